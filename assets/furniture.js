@@ -1,11 +1,14 @@
-// Map furniture: names of counties and states, and a scale bar.
+// Map furniture: names of places, water, counties, and states, and a scale bar.
 //
 // The map's own text would need glyph files. HTML elements need none, and the browser's fonts have every character.
 
 (() => {
   const LOOK_EVERY_MS = 400; // the map comes and goes with its page without an event
   const GAP = 6; // pixels between names
-  const MANY = 3;
+  const PIXELS_PER_NAME = 14_000; // of the map: more names than that hide it
+  const LARGE = 100_000; // people; also in `mapapp.drawing.place_names`
+  const MIDDLE = 25_000;
+  const WIDE_ZOOM = 6.5; // below it, states are named first
   const MILES_PER_RADIAN = 3958.7613;
   const MILES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
   let furnished = null;
@@ -47,30 +50,30 @@
     const scale = element("scale", layer);
     const names = element("names", layer);
     const marks = element("marks", layer);
-    let units = [];
+    let wanted = [];
     const draw = () => {
       drawScale(map, scale);
-      drawNames(map, units);
       drawMarks(map, marks);
+      drawNames(map, wanted, names, [scale, ...marks.children]);
     };
     map.on("move", draw);
     map.on("resize", draw);
     let read = "";
     const again = async () => {
-      const sources = plot._fullLayout.map.style.sources;
-      const addresses = ["counties", "states"].map((name) => sources[name].data);
+      const { sources, metadata } = plot._fullLayout.map.style;
+      const addresses = [metadata.places, sources.counties.data, sources.states.data];
       if (read === addresses[0]) return;
       read = addresses[0];
       const found = await Promise.all(addresses.map(async (one) => (await patiently(one)).json()));
       names.replaceChildren();
-      units = found.flatMap((collection, level) => collection.features.map((one) => unit(one, level, names)));
+      wanted = inOrder(...found.map(({ features }) => features));
       draw();
     };
     map.on("styledata", again);
     const mark = () => {
       repaint(plot, map);
       makeMarks(plot, marks);
-      drawMarks(map, marks);
+      draw();
       window.commutemap.showFlows(plot, map);
       if (map.loaded()) stamp(plot);
     };
@@ -81,7 +84,6 @@
     map.on("idle", () => stamp(plot));
     again();
     mark();
-    draw();
   }
 
   // The workbench's map has furniture, too, and makes its own requests.
@@ -224,33 +226,99 @@
     document.addEventListener(go, (event) => rowOf(event) && lightUnit());
   }
 
-  function unit(feature, level, names) {
-    const name = element(level ? "name state" : "name", names);
-    name.textContent = feature.properties.name;
-    const { at, box } = feature.properties;
-    return { level, at, box, name, width: name.offsetWidth, height: name.offsetHeight };
+  // Names from the most to the least wanted. States come first in a wide view, and last in any other.
+  function inOrder(places, counties, states) {
+    const of = (kind) => ({ properties: { name, at, box } }) => ({ kind, name, at, box });
+    const named = places.map(({ geometry, properties: { name, people, water, width } }) => ({
+      kind: water ? "water" : people >= LARGE ? "large" : people >= MIDDLE ? "middle" : "small",
+      name,
+      at: geometry.coordinates,
+      width,
+    }));
+    const ofKind = (...kinds) => named.filter(({ kind }) => kinds.includes(kind));
+    return [
+      ...ofKind("large", "middle"),
+      ...ofKind("water"),
+      ...ofKind("small"),
+      ...counties.map(of("county")),
+      ...states.map(of("state")),
+    ];
   }
 
-  // A name is shown if its unit is wide enough and no larger unit's name is in the way. State names appear when the view
-  // is too wide for county names.
-  function drawNames(map, units) {
-    const taken = [];
+  // A name is shown if there is room for it, and no name that is wanted more is in the way.
+  function drawNames(map, wanted, names, others) {
+    const taken = covered(map, others);
     const { clientWidth, clientHeight } = map.getContainer();
-    for (const { level, at, box, name, width, height } of units) {
-      const middle = map.project(at);
-      const room = map.project([box[2], box[1]]).x - map.project([box[0], box[1]]).x;
-      const left = middle.x - width / 2 - GAP;
-      const top = middle.y - height / 2 - GAP;
-      const place = [left, top, left + width + 2 * GAP, top + height + 2 * GAP];
-      const inside = place[0] > 0 && place[1] > 0 && place[2] < clientWidth && place[3] < clientHeight;
-      const due = level === 0 || taken.length < MANY;
-      const shown = due && inside && room > width && !taken.some((other) => overlap(place, other));
+    const most = taken.length + Math.max(4, (clientWidth * clientHeight) / PIXELS_PER_NAME);
+    const said = new Set();
+    const isWide = map.getZoom() < WIDE_ZOOM;
+    const states = wanted.filter(({ kind }) => kind === "state");
+    for (const one of isWide ? new Set([...states, ...wanted]) : wanted) {
+      const place = taken.length < most && !said.has(one.name) && placeOf(map, one, clientWidth, clientHeight);
+      const shown = place && !taken.some((other) => overlap(place, other));
       if (shown) {
         taken.push(place);
-        name.style.transform = `translate(${Math.round(left + GAP)}px, ${Math.round(top + GAP)}px)`;
+        said.add(one.name);
+        one.made ??= madeName(one, names);
+        one.made.style.transform = `translate(${Math.round(place[0] + GAP)}px, ${Math.round(place[1] + GAP)}px)`;
       }
-      name.style.visibility = shown ? "visible" : "hidden";
+      if (one.made) one.made.style.visibility = shown ? "visible" : "hidden";
     }
+  }
+
+  // The box of a name with a gap around it, in the map's pixels; nothing if it leaves the map or its unit.
+  function placeOf(map, one, clientWidth, clientHeight) {
+    const { x, y } = map.project(one.at);
+    if (x < 0 || y < 0 || x > clientWidth || y > clientHeight) return null;
+    const [width, height] = sizeOf(one);
+    const place = [x - width / 2 - GAP, y - height / 2 - GAP, x + width / 2 + GAP, y + height / 2 + GAP];
+    const isInside = place[0] > 0 && place[1] > 0 && place[2] < clientWidth && place[3] < clientHeight;
+    return isInside && room(map, one) > width ? place : null;
+  }
+
+  // Pixels from west to east that a name may take: a place is smaller than its name.
+  function room(map, { at, box, width }) {
+    if (box) return map.project([box[2], box[1]]).x - map.project([box[0], box[1]]).x;
+    return width ? map.project([at[0] + width, at[1]]).x - map.project(at).x : Infinity;
+  }
+
+  const FONTS = {
+    large: [14.5, 650, 0],
+    middle: [13, 600, 0],
+    small: [12, 500, 0],
+    water: [12, 500, 0.4],
+    county: [11, 600, 0.9],
+    state: [12, 650, 1],
+  }; // pixels, weight, and pixels between letters, as in the style sheet
+  const ruler = document.createElement("canvas").getContext("2d");
+
+  function sizeOf(one) {
+    if (!one.size) {
+      const [pixels, weight, space] = FONTS[one.kind];
+      const text = one.kind === "state" ? one.name.toUpperCase() : one.name;
+      ruler.font = `${weight} ${pixels}px ${getComputedStyle(document.body).fontFamily}`;
+      one.size = [ruler.measureText(text).width + space * text.length + 2, pixels * 1.25];
+    }
+    return one.size;
+  }
+
+  function madeName({ kind, name }, names) {
+    const made = element(`name ${kind}`, names);
+    made.textContent = name;
+    return made;
+  }
+
+  // Boxes on the map that names avoid: its buttons, the scale bar, the legend, and what an answer writes on it.
+  function covered(map, others) {
+    const container = map.getContainer();
+    const { left, top } = container.getBoundingClientRect();
+    const plot = container.closest(".js-plotly-plot");
+    const drawn = plot.querySelectorAll(".infolayer .legend, .infolayer .cbbg, .infolayer .annotation");
+    return [...others, ...drawn, ...document.querySelectorAll("#glance")]
+      .map((one) => one.getBoundingClientRect())
+      .filter(({ width }) => width)
+      .map((box) => [box.left - left, box.top - top, box.right - left, box.bottom - top])
+      .concat([toolbar(map)]);
   }
 
   function overlap(one, other) {

@@ -21,7 +21,16 @@ __all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_rel
 
 CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
-_SHAPES: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
+_SHAPES: Final = (
+    "layer",
+    "ground",
+    "ground shapes",
+    "place names",
+    "unit layer",
+    "unit shapes",
+    "unit tree",
+    "home",
+)
 """First parts of the keys of values that visitors cannot multiply; these values are never evicted."""
 
 Value = TypeVar("Value")

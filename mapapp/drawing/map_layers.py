@@ -6,10 +6,8 @@ their address contains the release's version.
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Final, Protocol, TypedDict, TypeVar, cast
+from collections.abc import Callable, Hashable
+from typing import Final, Protocol, TypedDict, TypeVar
 from urllib.parse import quote
 
 import numpy
@@ -17,15 +15,22 @@ import shapely
 
 from geodata.store import Store
 from mapapp.answers import watch
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.areas import LEVEL_LABELS, Areas
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import name_parts
+from mapapp.drawing.geojson import packed
+from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
+from mapapp.drawing.place_names import PlaceName, place_names
 from mapapp.question.area_text import BLOCK
 from mapapp.question.view import Bounds
 
 Value = TypeVar("Value")
 
 BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
+PLACES: Final = "places"
+"""The layer of names of cities and towns, and of water."""
+LAYERS: Final = (*BASE_LAYERS, *GROUND, PLACES)
+"""Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
 _TABLES: Final = {
     "state": "states",
     "county": "counties",
@@ -41,6 +46,7 @@ class BaseLayerSource(Protocol):
     """What base layers need: a store's geography, its name and version in addresses, and a cache."""
 
     store: Store
+    areas: Areas
     slug: str
     version: str
 
@@ -57,6 +63,12 @@ def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
     return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson"
 
 
+def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
+    """Addresses of what the base map draws; water, roads, and rail only if the store has them."""
+    found = release.once(("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)])
+    return {name: layer_url(prefix, release, name) for name in ("states", "counties", PLACES, *found)}
+
+
 def unit_levels(release: ServedRelease) -> list[str]:
     """Levels whose units can be clicked and colored, largest first."""
     return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
@@ -67,7 +79,7 @@ def unit_layer(release: ServedRelease, level: str) -> bytes:
 
     def make() -> bytes:
         found = unit_shapes(release, level)
-        return _packed(list(found), list(found.values()))
+        return packed(list(found), list(found.values()))
 
     return release.once(("unit layer", level), make)
 
@@ -113,13 +125,17 @@ def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> 
 
 
 def base_layer(release: BaseLayerSource, name: str) -> bytes:
-    """Gzipped GeoJSON of a base layer's units that have shapes, with `id`; named layers are sorted by size."""
+    """Gzipped GeoJSON of a layer of the base map; units have an `id`, and named layers are sorted by size."""
 
     def make() -> bytes:
+        if name in GROUND:
+            return _packed_ground(ground_of(release, name))
+        if name == PLACES:
+            return _packed_places(release)
         ids, shapes = base_shapes(release, name)
         if name == "tracts":  # too many to name on the map
-            return _packed(ids, shapes)
-        return _packed(ids, shapes, base_names(release, name))
+            return packed(ids, shapes)
+        return packed(ids, shapes, base_names(release, name))
 
     return release.once(("layer", name), make)
 
@@ -135,6 +151,37 @@ def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[sh
         return [ids[at] for at in order], [shapes[at] for at in order]
 
     return release.once(("base shapes", name), make)
+
+
+def ground_of(release: BaseLayerSource, name: str) -> Ground:
+    """Water, roads, or rail as the map draws them."""
+
+    def make() -> Ground:
+        states = numpy.array([*base_shapes(release, "states")[1], None], dtype=object)[:-1]
+        return ground(release.store, release.areas, name, states)
+
+    return release.once(("ground shapes", name), make)
+
+
+def places_of(release: BaseLayerSource) -> list[PlaceName]:
+    """Names of cities and towns, the largest first."""
+    return release.once(("place names",), lambda: place_names(release.store, release.areas))
+
+
+def _packed_ground(found: Ground) -> bytes:
+    about = [{"rank": rank} for rank in found.rank.tolist()]
+    return packed([str(at) for at in range(len(about))], list(found.shapes), about)
+
+
+def _packed_places(release: BaseLayerSource) -> bytes:
+    """Gzipped GeoJSON of names: places with their people, and water with the width for its name."""
+    places = places_of(release)
+    water = water_names(ground_of(release, "water"))
+    points = [shapely.Point(place.lon_deg, place.lat_deg) for place in places]
+    about: list[dict[str, object]] = [{"name": place.name, "people": place.people} for place in places]
+    points += [shapely.Point(one["at"]) for one in water]
+    about += [{"name": one["name"], "water": one["kind"], "width": one["width_deg"]} for one in water]
+    return packed([str(at) for at in range(len(about))], points, about)
 
 
 class UnitName(TypedDict):
@@ -179,7 +226,7 @@ def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
 
     def make() -> bytes:
         found = shapes(release, areas)
-        return _packed(list(found), list(found.values()))
+        return packed(list(found), list(found.values()))
 
     return release.once(("outlines", areas), make)
 
@@ -269,28 +316,3 @@ def _simplified_units(
     else:  # overlapping shapes share no borders
         shapes = shapely.simplify(shapes, tolerance_deg)
     return list(frame[column]), list(shapes)
-
-
-def _packed(
-    ids: list[str], shapes: list[shapely.Geometry], properties: Sequence[Mapping[str, object]] | None = None
-) -> bytes:
-    features = []
-    for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True):
-        watch.check()
-        geometry = _rounded(shapely.geometry.mapping(shape))
-        features.append({"type": "Feature", "id": unit_id, "properties": about, "geometry": geometry})
-    text = json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":"))
-    return gzip.compress(text.encode(), compresslevel=6, mtime=0)
-
-
-def _rounded(geometry: Mapping[str, object]) -> dict[str, object]:
-    """The same geometry with coordinates rounded to five decimals."""
-
-    def short(value: object) -> object:
-        return (
-            round(value, 5)
-            if isinstance(value, float)
-            else [short(part) for part in cast("Sequence[object]", value)]
-        )
-
-    return {"type": geometry["type"], "coordinates": short(geometry["coordinates"])}

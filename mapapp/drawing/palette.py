@@ -31,8 +31,12 @@ class ColorScheme:
     ----------
     ramp : tuple of str
         Colors from few to many, starting near the color of the land.
-    outside, land : str
-        Areas outside and inside the release's states.
+    outside, land, water : str
+        Areas outside and inside the release's states, and water, which no color of a count resembles.
+    water_name : str
+        Names of water.
+    road, road_edge, rail : str
+        Main roads, the edges along them, and rail.
     tract_line, county_line, state_line : str
         Borders.
     ink, paper : str
@@ -51,6 +55,11 @@ class ColorScheme:
     ramp: tuple[str, ...]
     outside: str
     land: str
+    water: str
+    water_name: str
+    road: str
+    road_edge: str
+    rail: str
     tract_line: str
     county_line: str
     state_line: str
@@ -72,6 +81,11 @@ COLOR_SCHEMES: Final = {
         ramp=RAMP,
         outside=OUTSIDE,
         land="#fbfaf6",
+        water="#c1d9ea",
+        water_name="#3f6583",
+        road="#ffffff",
+        road_edge="#94897a",
+        rail="#8d949c",
         tract_line=TRACT_LINE,
         county_line="#8f98a3",
         state_line="#59626e",
@@ -91,6 +105,11 @@ COLOR_SCHEMES: Final = {
         ramp=RAMP[::-1],
         outside="#0d1218",
         land="#1a222b",
+        water="#10293d",
+        water_name="#8fb6d3",
+        road="#55606b",
+        road_edge="#0d1218",
+        rail="#76818c",
         tract_line="#343f4a",
         county_line="#56636f",
         state_line="#8794a1",

@@ -171,7 +171,7 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
     """Work that the first visitors would otherwise wait for, in small steps; a release that fails gets no more."""
     for release in releases:
         steps: list[Callable[[], object]] = [
-            partial(map_layers.base_layer, release, name) for name in map_layers.BASE_LAYERS
+            partial(map_layers.base_layer, release, name) for name in map_layers.LAYERS
         ]
         steps += [
             partial(_first_view, release),
@@ -279,7 +279,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         level = name.removeprefix("unit-")
         if level != name and level in map_layers.unit_levels(release):
             return web_app.geojson(map_layers.unit_layer(release, level))
-        if name not in map_layers.BASE_LAYERS:
+        if name not in map_layers.LAYERS:
             flask.abort(404)
         return web_app.geojson(map_layers.base_layer(release, name))
 

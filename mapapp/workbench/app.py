@@ -131,7 +131,7 @@ def _make_ready(session: Session, geography: PublicGeography, report: Report) ->
     """Compile and measure before the first request."""
     try:
         session.measure(read_setting(session.start), "sample", report)
-        for name in map_layers.BASE_LAYERS:
+        for name in map_layers.LAYERS:
             report("drawing the base map", 0, 0)
             map_layers.base_layer(geography, name)
     except EXPECTED_ERRORS:  # the page shows the error when the analyst opens it

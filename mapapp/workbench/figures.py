@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from dash import dcc
 
 from mapapp.drawing import palette
-from mapapp.drawing.plotly.commute_map import CONFIG
+from mapapp.drawing.plotly.commute_map import CONFIG, unit_line
 from mapapp.measuring.validity_tract import LEVELS
 
 Positions = npt.NDArray[np.int64]
@@ -104,20 +104,21 @@ def tract_trace(
         Layer of the map that stays above.
     """
     n = len(meaning.colours)
+    locations = np.asarray(ids, dtype=object)
     limits = np.linspace(0, 1, n + 1)
     scale = [
         [float(limit), colour] for at, colour in enumerate(meaning.colours) for limit in limits[at : at + 2]
     ]
     return go.Choroplethmap(
         geojson=geojson_url,
-        locations=np.asarray(ids, dtype=object),
+        locations=locations,
         z=np.asarray(classes, dtype=np.int8),
         zmin=-0.5,
         zmax=n - 0.5,
         customdata=np.asarray(labels, dtype=object),
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=scale,
-        marker={"opacity": 0.92, "line": {"width": 0}},
+        marker={"opacity": 0.92, "line": unit_line(len(locations), palette.COLOR_SCHEMES["light"])},
         below=below,
         colorbar=_bar(meaning),
     )

@@ -76,6 +76,6 @@ def serve_layers(server: flask.Flask, geography: PublicGeography) -> None:
 
     @server.get(f"{geography.prefix}geo/{geography.slug}/{geography.version}/<name>.geojson")
     def shapes(name: str) -> flask.Response:
-        if name not in map_layers.BASE_LAYERS:
+        if name not in map_layers.LAYERS:
             flask.abort(404)
         return web_app.geojson(map_layers.base_layer(geography, name))

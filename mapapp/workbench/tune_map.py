@@ -18,16 +18,13 @@ from mapapp.workbench.measured_setting import MeasuredSetting
 from mapapp.workbench.panels import percent
 from mapapp.workbench.public_geography import PublicGeography
 
-_BELOW: Final = "tract-lines"
 _CAPTION_PIXELS: Final = 240  # leaves room for the legend on a narrow map
 _SHARES: Final = {"prior": "prior", "likelihood": "real", "posterior": "posterior"}
 
 
 def base_map_figure(geography: PublicGeography) -> go.Figure:
     """The map before its first numbers: base layers, and the camera in place."""
-    addresses = {
-        name: map_layers.layer_url(geography.prefix, geography, name) for name in map_layers.BASE_LAYERS
-    }
+    addresses = map_layers.style_urls(geography.prefix, geography)
     return commute_map.commute_map(
         style=commute_map.base_style(f"workbench-{geography.version}", addresses),
         camera=camera.fitted(map_layers.home_bounds(geography)),
@@ -66,7 +63,7 @@ def kl_trace(geography: PublicGeography, measured: MeasuredSetting) -> go.Chorop
         labels,
         figures.KL_CLASSES,
         geojson_url=map_layers.layer_url(geography.prefix, geography, "tracts"),
-        below=_BELOW,
+        below=commute_map.ABOVE_FILLS,
     )
 
 
@@ -96,7 +93,7 @@ def points_trace(geography: PublicGeography, found: TractPoints, shows: str) -> 
         texts[point],
         meaning,
         geojson_url=map_layers.layer_url(geography.prefix, geography, "tracts"),
-        below=_BELOW,
+        below=commute_map.ABOVE_FILLS,
     )
 
 

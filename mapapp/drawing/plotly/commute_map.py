@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import textwrap
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import numpy
 import numpy.typing as npt
@@ -41,11 +41,24 @@ DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
 _LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
 _LEGEND_PIXELS: Final = 150
-_BELOW: Final = "tract-lines"  # fills go under the borders
+ABOVE_FILLS: Final = "county-lines"  # the lowest layer above the colored units
+Width = tuple[float, float, float, float]
+WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
+    "county-lines": (5.0, 0.4, 12.0, 1.8),
+    "state-lines": (4.0, 0.7, 12.0, 2.4),
+    "shore": (5.0, 1.0, 12.0, 2.6),
+    "rails": (8.0, 0.4, 13.0, 1.4),
+    "minor-road-edges": (8.5, 0.0, 13.0, 4.6),
+    "minor-roads": (8.5, 0.0, 13.0, 3.0),
+    "road-edges": (6.0, 0.7, 13.0, 6.4),
+    "roads": (7.0, 0.0, 13.0, 4.4),
+}
+ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
+"""Layers of roads, from the lowest, and the rank that each draws."""
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
-    """MapLibre style of the base map: land, and borders that appear as the visitor zooms in. It needs no network.
+    """MapLibre style of the base map: land, water, borders, main roads, and rail. It needs no network.
 
     Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
     it, so the page's script repaints this style with the colors from `paint`.
@@ -55,28 +68,45 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
     name : str
         Changes with the addresses, so that the map reloads them.
     layer_urls : dict of str to str
-        GeoJSON addresses of `states`, `counties` and `tracts`.
+        GeoJSON addresses of `states`, `counties`, and `places`, and of `water`, `roads`, and `rails` if there are any.
+        The page's script draws the names in `places`.
     """
-    widths = {
-        "tracts": (7.0, 0.15, 12.0, 1.1),
-        "counties": (5.0, 0.4, 12.0, 1.8),
-        "states": (4.0, 0.7, 12.0, 2.4),
-    }
     colors = paint(palette.COLOR_SCHEMES["light"])
-    kinds: list[dict[str, object]] = [
+    layers: list[dict[str, object]] = [
         {"id": "outside", "type": "background", "paint": colors["outside"]},
         {"id": "land", "type": "fill", "source": "states", "paint": colors["land"]},
+        _line("counties", "county-lines", colors),
+        _line("states", "state-lines", colors),
     ]
-    for one, source in (("tract", "tracts"), ("county", "counties"), ("state", "states")):
-        layer = {"id": f"{one}-lines", "type": "line", "source": source, "layout": {"line-join": "round"}}
-        width = ["interpolate", ["linear"], ["zoom"], *widths[source]]
-        kinds.append({**layer, "paint": {**colors[f"{one}-lines"], "line-width": width}})
+    if "water" in layer_urls:  # borders in the water are hidden, so that the coast is what people see
+        layers.append({"id": "water", "type": "fill", "source": "water", "paint": colors["water"]})
+        layers.append(_line("water", "shore", colors))
+    if "rails" in layer_urls:
+        layers.append(_line("rails", "rails", colors))
+    if "roads" in layer_urls:
+        of_rank = {rank: ["==", ["get", "rank"], rank] for rank in (1, 2)}
+        layers += [_line("roads", layer, colors) | {"filter": of_rank[rank]} for layer, rank in ROAD_LAYERS]
     return {
         "version": 8,
         "id": name,
-        "sources": {layer: {"type": "geojson", "data": url} for layer, url in layer_urls.items()},
-        "layers": kinds,
+        "metadata": {"places": layer_urls["places"]},
+        "sources": {
+            layer: {"type": "geojson", "data": url} for layer, url in layer_urls.items() if layer != "places"
+        },
+        "layers": layers,
     }
+
+
+def _line(source: str, layer: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
+    width = ["interpolate", ["linear"], ["zoom"], *WIDTHS[layer]]
+    layout = {"line-join": "round", "line-cap": "round"}
+    look = {**colors[layer], "line-width": width}
+    return {"id": layer, "type": "line", "source": source, "layout": layout, "paint": look}
+
+
+def layers_of(style: dict[str, object]) -> list[str]:
+    """Identifiers of the layers of a style, from the lowest."""
+    return [str(layer["id"]) for layer in cast("list[dict[str, object]]", style["layers"])]
 
 
 def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
@@ -84,9 +114,15 @@ def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
     return {
         "outside": {"background-color": scheme.outside},
         "land": {"fill-color": scheme.land},
-        "tract-lines": {"line-color": scheme.tract_line},
         "county-lines": {"line-color": scheme.county_line},
         "state-lines": {"line-color": scheme.state_line},
+        "water": {"fill-color": scheme.water},
+        "shore": {"line-color": scheme.water},
+        "rails": {"line-color": scheme.rail},
+        "minor-road-edges": {"line-color": scheme.road_edge},
+        "minor-roads": {"line-color": scheme.road},
+        "road-edges": {"line-color": scheme.road_edge},
+        "roads": {"line-color": scheme.road},
     }
 
 
@@ -125,12 +161,17 @@ def commute_map(
         Where the page's script finds the flows, and how it draws them; see `mapapp.drawing.plotly.flow_lines`.
     """
     width, height = size
+    colors = paint(scheme)
     lines = caption_lines(caption, width)
     beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
     above = 0 if beside else caption_height(caption, width) / max(height, 1)
     layout: dict[str, object] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
-        "meta": {"labels": list(labels), "paint": paint(scheme), "flows": flows},
+        "meta": {
+            "labels": list(labels),
+            "paint": {layer: colors[layer] for layer in layers_of(style)},
+            "flows": flows,
+        },
         "uirevision": "kept",
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "paper_bgcolor": scheme.outside,
@@ -231,8 +272,8 @@ def unit_trace(
         colorscale=_steps(len(classes), scheme.ramp)
         if colored
         else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        marker={"opacity": 0.95 if colored else 1, "line": {"width": 0}},
-        below=_BELOW,
+        marker={"opacity": 0.95 if colored else 1, "line": unit_line(len(frame), scheme)},
+        below=ABOVE_FILLS,
         showscale=colored,
         showlegend=False,
         selectedpoints=None,
@@ -312,8 +353,8 @@ def _classed(
         customdata=frame["label"].to_numpy(),
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=[[float(edge), color] for i, color in enumerate(colors) for edge in edges[i : i + 2]],
-        marker={"opacity": 0.95, "line": {"width": 0}},
-        below=_BELOW,
+        marker={"opacity": 0.95, "line": unit_line(len(frame), scheme)},
+        below=ABOVE_FILLS,
         showscale=True,
         showlegend=False,
         selectedpoints=None,
@@ -321,6 +362,12 @@ def _classed(
         colorbar=_bar(title, 21 * len(colors) + 18, scheme)
         | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
     )
+
+
+def unit_line(n_units: int, scheme: ColorScheme) -> dict[str, object]:
+    """Border of the units that are counted, the thinner the more units there are."""
+    width = 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
+    return {"width": width, "color": scheme.tract_line}
 
 
 def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
@@ -390,7 +437,13 @@ def density_layer(
     """A density picture on the map, or an invisible layer; bounds are west, south, east, north."""
     west, south, east, north = bounds
     corners = [[west, north], [east, north], [east, south], [west, south]]
-    layer = {"sourcetype": "image", "type": "raster", "coordinates": corners, "below": _BELOW, "opacity": 0.9}
+    layer = {
+        "sourcetype": "image",
+        "type": "raster",
+        "coordinates": corners,
+        "below": ABOVE_FILLS,
+        "opacity": 0.9,
+    }
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 

@@ -108,9 +108,8 @@ def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
 
 
 def _style(release: ServedRelease, prefix: str) -> dict[str, object]:
-    addresses = {name: map_layers.layer_url(prefix, release, name) for name in map_layers.BASE_LAYERS}
     name = f"commutemap-{release.slug}-{release.version}"
-    return commute_map.base_style(name, addresses)
+    return commute_map.base_style(name, map_layers.style_urls(prefix, release))
 
 
 def _outline(

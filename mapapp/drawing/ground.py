@@ -1,0 +1,169 @@
+"""Water, main roads, and rail of the base map, simplified and limited in size.
+
+They come from the release's own tables. A release without a table of water draws its water blocks: the Census Bureau
+gives blocks of water only a number that begins with 0, and their cells end at the shore.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypedDict
+
+import numpy
+import numpy.typing as npt
+import shapely
+
+from geodata.store import Store
+from mapapp.answers.areas import Areas
+
+Shapes = npt.NDArray[numpy.object_]
+
+GROUND: Final = ("water", "roads", "rails")
+"""Layers of the base map that a release may lack, in the order in which they are drawn."""
+MAX_CORNERS: Final = {"water": 25_000, "roads": 20_000, "rails": 8_000}
+"""Corners of the shapes of a layer; a corner takes about 20 bytes, 8 of them compressed."""
+_TOLERANCE_DEG: Final = {"water": 2e-4, "roads": 3e-4, "rails": 3e-4}
+_LEAST_AREA_DEG2: Final = 2e-6  # about 5 acres
+_RIM_DEG: Final = 1.5e-3  # further than simplified borders of states lie from where they were
+_BLOCK_NUMBER: Final = 11  # place of the block's number in its identifier
+
+
+class WaterName(TypedDict):
+    """Name of a stretch of water, its kind, where its label goes, and the width that the label may take."""
+
+    name: str
+    kind: str
+    at: list[float]
+    width_deg: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Shapes of water, roads, or rail, the most important first.
+
+    Attributes
+    ----------
+    shapes : object[N]
+        Polygons or lines, EPSG:4326.
+    rank : int64[N]
+        Of roads: 1 for primary and 2 for secondary ones; else 1.
+    name, kind : object[N]
+        Texts, which may be empty.
+    """
+
+    shapes: Shapes
+    rank: npt.NDArray[numpy.int64]
+    name: npt.NDArray[numpy.object_]
+    kind: npt.NDArray[numpy.object_]
+
+
+def has_ground(store: Store, name: str) -> bool:
+    """Whether a store has something to draw for a layer of `GROUND`."""
+    return store.has_table(name) or (name == "water" and bool(water_blocks(store).any()))
+
+
+def water_blocks(store: Store) -> npt.NDArray[numpy.bool_]:
+    """Whether each block is water by its number; such blocks have no residents."""
+    blocks = store.table("blocks", ["block_id", "population", "elsewhere"])
+    is_zero = blocks["block_id"].str[_BLOCK_NUMBER] == "0"
+    return numpy.asarray(is_zero & (blocks["population"] == 0) & ~blocks["elsewhere"], dtype=bool)
+
+
+def ground(store: Store, areas: Areas, name: str, borders: Shapes) -> Ground:
+    """The shapes of a layer of `GROUND`.
+
+    Parameters
+    ----------
+    store : Store
+    areas : Areas
+    name : str
+    borders : object[S]
+        Polygons of the states as the map draws them. Water that reaches their outer edge covers the edge, too.
+    """
+    if name != "water":
+        return _lines(store, name)
+    if store.has_table("water"):
+        frame = store.table("water")
+        found = Ground(
+            frame.geometry.to_numpy(),
+            numpy.ones(len(frame), dtype=numpy.int64),
+            frame["name"].to_numpy(dtype=object),
+            frame["kind"].to_numpy(dtype=object),
+        )
+    else:
+        found = _water_of_blocks(store, areas)
+    return _with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
+
+
+def _lines(store: Store, name: str) -> Ground:
+    frame = store.table(name)
+    shapes = frame.geometry.to_numpy()
+    rank = frame["rank"].to_numpy(dtype=numpy.int64) if "rank" in frame else numpy.ones(len(frame), dtype=int)
+    blank = numpy.full(len(frame), "", dtype=object)
+    found = Ground(shapes, rank, frame["name"].to_numpy(dtype=object), blank)
+    return _simplified(found, name, rank * 1e6 - shapely.length(shapes))
+
+
+def _water_of_blocks(store: Store, areas: Areas) -> Ground:
+    blocks = numpy.flatnonzero(water_blocks(store)).astype(numpy.int32)
+    shape = areas.outlines.of_blocks(blocks) if len(blocks) else None
+    parts = shapely.get_parts(shape) if shape is not None else numpy.empty(0, dtype=object)
+    blank = numpy.full(len(parts), "", dtype=object)
+    return Ground(parts, numpy.ones(len(parts), dtype=numpy.int64), blank, blank)
+
+
+def _simplified(found: Ground, name: str, order: npt.NDArray[numpy.floating]) -> Ground:
+    """The shapes in an order, with fewer corners, until the limit of corners is reached."""
+    listed = numpy.argsort(order, kind="stable")
+    shapes = shapely.simplify(found.shapes[listed], _TOLERANCE_DEG[name])
+    is_drawn = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
+    if name == "water":
+        is_drawn &= shapely.area(shapes) >= _LEAST_AREA_DEG2
+    corners = numpy.cumsum(numpy.where(is_drawn, shapely.get_num_coordinates(shapes), 0))
+    chosen = is_drawn & (corners <= MAX_CORNERS[name])
+    kept = listed[chosen]
+    return Ground(shapes[chosen], found.rank[kept], found.name[kept], found.kind[kept])
+
+
+def _with_rim(water: Ground, borders: Shapes) -> Ground:
+    """Water that also covers the outer edge of the states where it reaches it.
+
+    Borders are simplified, too, so that they would show as land or lines off the coast.
+    """
+    if not len(water.shapes) or not len(borders):
+        return water
+    edge = shapely.boundary(shapely.union_all(borders))
+    near = shapely.distance(water.shapes, edge) < _RIM_DEG
+    if not near.any():
+        return water
+    wide = shapely.buffer(shapely.union_all(water.shapes[near]), _RIM_DEG, quad_segs=2)
+    rim = shapely.intersection(shapely.buffer(edge, _RIM_DEG, quad_segs=2), wide)
+    blank = numpy.array([""], dtype=object)
+    return Ground(
+        numpy.append(water.shapes, rim),
+        numpy.append(water.rank, 1),
+        numpy.append(water.name, blank),
+        numpy.append(water.kind, blank),
+    )
+
+
+def water_names(water: Ground, most: int = 150) -> list[WaterName]:
+    """Names of the largest water, each where a circle inside it is widest."""
+    found: list[WaterName] = []
+    for shape, name, kind in zip(water.shapes, water.name, water.kind, strict=True):
+        if len(found) == most:
+            break
+        if not name or kind == "river":  # a river is too narrow for a name across it
+            continue
+        largest = max(shapely.get_parts(shape), key=shapely.area)
+        circle = shapely.maximum_inscribed_circle(largest, 2e-3)
+        middle = shapely.get_coordinates(circle)[0]
+        found.append(
+            {
+                "name": str(name),
+                "kind": str(kind),
+                "at": [round(at, 4) for at in middle.tolist()],
+                "width_deg": round(4 * float(shapely.length(circle)), 4),
+            }
+        )
+    return found

@@ -1,0 +1,176 @@
+"""The base map: water that ends at the shore, names of places, main roads and rail, all limited in size."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy
+import pandas
+import pytest
+import shapely
+
+from geodata.store import Store, open_store
+from mapapp.answers.areas import Areas
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import ground, map_layers, palette, place_names
+from mapapp.drawing.plotly import commute_map
+from tests.releases import rewrite_table, write_release
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+
+
+@pytest.fixture(scope="module")
+def wet(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+    """A release without a table of water, and with three water blocks."""
+    path = write_release(tmp_path_factory.mktemp("made") / "waterland")
+
+    def flood(blocks: Any) -> Any:
+        water = numpy.flatnonzero(~blocks["elsewhere"])[:3]
+        blocks.loc[water, "population"] = 0
+        ids = blocks["block_id"].to_numpy(dtype=object)
+        ids[water] = [f"{text[:11]}0{text[12:]}" for text in ids[water]]
+        return blocks.assign(block_id=ids)
+
+    rewrite_table(path, "blocks", flood)
+    return ServedRelease(path, "waterland")
+
+
+def features(packed: bytes) -> list[Any]:
+    found: list[Any] = json.loads(gzip.decompress(packed))["features"]
+    return found
+
+
+def test_blocks_whose_number_begins_with_0_are_water(wet: ServedRelease) -> None:
+    assert ground.water_blocks(wet.store).sum() == 3
+    water = shapely.union_all(map_layers.ground_of(wet, "water").shapes)
+    cells = wet.store.table("cells").geometry.to_numpy()[:3]
+    assert all(shapely.area(cell - water) < 0.02 * shapely.area(cell) for cell in cells)
+
+
+def test_people_never_live_in_water(release: ServedRelease) -> None:
+    """A number that begins with 0 is not enough: other countries, and generated blocks, number differently."""
+    assert not ground.water_blocks(release.store).any()
+    assert "water" not in map_layers.style_urls("/", release)
+    assert features(map_layers.base_layer(release, "water")) == []
+
+
+def test_water_covers_the_outer_border_and_fills(wet: ServedRelease) -> None:
+    style: Any = commute_map.base_style("x", map_layers.style_urls("/", wet))
+    drawn = commute_map.layers_of(style)
+    assert drawn.index("water") > drawn.index("state-lines") > drawn.index(commute_map.ABOVE_FILLS)
+
+
+def test_the_style_draws_roads_and_rail_where_there_are_some() -> None:
+    urls = {name: f"/{name}" for name in ("states", "counties", "places", "water", "roads", "rails")}
+    style: Any = commute_map.base_style("x", urls)
+    assert set(style["sources"]) == set(urls) - {"places"}
+    assert style["metadata"] == {"places": "/places"}
+    assert set(commute_map.layers_of(style)) == set(commute_map.paint(palette.COLOR_SCHEMES["dark"]))
+    without: Any = commute_map.base_style(
+        "x", {name: urls[name] for name in ("states", "counties", "places")}
+    )
+    assert set(without["sources"]) == {"states", "counties"}
+
+
+def test_borders_of_the_counted_layer_are_thinner_for_more_units() -> None:
+    scheme = palette.COLOR_SCHEMES["light"]
+    widths: list[Any] = [commute_map.unit_line(n, scheme)["width"] for n in (39, 2_600, 9_000)]
+    assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_water_has_a_color_of_its_own(theme: str) -> None:
+    """Water is neither land, nor outside, nor any class of a count: 8 of 255 is what people tell apart side by side."""
+    scheme = palette.COLOR_SCHEMES[theme]
+    water = _rgb(scheme.water)
+    for other in (scheme.land, scheme.outside, *scheme.ramp, *scheme.more, *scheme.fewer, scheme.same):
+        assert numpy.abs(water - _rgb(other)).max() >= 8
+
+
+def _rgb(color: str) -> Any:
+    return numpy.array([int(color[at : at + 2], 16) for at in (1, 3, 5)])
+
+
+def test_shapes_have_a_limit(demo_release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest are kept."""
+    store = open_store(demo_release, "release")
+    whole = drawn(store, "water")
+    monkeypatch.setitem(ground.MAX_CORNERS, "water", shapely.get_num_coordinates(whole.shapes[0]))
+    some = drawn(store, "water")
+    assert len(some.shapes) == 1 < len(whole.shapes)
+    assert some.shapes[0] == whole.shapes[0]
+
+
+def drawn(store: Store, name: str) -> ground.Ground:
+    return ground.ground(store, Areas(store), name, numpy.empty(0, dtype=object))
+
+
+def test_the_demo_has_water_roads_rail_and_names(demo_release: Path) -> None:
+    demo = ServedRelease(demo_release, "demo")
+    assert {"water", "roads", "rails"} <= set(map_layers.style_urls("/", demo))
+    assert {one["properties"]["rank"] for one in features(map_layers.base_layer(demo, "roads"))} == {1, 2}
+    named = [one["properties"] for one in features(map_layers.base_layer(demo, map_layers.PLACES))]
+    assert any("people" in about for about in named)
+    assert any("water" in about for about in named)
+
+
+def test_names_come_by_size(release: ServedRelease) -> None:
+    found = place_names.place_names(release.store, release.areas)
+    assert [one.people for one in found] == sorted((one.people for one in found), reverse=True)
+    assert all(one.people > 0 and one.name for one in found)
+
+
+def test_town_states_are_named_by_county_subdivision(tmp_path: Path) -> None:
+    """And the others by place."""
+    path = write_release(tmp_path / "towns")
+
+    def move(blocks: Any) -> Any:
+        here = ~blocks["elsewhere"]
+        is_rhode = here & (blocks["state_id"] == blocks.loc[here, "state_id"].iloc[0])
+        town = numpy.where(is_rhode, "4400300001", numpy.where(here, "1000300001", ""))
+        place = numpy.where(is_rhode, "4400001", numpy.where(here, "1000002", ""))
+        return blocks.assign(layer_ctycsub=town, layer_stplc=place)
+
+    rewrite_table(path, "blocks", move)
+    store = open_store(path, "release")
+    rows = [
+        ("ctycsub", "4400300001", "Mill town (Kent, RI)"),
+        ("ctycsub", "1000300001", "Division 7 (Kent, DE)"),
+        ("stplc", "4400001", "Mill CDP, RI"),
+        ("stplc", "1000002", "Harbor city, DE"),
+    ]
+    store = store.with_table(
+        "layers", pandas.DataFrame(rows, columns=["layer", "unit_id", "name"], dtype=str)
+    )
+    assert {one.name for one in place_names.place_names(store, Areas(store))} == {"Mill", "Harbor"}
+
+
+def test_names_of_water_lie_in_the_water() -> None:
+    lake = shapely.Point(0, 0).buffer(0.2)
+    bay = shapely.union_all([shapely.box(1, 0, 1.02, 1), shapely.Point(1, 0.5).buffer(0.1)])
+    river = shapely.box(2, 0, 2.001, 1)
+    found = ground.Ground(
+        numpy.array([lake, bay, river], dtype=object),
+        numpy.ones(3, dtype=numpy.int64),
+        numpy.array(["Long Lake", "Deep Bay", "Thin River"], dtype=object),
+        numpy.array(["lake", "bay", "river"], dtype=object),
+    )
+    names = ground.water_names(found)
+    assert [one["name"] for one in names] == ["Long Lake", "Deep Bay"], "no name fits across a river"
+    assert shapely.distance(shapely.Point(names[1]["at"]), shapely.Point(1, 0.5)) < 0.01
+
+
+def test_layers_of_a_release_can_be_drawn_by_others(wet: ServedRelease, tmp_path: Path) -> None:
+    """What the map loads is GeoJSON that other programs read."""
+    for name in map_layers.LAYERS:
+        file = tmp_path / f"{name}.geojson"
+        file.write_bytes(gzip.decompress(map_layers.base_layer(wet, name)))
+        if features(map_layers.base_layer(wet, name)):
+            assert len(geopandas.read_file(file))
