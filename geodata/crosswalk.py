@@ -58,6 +58,25 @@ def is_crosswalk(header: Sequence[str]) -> bool:
     return any(_BLOCK_COLUMN.match(name) for name in header)
 
 
+def counties_of(paths: Sequence[Path]) -> list[str]:
+    """Return the five-digit codes of the counties that the blocks of some crosswalks were counted in, sorted.
+
+    They are those in the blocks' own codes, which differ from the column of counties where counties changed since.
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        As `read_crosswalks`.
+    """
+    files = [_read(path) for path in sorted(paths)]
+    column = f"tabblk{_one_vintage(files)}"
+    found = [
+        pyarrow.compute.unique(pyarrow.compute.utf8_slice_codeunits(text.column(column), 0, 5))
+        for text in files
+    ]
+    return sorted({county for part in found for county in part.to_pylist()})
+
+
 def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
     """Read crosswalks of one or more states.
 

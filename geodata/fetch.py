@@ -10,20 +10,23 @@ import json
 import os
 import re
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from geodata.crosswalk import counties_of
 from geodata.downloading import NotThere, PartialDownload, Retry, download, read_text
 from geodata.errors import SourceFileError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.sources_catalog import PLAN, Source, sources_of
+from geodata.sources_catalog import PLAN, Source, base_map_sources_of, sources_of
 from geodata.store import sha256_of
 
 _BASE: Final = re.compile(r"^https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[!-~]*)?$", re.ASCII)
 _HEX: Final = frozenset("0123456789abcdef")
 
+Also = Literal["blocks", "basemap"]
 Status = Literal["downloaded", "present", "missing"]
 
 
@@ -65,7 +68,7 @@ def fetch(
     year: int,
     origin_states: tuple[str, ...] = (),
     lodes: int = 8,
-    blocks: bool = False,
+    also: Collection[Also] = (),
     job_type: str = "JT00",
     base: str | None = None,
     retry: Retry | None = None,
@@ -80,8 +83,11 @@ def fetch(
     ----------
     directory : Path
         Created if missing. One directory holds one state, year and LODES version.
-    state, year, origin_states, lodes, blocks, job_type, base
+    state, year, origin_states, lodes, job_type, base
         As `sources_catalog.sources_of`.
+    also : collection of {"blocks", "basemap"}
+        What else to download: the block polygons, which are large; boundaries that end at the shore, water of every
+        county in the crosswalks, main roads, and rails.
     retry : Retry, optional
         Number of attempts, and pauses between them.
     progress : callable
@@ -100,12 +106,24 @@ def fetch(
     if base is not None and not _BASE.match(base):
         raise SourceFileError(f"base {base!r}: must be http:// or https:// and a host; correct it")
     wanted = sources_of(
-        state, year, origin_states=origin_states, lodes=lodes, blocks=blocks, job_type=job_type, base=base
+        state,
+        year,
+        origin_states=origin_states,
+        lodes=lodes,
+        blocks="blocks" in also,
+        job_type=job_type,
+        base=base,
     )
     selection = {"state": state.strip().lower(), "year": year, "lodes": lodes, "job_type": job_type}
     plan = _Plan.opened(Path(directory), selection, wanted)
     work = _Work(plan, retry or Retry(), progress)
-    return [work.fetched(source) for source in wanted]
+    found = [work.fetched(source) for source in wanted]
+    if "basemap" in also:
+        counties = counties_of([file.file for file in found if file.role == "crosswalk"])
+        more = base_map_sources_of(counties, lodes=lodes, base=base)
+        plan.add(more)
+        found += [work.fetched(source) for source in more]
+    return found
 
 
 class _Plan:
@@ -126,13 +144,17 @@ class _Plan:
                 f"{directory}: cannot be made ({error.strerror}); name another directory"
             ) from error
         plan = cls(directory, selection, _recorded(directory / PLAN, selection))
+        plan.add(wanted)
+        return plan
+
+    def add(self, wanted: list[Source]) -> None:
+        """Add files that are not yet in the list, and write it."""
         for source in wanted:
-            entry = plan.files.setdefault(source.file, {})
+            entry = self.files.setdefault(source.file, {})
             if entry.get("url") not in (None, source.url):
                 entry.pop("validator", None)  # a validator of another server does not apply to this one
             entry.update(url=source.url, role=source.role)
-        plan.save()
-        return plan
+        self.save()
 
     def save(self) -> None:
         """Write the list atomically."""

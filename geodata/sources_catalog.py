@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from geodata.elsewhere import states
@@ -36,6 +37,20 @@ _GEOGRAPHY: Final = {
         "puma_names": "/geo/docs/reference/puma2020/2020_PUMA_Names.txt",
         "tract_population": "/geo/docs/reference/cenpop2020/tract/CenPop2020_Mean_TR{fips}.txt",
         "block_group_population": "/geo/docs/reference/cenpop2020/blkgrp/CenPop2020_Mean_BG{fips}.txt",
+    },
+}
+_BASE_MAP: Final = {
+    2010: {
+        "shore": "/geo/tiger/GENZ2019/shp/cb_2019_{place}_tract_500k.zip",
+        "roads": "/geo/tiger/TIGER2019/PRISECROADS/tl_2019_{place}_prisecroads.zip",
+        "rails": "/geo/tiger/TIGER2019/RAILS/tl_2019_us_rails.zip",
+        "water": "/geo/tiger/TIGER2019/AREAWATER/tl_2019_{place}_areawater.zip",
+    },
+    2020: {
+        "shore": "/geo/tiger/GENZ2020/shp/cb_2020_{place}_tract_500k.zip",
+        "roads": "/geo/tiger/TIGER2020/PRISECROADS/tl_2020_{place}_prisecroads.zip",
+        "rails": "/geo/tiger/TIGER2020/RAILS/tl_2020_us_rails.zip",
+        "water": "/geo/tiger/TIGER2020/AREAWATER/tl_2020_{place}_areawater.zip",
     },
 }
 _VINTAGE: Final = {7: 2010, 8: 2020}  # census whose blocks a LODES version is on
@@ -123,6 +138,28 @@ def sources_of(
         places = [""] if role in _NATIONAL else [codes[postal] for postal in wanted]
         found += [_source(role, census_host + template.format(fips=fips)) for fips in places]
     return found
+
+
+def base_map_sources_of(counties: Sequence[str], *, lodes: int = 8, base: str | None = None) -> list[Source]:
+    """List the files of a base map; an import can do without any of them.
+
+    Parameters
+    ----------
+    counties : sequence of str
+        Five-digit codes; water is published by county, boundaries and roads by state, rails for the nation.
+    lodes : {7, 8}
+        Its blocks decide the year: 2019, the last with 2010 tracts, or 2020.
+    base : str, optional
+        As `sources_of`.
+    """
+    host = (base or _CENSUS_HOST).rstrip("/")
+    by_state = sorted({county[:2] for county in counties})
+    places = {"shore": by_state, "roads": by_state, "rails": [""], "water": sorted(counties)}
+    return [
+        replace(_source(role, host + template.format(place=place)), optional=True)
+        for role, template in _BASE_MAP[_VINTAGE[lodes]].items()
+        for place in places[role]
+    ]
 
 
 def _source(role: str, url: str, checksums_url: str | None = None) -> Source:

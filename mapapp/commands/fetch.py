@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also download block polygons (large); without them, block cells are derived.",
 )
+@click.option(
+    "--basemap",
+    is_flag=True,
+    help="Also download boundaries that end at the shore, water, main roads, and rails.",
+)
 @click.option("--job-type", default="JT00", show_default=True, help="LODES job type; JT00 is all jobs.")
 @click.option("--base-url", default=None, help="URL of a mirror with the same paths.")
 @config_option
@@ -55,6 +60,7 @@ def fetch(directory: Path, as_json: bool, quiet: bool, **options: Option) -> Non
     Example:
       commutemap fetch census-files --state ri --year 2019 --origin-state ma --origin-state ct
     """
+    from geodata.fetch import Also
     from geodata.fetch import fetch as fetch_files
 
     with show_progress(quiet=quiet) as report:
@@ -64,7 +70,7 @@ def fetch(directory: Path, as_json: bool, quiet: bool, **options: Option) -> Non
             year=options["year"],
             origin_states=options["origin_state"],
             lodes=int(options["lodes"]),
-            blocks=options["blocks"],
+            also=[name for name in get_args(Also) if options[name]],
             job_type=options["job_type"],
             base=options["base_url"],
             progress=report,

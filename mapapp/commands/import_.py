@@ -40,7 +40,7 @@ _ROLES = {
     "puma_names": "puma_names",
     "population": "population",
     "prior_flows": "prior_flows",
-    "base_map": "base_map",
+    "basemap": "base_map",
 }
 
 
@@ -65,7 +65,7 @@ _ROLES = {
 @click.option("--population", type=FILES, multiple=True, help="Centers of population, or block populations.")
 @click.option("--prior-flows", type=FILES, multiple=True, help="Public tract-to-tract flows (CTPP).")
 @click.option(
-    "--base-map", type=FILES, multiple=True, help="Water, roads, or rails (TIGER/Line), or names (GNIS)."
+    "--basemap", type=FILES, multiple=True, help="Water, roads, or rails (TIGER/Line), or names (GNIS)."
 )
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")

@@ -22,6 +22,7 @@ from geodata.downloading import Retry
 from geodata.errors import SourceFileError
 from geodata.fetch import Fetched, fetch, parse_checksums
 from geodata.sources_catalog import sources_of
+from tests.geodata import samples
 from tests.geodata.serving import Site, serving
 
 MAIN = "/data/lodes/LODES8/ri/od/ri_od_main_JT00_2019.csv.gz"
@@ -85,7 +86,7 @@ def plan(directory: Path) -> dict[str, Any]:
 
 def test_a_fresh_directory_gets_every_file_verified(site: Site, tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
-    results = fetched(site, tmp_path / "d", blocks=True, progress=lambda *step: steps.append(step))
+    results = fetched(site, tmp_path / "d", also=("blocks",), progress=lambda *step: steps.append(step))
     assert {result.role for result in results} == {
         *("od", "crosswalk", "tracts", "blocks", "tract_puma", "puma_names"),
         *("tract_population", "block_group_population"),
@@ -101,6 +102,35 @@ def test_a_fresh_directory_gets_every_file_verified(site: Site, tmp_path: Path) 
     assert names(tmp_path) == {"d"}
     assert steps[-1][1] == steps[-1][2] > 0
     assert site.paths().count(SUMS) == 1
+
+
+def test_a_base_map_has_the_water_of_every_county_of_the_crosswalk(site: Site, tmp_path: Path) -> None:
+    crosswalk = gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0)
+    site.files[XWALK] = crosswalk
+    digest = sha256(crosswalk).hexdigest()
+    site.files[SUMS] = site.files[SUMS].replace(
+        sha256(content_of(XWALK)).hexdigest().encode(), digest.encode()
+    )
+    tiger = "/geo/tiger/TIGER2020"
+    base = {
+        "/geo/tiger/GENZ2020/shp/cb_2020_44_tract_500k.zip": "shore",
+        f"{tiger}/PRISECROADS/tl_2020_44_prisecroads.zip": "roads",
+        f"{tiger}/RAILS/tl_2020_us_rails.zip": "rails",
+        f"{tiger}/AREAWATER/tl_2020_44001_areawater.zip": "water",
+        f"{tiger}/AREAWATER/tl_2020_44003_areawater.zip": "water",
+    }
+    site.files |= {path: content_of(path) for path in list(base)[:-1]}
+    results = {
+        result.url.removeprefix(site.base): result for result in fetched(site, tmp_path, also=("basemap",))
+    }
+    assert {path: results[path].role for path in base} == base
+    assert [results[path].status for path in base] == ["downloaded"] * 4 + [
+        "missing"
+    ]  # one county has no water
+    assert set(plan(tmp_path)["files"]) >= {path.rpartition("/")[2] for path in base}
+    site.asked.clear()
+    fetched(site, tmp_path, also=("basemap",))
+    assert [path for path in site.paths() if path != SUMS] == [list(base)[-1]]
 
 
 def test_what_is_there_and_right_costs_no_connection(site: Site, tmp_path: Path) -> None:
