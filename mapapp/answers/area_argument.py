@@ -10,10 +10,11 @@ from typing import TypeAlias, Union
 from shapely.geometry.base import BaseGeometry
 
 from geodata.corridors import check_miles
-from mapapp.answers.areas import Area, Areas
+from mapapp.answers.area import Area
+from mapapp.answers.areas import Areas
 from mapapp.answers.selection import Selected
 from mapapp.errors import UsageError
-from mapapp.question.area_text import Step, Unit, area_text, parse_area, widened
+from mapapp.question.area_text import Step, area_text, parse_area, widened
 from mapapp.question.drawn_parts import part_of
 
 Given: TypeAlias = Union[
@@ -81,7 +82,7 @@ def _steps(areas: Areas, given: object, notes: list[str]) -> tuple[Step, ...]:
     if isinstance(given, Step):
         return (given,)
     if isinstance(given, Area):
-        return (Step("+", Unit(given.level, given.unit_id)),)
+        return parse_area(given.key)
     if isinstance(given, BaseGeometry):
         return (Step("+", part_of(given)),)
     if isinstance(given, Near):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -18,8 +15,11 @@ import pandas
 
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
+from mapapp.answers.area import Area
+from mapapp.answers.area_search import AreaSearch
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
+from mapapp.answers.findable import LANDMARK, entry_of_area, in_search_order, landmarks_of
 from mapapp.answers.flows import Blocks
 from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
 from mapapp.answers.outlines import Outlines
@@ -44,6 +44,7 @@ LEVEL_LABELS: Final = {
     **{code: label for code, label in LAYER_LABELS.items() if code not in ("bgrp", "ctycsub")},
     "bgrp": LAYER_LABELS["bgrp"],
     BLOCK: "Census block",
+    LANDMARK: "Landmark",
 }
 LEVEL_WORDS: Final = {
     "county": ("parish",),
@@ -63,43 +64,10 @@ LEVEL_WORDS: Final = {
     BLOCK: ("census block",),
 }
 """Everyday words for a layer; commands and Python also accept their plurals."""
-MAX_WORDS: Final = 6
-MAX_WORD: Final = 30
 _KEPT_AREAS: Final = 200
 _SHOWN: Final = 5
 _MEANT_FIRST: Final = ("stplc", "ctycsub", "county")
 """Layers that people usually mean by a base name, most likely first: cities and towns, then counties."""
-_ORDER: Final = {level: position for position, level in enumerate(LEVEL_LABELS)}
-
-
-@dataclass(frozen=True, slots=True)
-class Area:
-    """One area that can be chosen.
-
-    Attributes
-    ----------
-    key : str
-        `level:identifier`, as in the address.
-    level : str
-        A key of `LEVEL_LABELS`.
-    unit_id : str
-        Identifier within the level.
-    name : str
-        Name for readers.
-    full_name : str
-        Name in the source, if it is longer: `Bristol town (Bristol, RI)` for `Bristol, RI`.
-    """
-
-    key: str
-    level: str
-    unit_id: str
-    name: str
-    full_name: str = ""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The full name, and the name for readers if it differs."""
-        return tuple(dict.fromkeys((self.full_name or self.name, self.name)))
 
 
 class Areas:
@@ -184,14 +152,6 @@ class Areas:
             for unit_id, name, full_name in zip(units["unit_id"], shown, names, strict=True):
                 yield Area(f"{code}:{unit_id}", code, unit_id, name, full_name)
 
-    @cached_property
-    def _haystack(self) -> list[tuple[str, int, Area]]:
-        entries = [
-            (f"{area.names[0]} {area.unit_id}".lower(), _ORDER.get(area.level, 99), area)
-            for area in self._named.values()
-        ]
-        return sorted(entries, key=lambda entry: (entry[1], entry[0]))
-
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._named
 
@@ -220,38 +180,25 @@ class Areas:
         return blocks is None or bool(blocks.size)
 
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
-        """Find areas whose name or identifier has every word of `text`; names that begin with it come first.
+        """Find areas and landmarks whose name or identifier has every word of `text`, best matches first.
 
-        If nothing matches and `near` is true, misspelled words are replaced by the most similar known words.
+        If nothing matches and `near` is true, find what may be meant; :meth:`search_or_guess` says whether it did.
         """
-        words = str(text).lower().replace(",", " ").split()
-        found = self._with(words)
-        if near and not found:
-            words = [self._nearest(word) for word in words[:MAX_WORDS]]
-            found = self._with(words)
-        begin = " ".join(words)
-        first = (area for entry, _, area in found if entry.startswith(begin))
-        then = (area for entry, _, area in found if not entry.startswith(begin))
-        return list(itertools.islice(itertools.chain(first, then), limit))
+        return self.search_or_guess(text, limit, near=near)[0]
 
-    def _with(self, words: list[str]) -> list[tuple[str, int, Area]]:
-        found = self._haystack  # ordered by layer, then by name
-        for word in words:
-            found = [hit for hit in found if word in hit[0]]
-        return found
-
-    def _nearest(self, word: str) -> str:
-        """Return the word if it is part of a name, else the most similar word, if there is one."""
-        if any(word in known for known in self._vocabulary):
-            return word
-        near = difflib.get_close_matches(word[:MAX_WORD], self._vocabulary, n=1, cutoff=0.75)
-        return near[0] if near else word
+    def search_or_guess(
+        self, text: str | int, limit: int = 12, *, near: bool = True
+    ) -> tuple[list[Area], bool]:
+        """Find areas as :meth:`search` does; also return whether they are a guess at what is meant."""
+        listed, index = self._index
+        found = index.find(str(text), limit, near=near)
+        return [listed[row] for row in found.rows], found.is_guess
 
     @cached_property
-    def _vocabulary(self) -> list[str]:
-        """Words of names, without identifiers, so that an unknown number is not taken for another one."""
-        words = (re.findall(r"[^\W\d_]{3,}", area.name.lower()) for area in self._named.values())
-        return sorted({word for each in words for word in each})
+    def _index(self) -> tuple[list[Area], AreaSearch]:
+        """Everything that can be found, in the order of equally good matches, and the index of it."""
+        listed = in_search_order(self, [*self._named.values(), *landmarks_of(self._store)])
+        return listed, AreaSearch([entry_of_area(area) for area in listed])
 
     def blocks(self, keys: Iterable[str]) -> Blocks | None:
         """Return positions of the blocks in an area: int32, ascending; None for everything, or without steps.
@@ -369,7 +316,7 @@ class Areas:
         return UsageError(f"area {text[:60]!r}: no area has that name; {remedy}")
 
     def _whole_search(self, text: str) -> list[Area]:
-        return self.search(text, limit=len(self._named))
+        return self.search(text, limit=len(self._index[0]))
 
     @cached_property
     def places(self) -> pandas.DataFrame:

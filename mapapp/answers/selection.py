@@ -169,7 +169,7 @@ class Selection:
         shown = steps[:4]
         text = "".join(
             (words[step.sign] if place else {"-": "everything without "}.get(step.sign, ""))
-            + self._part_name(step.part)
+            + (step.label or self._part_name(step.part))
             for place, step in enumerate(shown)
         ).replace(f" within {_NEAR}", " within ")
         return f"{text} and {len(steps) - len(shown)} more steps" if len(steps) > len(shown) else text

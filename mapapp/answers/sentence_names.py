@@ -12,7 +12,8 @@ from threading import Lock
 from typing import Final, Protocol
 
 from geodata.elsewhere import states
-from mapapp.answers.areas import LEVEL_LABELS, Area, level_named
+from mapapp.answers.area import Area
+from mapapp.answers.areas import LEVEL_LABELS, level_named
 from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
 from mapapp.errors import UsageError
 from mapapp.question.sentence.meanings import Place

@@ -13,6 +13,7 @@ An area is a sequence of steps. Each adds to, removes from, or intersects with t
     line:…,0.5                                  within 0.5 miles of a line, as `geodata.area_shapes.line_text` writes it
     line:-71.41,41.82,-71.31,41.49,0.5          the same for a line from corner to corner (longitude, latitude)
     all                                         everything, including homes outside the imported area
+    circle:-71.4,41.8,0.5@Brown+University      a drawn part with a name for readers, escaped as in an address
 
 The first step needs no sign; with "-" or "&" it starts from everything. Steps apply from left to right.
 """
@@ -25,6 +26,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, cast
+from urllib.parse import quote_plus, unquote_plus
 
 import shapely
 
@@ -38,6 +40,8 @@ BLOCK: Final = "block"
 MAX_STEPS: Final = 500
 MAX_TEXT: Final = 600_000
 MAX_RINGS: Final = 3
+MAX_LABEL: Final = 60
+"""Letters of the name of a drawn part."""
 DRAWN: Final = ("circle", "ring", "box", "shape", "line", "near")
 _DECIMALS: Final = 5  # of a degree: about 1 m
 
@@ -199,13 +203,28 @@ Part = Unit | Circle | Box | Shape | Corridor | Everything
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of an area."""
+    """One step of an area; a drawn part may have a name for readers.
+
+    Raises
+    ------
+    UsageError
+        If the name is longer than `MAX_LABEL`, or a unit has one.
+    """
 
     sign: Sign
     part: Part
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        clean = " ".join("".join(each if each.isprintable() else " " for each in self.label).split())
+        object.__setattr__(self, "label", clean)
+        if len(clean) > MAX_LABEL:
+            raise UsageError(f"name {_short(clean)}: it has {len(clean):,} letters; give at most {MAX_LABEL}")
+        if clean and isinstance(self.part, Unit | Everything):
+            raise UsageError(f"area {_short(str(self.part))}: only a drawn part can have a name; leave out @")
 
     def __str__(self) -> str:
-        return f"{self.sign}{self.part}"
+        return f"{self.sign}{self.part}" + (f"@{quote_plus(self.label)}" if self.label else "")
 
 
 def area_text(steps: Sequence[Step]) -> str:
@@ -295,7 +314,8 @@ def polygon_of(part: Circle | Box | Shape) -> shapely.Geometry:
 
 def _step(token: str) -> Step:
     sign = token[0] if token[0] in "+-&" else "+"
-    return Step(cast(Sign, sign), _part(token.removeprefix(sign) if token[0] == sign else token))
+    text, _, label = (token.removeprefix(sign) if token[0] == sign else token).partition("@")
+    return Step(cast(Sign, sign), _part(text), unquote_plus(label))
 
 
 def _part(text: str) -> Part:

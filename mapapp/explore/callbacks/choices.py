@@ -58,10 +58,20 @@ def register(app: Dash, views: Views) -> None:
 
 
 def _looking_up(app: Dash, views: Views) -> None:
-    @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
-    def look_up(text: str | None, query: str | None) -> list[dict[str, object]]:
+    @app.callback(
+        Output("search", "data"),
+        Output("search", "nothingFoundMessage"),
+        Input("search", "searchValue"),
+        State("url", "search"),
+    )
+    def look_up(text: str | None, query: str | None) -> tuple[list[dict[str, object]], str]:
         address, _ = views.parse(query)
-        return area_controls.search_options(views.release(address).areas.search(_typed(text), near=True))
+        release = views.release(address)
+        found, is_guess = release.areas.search_or_guess(_typed(text))
+        return (
+            area_controls.search_options(found, is_guess=is_guess),
+            area_controls.nothing_found(release, _typed(text)),
+        )
 
     @app.callback(
         Output("center", "data"),
@@ -77,10 +87,10 @@ def _looking_up(app: Dash, views: Views) -> None:
         )  # the control adds the prefix of a chosen entry
         if events.place_of(typed):
             return [{"value": typed, "label": area_controls.TYPED + typed}]
-        found = areas.search(_typed(text), near=True)
+        found, is_guess = areas.search_or_guess(_typed(text))
         if chosen and chosen in areas and chosen not in [area.key for area in found]:
             found.insert(0, areas[chosen])  # the chosen entry must stay in the list
-        return area_controls.search_options(found)
+        return area_controls.search_options(found, is_guess=is_guess)
 
 
 def _typed(text: object) -> str:

@@ -22,7 +22,7 @@ from mapapp.explore.pages.area_controls import REPLACES
 from mapapp.explore.pages.controls import PLAIN
 from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.address import MAX_STEP_LENGTH, Address, edges_of
-from mapapp.question.area_text import Box, area_text, parse_area, ring_areas, widened
+from mapapp.question.area_text import Box, Circle, area_text, parse_area, ring_areas, widened
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
 from mapapp.question.drawn_parts import geometries_of, part_of
@@ -302,6 +302,10 @@ def _place(release: ServedRelease, center: object) -> tuple[float, float]:
     typed = place_of(center)
     if typed is not None:
         return typed
+    if isinstance(center, str) and center.startswith("circle:"):  # a landmark
+        circle = parse_area(center)[0].part
+        assert isinstance(circle, Circle), "the text begins so"
+        return circle.lon_deg, circle.lat_deg
     if not isinstance(center, str) or center not in release.areas:
         raise UsageError("the circle has no center; type the name of a place, or latitude and longitude")
     blocks = release.areas.blocks([center])

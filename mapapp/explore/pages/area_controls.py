@@ -11,9 +11,11 @@ from dash.development.base_component import Component
 
 from geodata.area_files import SUFFIXES
 from mapapp.answers import words
-from mapapp.answers.areas import LEVEL_LABELS, Area
+from mapapp.answers.area import Area
+from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import Attributes, aria
+from mapapp.question.area_text import Circle, parse_area
 from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 
@@ -93,7 +95,7 @@ def find() -> Component:
                 id="field-target",
                 hidden=True,
             ),
-            search_box("search", "Find an area", "City, county, tract, ZIP …"),
+            search_box("search", "Find an area", "Town, ZIP code, landmark …"),
             html.Div(id="area-said", className="said-small", role="status"),
             html.Div(
                 [
@@ -198,14 +200,24 @@ def _small_select(name: str, label: str, value: str, options: dict[str, str]) ->
     )
 
 
-def search_options(areas: list[Area]) -> list[dict[str, object]]:
-    """Search results, grouped by level."""
+def search_options(areas: list[Area], *, is_guess: bool = False) -> list[dict[str, object]]:
+    """Search results, grouped by level; or one group of those that may be meant."""
     groups: dict[str, list[dict[str, str]]] = {}
-    for area in areas:
-        groups.setdefault(LEVEL_LABELS.get(area.level, area.level), []).append(
-            {"value": area.key, "label": area.name}
+    for area in {area.key: area for area in areas}.values():
+        level = LEVEL_LABELS.get(area.level, area.level)
+        group, label = (
+            ("Did you mean …", f"{area.name} · {level.split(' (')[0]}") if is_guess else (level, area.name)
         )
+        groups.setdefault(group, []).append({"value": area.key, "label": label})
     return [{"group": name, "items": items} for name, items in groups.items()]
+
+
+def nothing_found(release: ServedRelease, text: str) -> str:
+    """What the search box says if it finds nothing."""
+    if text.strip().isdigit() and not release.areas.has_units("zcta"):
+        return "This release has no ZIP code areas; try the name of a town or county."
+    example = "" if not release.areas.has_units("zcta") else ", or a ZIP code of five digits"
+    return f"Nothing here is called “{text[:30]}”. Try a town, a county, or a landmark{example}."
 
 
 def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str = "") -> list[Component]:
@@ -247,7 +259,11 @@ def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
         area = release.areas[bare]
         return area.name, LEVEL_LABELS.get(area.level, area.level).split(" (")[0]
     name = release.areas.select(bare).name.replace("the area within ", _NEAR, 1)
-    return name, _DRAWN.get(bare.partition(":")[0], "Drawn")
+    drawn = parse_area(bare)[0]
+    kind = _DRAWN.get(bare.partition(":")[0], "Drawn")
+    if drawn.label and isinstance(drawn.part, Circle):  # its name does not say how large it is
+        kind = f"{kind}, {drawn.part.outer_mi:g} mi"
+    return name, kind
 
 
 def size_words(release: ServedRelease, question: Question) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mapapp.answers.areas import Area
+from mapapp.answers.area import Area
 from mapapp.answers.sentence_names import SentenceNames
 from mapapp.errors import UsageError
 

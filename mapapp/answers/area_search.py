@@ -1,0 +1,238 @@
+"""Find areas and landmarks by what people type: words in any order, short forms, states, and small typing errors.
+
+Every word typed must begin a word of the name. Words are compared without case, accents and punctuation, and with short
+forms written out (`St.`, `Mt`, `N`). The state's name and postal code count as words of every area in it. The index
+holds, for each known word in alphabetical order, the areas that have it, so that the areas of all words with one
+beginning are one slice. Looking something up therefore reads only slices, however many areas a release has.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from geodata.elsewhere import states
+from mapapp.answers.unit_names import base_name, unplaced_name
+from mapapp.question.sentence.text import folded_words
+
+MAX_WORDS: Final = 8
+MAX_LETTERS: Final = 200
+_SPELLED: Final = {
+    "saint": "st",
+    "sainte": "ste",
+    "mount": "mt",
+    "mountain": "mtn",
+    "fort": "ft",
+    "point": "pt",
+    "heights": "hts",
+    "township": "twp",
+    "university": "univ",
+    "north": "n",
+    "south": "s",
+    "east": "e",
+    "west": "w",
+}
+"""Short forms: a name that has one of the two can be found by the other."""
+_WRITTEN_OUT: Final = {short: word for word, short in _SPELLED.items()}
+_LEFT_OUT: Final = (
+    *("the", "of", "in", "at", "near", "and", "city", "town", "county", "state", "usa"),
+    *("downtown", "central", "area", "zip", "code"),
+)
+"""Words that may be missing from a name; they are dropped if nothing has all the words."""
+_LEAST_LETTERS: Final = 4
+_LIKE: Final = 0.75
+_LAST: Final = "\uffff"
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that can be found.
+
+    Attributes
+    ----------
+    name : str
+        Name that is searched.
+    code : str
+        Identifier, which can be searched as well.
+    state_id : str
+        FIPS code of its state; empty if it has none.
+    is_guessed : bool
+        Whether a misspelled word may be taken for a word of this name.
+    """
+
+    name: str
+    code: str = ""
+    state_id: str = ""
+    is_guessed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Positions of the entries, best first.
+    is_guess : bool
+        Whether words were corrected or dropped, so that the reader should be asked.
+    """
+
+    rows: tuple[int, ...]
+    is_guess: bool = False
+
+
+class AreaSearch:
+    """An index of names.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        In the order in which equally good matches are listed.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._n = len(entries)
+        of_state = _state_words()
+        pairs: dict[str, list[int]] = {}
+        self._exact: dict[str, list[int]] = {}
+        begins: list[tuple[str, int]] = []
+        guessed: set[str] = set()
+        for row, entry in enumerate(entries):
+            words = folded_words(entry.name)
+            own = {*words, *map(_short, words), *(_WRITTEN_OUT.get(word, word) for word in words)}
+            for word in own | {*folded_words(entry.code)} | of_state.get(entry.state_id, set()):
+                pairs.setdefault(word, []).append(row)
+            for text in {_shorter_text(form) for form in _forms(entry.name)} - {""}:
+                self._exact.setdefault(text, []).append(row)
+            begins += [(text, row) for text in {" ".join(words), _shorter_text(entry.name)}]
+            if entry.is_guessed:
+                guessed |= {word for word in words if len(word) >= _LEAST_LETTERS and word.isalpha()}
+        self._words = sorted(pairs)
+        self._ptr = np.cumsum([0, *(len(pairs[word]) for word in self._words)])
+        self._rows = np.array([row for word in self._words for row in pairs[word]], dtype=np.int64)
+        begins.sort()
+        self._begins = [text for text, _ in begins]
+        self._begin_rows = np.array([row for _, row in begins], dtype=np.int64)
+        self._like = _deletions(guessed)
+
+    def find(self, text: str, limit: int, *, near: bool = False) -> Found:
+        """Find at most `limit` entries that have every word; if none does and `near` is true, similar ones."""
+        words = list(folded_words(re.sub(r"\b([A-Za-z])\.", r"\1 ", text[:MAX_LETTERS])))[:MAX_WORDS]
+        found = self._ordered(words, limit)
+        if len(found) or not near:
+            return Found(found)
+        for guess in self._guesses(words):
+            found = self._ordered(guess, limit)
+            if len(found):
+                return Found(found, is_guess=True)
+        return Found(())
+
+    def _guesses(self, words: list[str]) -> Iterable[list[str]]:
+        """Yield what may be meant instead: without words that names often lack, corrected, and shorter numbers."""
+        kept = [word for word in words if word not in _LEFT_OUT]
+        if kept and kept != words:
+            yield kept
+        near = [self._nearest(word) for word in kept]
+        if kept and near != kept:
+            yield near
+        if len(kept) == 1 and kept[0].isdigit() and len(kept[0]) == 5:
+            yield from ([kept[0][:count]] for count in (4, 3))
+        known = [word for word in near if not word.isdigit() and self._slice(word)[0] < self._slice(word)[1]]
+        if known and known != near and sum(map(len, known)) * 2 > sum(map(len, near)):
+            yield known
+
+    def _ordered(self, words: list[str], limit: int) -> tuple[int, ...]:
+        """Return entries that have all words: those whose name this is, then those that begin so, then the others."""
+        has = np.ones(self._n, dtype=bool)
+        for word in words:
+            first, last = self._slice(word)
+            mine = np.zeros(self._n, dtype=bool)
+            mine[self._rows[first:last]] = True
+            has &= mine
+        found: dict[int, None] = {}
+        for text in _without_state([_short(word) for word in words]):
+            found |= dict.fromkeys(row for row in self._exact.get(text, []) if has[row])
+        for text in (" ".join(words), " ".join(map(_short, words))):
+            first, last = bisect_left(self._begins, text), bisect_left(self._begins, text + _LAST)
+            begin = np.sort(self._begin_rows[first:last])
+            found |= dict.fromkeys(begin[has[begin]][: limit + len(found)].tolist())
+        found |= dict.fromkeys(np.flatnonzero(has)[: limit + len(found)].tolist())
+        return tuple(found)[:limit]
+
+    def _slice(self, word: str) -> tuple[int, int]:
+        """Return where the entries of all words that begin with a word are."""
+        first, last = bisect_left(self._words, word), bisect_left(self._words, word + _LAST)
+        return int(self._ptr[first]), int(self._ptr[last])
+
+    def _nearest(self, word: str) -> str:
+        """Return the word itself if a known word begins with it, else the most similar one, if there is one."""
+        first, last = self._slice(word)
+        if first < last or len(word) < _LEAST_LETTERS:
+            return word
+        known = {each for short in (word, *_shorter(word)) for each in self._like.get(short, ())}
+        near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=_LIKE)
+        return near[0] if near else word
+
+
+def _short(word: str) -> str:
+    return _SPELLED.get(word, word)
+
+
+def _shorter_text(name: str) -> str:
+    """Return a name in short forms, with single spaces."""
+    return " ".join(map(_short, folded_words(name)))
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    return name, unplaced_name(name), base_name(name)
+
+
+def _without_state(words: list[str]) -> list[str]:
+    """Return the words as a text, and without the state that is named at their end or at their beginning."""
+    found = [" ".join(words)]
+    for state in _STATES:
+        n = len(state)
+        if len(words) > n and tuple(words[-n:]) == state:
+            found.append(" ".join(words[:-n]))
+        if len(words) > n and tuple(words[:n]) == state:
+            found.append(" ".join(words[n:]))
+    return found
+
+
+def _state_words() -> dict[str, set[str]]:
+    return {
+        state_id: {*folded_words(state.name), state.postal.lower()} for state_id, state in states().items()
+    }
+
+
+_STATES: Final = [
+    form
+    for state in states().values()
+    for form in (tuple(map(_short, folded_words(state.name))), (state.postal.lower(),))
+]
+
+
+def _shorter(word: str) -> Iterable[str]:
+    """Yield a word with each one of its letters left out."""
+    return (word[:at] + word[at + 1 :] for at in range(len(word)))
+
+
+def _deletions(words: Iterable[str]) -> dict[str, list[str]]:
+    """Return words by themselves and by themselves with one letter left out.
+
+    Two words that differ by one letter, or by two that are interchanged, have such a form in common.
+    """
+    found: dict[str, list[str]] = {}
+    for word in words:
+        for short in {word, *_shorter(word)}:
+            found.setdefault(short, []).append(word)
+    return found

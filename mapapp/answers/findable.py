@@ -1,0 +1,77 @@
+"""What a search of a release can find, in the order in which equally good matches are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from geodata.store import Store
+from mapapp.answers.area import Area
+from mapapp.answers.area_search import Entry
+from mapapp.answers.usual_layers import NAMED
+from mapapp.question.area_text import MAX_LABEL, Circle, Step
+
+if TYPE_CHECKING:
+    from mapapp.answers.areas import Areas
+
+LANDMARK: Final = "landmark"
+LANDMARK_MI: Final = 0.5
+"""Radius of the circle that stands for a landmark."""
+_GUESSED: Final = (*NAMED, "county", "cbsa", LANDMARK)
+_BY_PEOPLE: Final = (*NAMED, "county", "cbsa", "zcta")
+"""Layers whose larger units come first."""
+_LATER: Final = ("state", "puma", "zcta", LANDMARK, "tract")
+_WITHOUT_STATE: Final = ("zcta", "cbsa", "necta", "trib", "tsub", "mil", "state")
+"""Layers whose identifiers do not begin with a state."""
+
+
+def landmarks_of(store: Store) -> Iterator[Area]:
+    """Yield the landmarks of a store, if it has any: each is a named circle around its place."""
+    if not store.has_table("landmarks"):
+        return
+    counties: dict[str, str] = dict(store.table("counties", ["county_id", "name"]).itertuples(index=False))
+    columns = ["name", "county_id", "lon_deg", "lat_deg"]
+    for name, county_id, lon_deg, lat_deg in store.table("landmarks", columns).itertuples(index=False):
+        step = Step("+", Circle(lon_deg, lat_deg, 0.0, LANDMARK_MI), name[:MAX_LABEL])
+        county = counties.get(county_id, "")
+        shown = f"{name} ({county})" if county else name
+        yield Area(str(step).removeprefix("+"), LANDMARK, county_id, shown)
+
+
+def in_search_order(areas: Areas, listed: Iterable[Area]) -> list[Area]:
+    """Return areas so that those with jobs in the release come before others, cities and towns before larger and
+    smaller units, and then the larger ones first.
+    """
+    first = [
+        areas.usual.named,
+        *(level for level in (*NAMED, "county", "cbsa") if level != areas.usual.named),
+    ]
+    order = {level: rank for rank, level in enumerate([*first, *_LATER])}
+    people: dict[str, dict[str, tuple[bool, float]]] = {
+        level: _people_of(areas, level) for level in _BY_PEOPLE if level in areas.columns
+    }
+
+    def rank(area: Area) -> tuple[bool, int, float, str]:
+        has_jobs, n = people.get(area.level, {}).get(area.unit_id, (True, 0.0))
+        return not has_jobs, order.get(area.level, len(order)), -n, area.name
+
+    return sorted(listed, key=rank)
+
+
+def entry_of_area(area: Area) -> Entry:
+    """Return what is searched of an area: its full name."""
+    code = "" if area.level == LANDMARK else area.unit_id
+    state_id = "" if area.level in _WITHOUT_STATE else area.unit_id[:2]
+    return Entry(area.names[0], code, state_id, is_guessed=area.level in _GUESSED)
+
+
+def _people_of(areas: Areas, level: str) -> dict[str, tuple[bool, float]]:
+    """Return for each unit whether the release has its jobs, and how many people live there."""
+    units = areas.units(level)
+    weights = areas.places["population"].to_numpy(np.float64)
+    people = np.bincount(units.code, weights=weights, minlength=len(units.rows))
+    covered = areas.with_workplaces(np.arange(len(weights), dtype=np.int32))
+    jobs = np.bincount(units.code if covered is None else units.code[covered], minlength=len(units.rows))
+    return dict(zip(units.rows["unit_id"], zip(jobs > 0, people.tolist(), strict=True), strict=True))
