@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geodata.elsewhere import states
-from mapapp.answers.unit_names import base_name, unplaced_name
+from mapapp.answers.unit_names import base_name, name_with_state, unplaced_name
 from mapapp.question.sentence.text import folded_words
 
 MAX_WORDS: Final = 8
@@ -126,7 +126,9 @@ class AreaSearch:
 
     def find(self, text: str, limit: int, *, near: bool = False) -> Found:
         """Find at most `limit` entries that have every word; if none does and `near` is true, similar ones."""
-        words = list(folded_words(re.sub(r"\b([A-Za-z])\.", r"\1 ", text[:MAX_LETTERS])))[:MAX_WORDS]
+        words = _typed(text)
+        if text.strip() and not words:
+            return Found(())
         found = self._ordered(words, limit)
         if len(found) or not near:
             return Found(found)
@@ -136,13 +138,20 @@ class AreaSearch:
                 return Found(found, is_guess=True)
         return Found(())
 
+    def called(self, text: str) -> list[int]:
+        """Return the entries whose whole name, or name without legal description, this is, with or without a state."""
+        words = _typed(text)
+        has = self._having(words)
+        exact = [self._exact.get(form, []) for form in _without_state([_short(word) for word in words])]
+        return list(dict.fromkeys(row for rows in exact for row in rows if has[row]))
+
     def _guesses(self, words: list[str]) -> Iterable[list[str]]:
         """Yield what may be meant instead: without words that names often lack, corrected, and shorter numbers."""
         kept = [word for word in words if word not in _LEFT_OUT]
-        if kept and kept != words:
-            yield kept
         near = [self._nearest(word) for word in kept]
-        if kept and near != kept:
+        yield [self._nearest(word) for word in words]
+        if kept:
+            yield kept
             yield near
         if len(kept) == 1 and kept[0].isdigit() and len(kept[0]) == 5:
             yield from ([kept[0][:count]] for count in (4, 3))
@@ -152,12 +161,7 @@ class AreaSearch:
 
     def _ordered(self, words: list[str], limit: int) -> tuple[int, ...]:
         """Return entries that have all words: those whose name this is, then those that begin so, then the others."""
-        has = np.ones(self._n, dtype=bool)
-        for word in words:
-            first, last = self._slice(word)
-            mine = np.zeros(self._n, dtype=bool)
-            mine[self._rows[first:last]] = True
-            has &= mine
+        has = self._having(words)
         found: dict[int, None] = {}
         for text in _without_state([_short(word) for word in words]):
             found |= dict.fromkeys(row for row in self._exact.get(text, []) if has[row])
@@ -167,6 +171,16 @@ class AreaSearch:
             found |= dict.fromkeys(begin[has[begin]][: limit + len(found)].tolist())
         found |= dict.fromkeys(np.flatnonzero(has)[: limit + len(found)].tolist())
         return tuple(found)[:limit]
+
+    def _having(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which entries have all words."""
+        has = np.ones(self._n, dtype=bool)
+        for word in words:
+            first, last = self._slice(word)
+            mine = np.zeros(self._n, dtype=bool)
+            mine[self._rows[first:last]] = True
+            has &= mine
+        return has
 
     def _slice(self, word: str) -> tuple[int, int]:
         """Return where the entries of all words that begin with a word are."""
@@ -183,6 +197,12 @@ class AreaSearch:
         return near[0] if near else word
 
 
+def _typed(text: str) -> list[str]:
+    """Return the words of what was typed; a letter with a period is a word."""
+    plain = re.sub(r"\b([A-Za-z])\.", r"\1 ", text[:MAX_LETTERS])
+    return list(folded_words(plain))[:MAX_WORDS]
+
+
 def _short(word: str) -> str:
     return _SPELLED.get(word, word)
 
@@ -193,7 +213,7 @@ def _shorter_text(name: str) -> str:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    return name, unplaced_name(name), base_name(name)
+    return name, unplaced_name(name), base_name(name), name_with_state(name)
 
 
 def _without_state(words: list[str]) -> list[str]:

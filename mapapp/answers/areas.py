@@ -296,6 +296,9 @@ class Areas:
         # "Providence city" is not the "Providence City" of another layer.
         exact = [area for area in full if text.strip() in _long_names(area)]
         same = exact or full or _best(found, wanted, unplaced_name) or _best(found, wanted, base_name)
+        if not same:
+            listed, index = self._index
+            same = _most_meant([listed[row] for row in index.called(text)])
         if len(same) == 1 or (len(found) == 1 and wanted):
             return (same or found)[0]
         if found:
@@ -408,9 +411,12 @@ def _folded(text: str) -> str:
 
 def _best(found: list[Area], wanted: str, short: Callable[[str], str]) -> list[Area]:
     """Return the areas with a short name, on the layer that people most likely mean."""
-    same = [area for area in found if _folded(short(area.names[0])) == wanted]
-    first = min((_rank(area) for area in same), default=0)
-    return [area for area in same if _rank(area) == first]
+    return _most_meant([area for area in found if _folded(short(area.names[0])) == wanted])
+
+
+def _most_meant(areas: list[Area]) -> list[Area]:
+    first = min((_rank(area) for area in areas), default=0)
+    return [area for area in areas if _rank(area) == first]
 
 
 def _rank(area: Area) -> int:
