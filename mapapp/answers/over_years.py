@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import pandas
@@ -18,6 +19,7 @@ from mapapp.answers.measures import MEASURES, Value
 from mapapp.answers.results import Result, check_answers
 from mapapp.errors import UsageError
 
+_NOISE: Final = "Every year contains independent noise, so small differences mean nothing."
 _DRAWN: Final = ("count", "miles", "ratio")
 N_ROWS: Final = 10
 """Rows of the main table that are followed over the years: the largest of the last one."""
@@ -63,10 +65,14 @@ class OverYears:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know to compare the years."""
-        pairs = zip(self.answers, self.answers[1:], strict=False)
-        texts = [note.text for before, after in pairs for note in change(before, after).about.notes]
         own = {note.text for answer in self.answers for note in answer.about.notes}
-        return tuple(text for text in dict.fromkeys(texts) if text not in own)
+        found = [
+            note.text
+            for before, after in pairwise(self.answers)
+            for note in change(before, after).about.notes
+            if note.code != "both-noisy" and note.text not in own
+        ]
+        return (_NOISE, *dict.fromkeys(found))
 
     def lines(self) -> list[tuple[str, list[YearValue]]]:
         """Return the label and the years of each key number that can be drawn as a line."""

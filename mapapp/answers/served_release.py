@@ -26,6 +26,7 @@ _SHAPES: Final = (
     "ground",
     "ground shapes",
     "place names",
+    "sentence names",
     "unit layer",
     "unit shapes",
     "unit tree",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -104,8 +105,15 @@ def _range(known: Sequence[YearValue]) -> tuple[float, float]:
     most = max((each.value + error for each, error in zip(known, errors, strict=True)), default=1.0)
     if least >= 0 and least < 0.75 * most:
         least = 0.0
-    room = 0.08 * (most - least) or max(abs(most), 1.0) * 0.05
-    return (least if least == 0 else least - room), most + room
+    step = _round_step((most - least) / 2 or max(abs(most), 1.0) / 20)
+    low = math.floor(least / step)
+    return low * step, (low + max(2, math.ceil(most / step - low))) * step
+
+
+def _round_step(size: float) -> float:
+    """Return the smallest of 1, 2, 2.5, 5, 10, 20, … that is at least a size, so that ticks are round."""
+    power = 10.0 ** math.floor(math.log10(size))
+    return next(each * power for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * power >= size)
 
 
 def _labeled(years: Sequence[int]) -> list[int]:

@@ -16,7 +16,7 @@ from geodata.errors import GeodataError
 from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.errors import UsageError
-from mapapp.explore.callbacks import events, setup_file
+from mapapp.explore.callbacks import events, sentences, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import area_controls
 from mapapp.explore.pages.layer_menus import click_level
@@ -24,7 +24,7 @@ from mapapp.question.address import Address, to_query
 from mapapp.question.fields import USUAL
 
 MAX_CHOICES: Final = 50
-MAX_TYPED: Final = 200
+MAX_TYPED: Final = 300
 READ: Final = ("pick", "sign", "target", "center", "radii", "within", "lasso")
 """Controls that the script reads together with a choice; their values are not part of the address."""
 
@@ -66,11 +66,12 @@ def _looking_up(app: Dash, views: Views) -> None:
     )
     def look_up(text: str | None, query: str | None) -> tuple[list[dict[str, object]], str]:
         address, _ = views.parse(query)
-        release = views.release(address)
-        found, is_guess = release.areas.search_or_guess(_typed(text))
-        return (
-            area_controls.search_options(found, is_guess=is_guess),
-            area_controls.nothing_found(release, _typed(text)),
+        release, typed = views.release(address), _typed(text)
+        question = sentences.question_option(release, typed)
+        found, is_guess = release.areas.search_or_guess(typed)
+        options = area_controls.search_options(found, is_guess=is_guess)
+        return options if question is None else [question, *options], area_controls.nothing_found(
+            release, typed
         )
 
     @app.callback(
@@ -136,6 +137,11 @@ def _after(views: Views, address: Address, choice: dict[str, object]) -> tuple[A
     if not isinstance(trigger, str | dict) or (trigger == "release" and _string(value) not in views.releases):
         return address, ""
     try:
+        if trigger == "search" and isinstance(value, str) and value.startswith(sentences.PREFIX):
+            found, said = sentences.asked_address(
+                views, address, _typed(value.removeprefix(sentences.PREFIX))
+            )
+            return views.parse(to_query(found))[0], said
         if trigger == "open-area":
             value = views.uploads.area(value.get("token") if isinstance(value, dict) else None)
         asked_for = events.after(address, views.release(address), trigger, value, read)

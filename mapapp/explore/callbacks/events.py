@@ -26,7 +26,7 @@ from mapapp.question.area_text import Box, Circle, area_text, parse_area, ring_a
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
 from mapapp.question.drawn_parts import geometries_of, part_of
-from mapapp.question.fields import USUAL, VIEW, NotAllowed
+from mapapp.question.fields import QUESTION, USUAL, VIEW, NotAllowed
 
 BANDS: Final = ("age", "earnings", "industry")
 CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
@@ -336,6 +336,9 @@ def _button(address: Address, release: ServedRelease, trigger: dict[str, object]
     area = str(trigger.get("area"))
     if trigger.get("type") == "suggest":
         return with_step(address, release, area, only_add=True)
+    if trigger.get("type") == "drop":
+        dropped = QUESTION.get(str(trigger.get("of")))
+        return address if dropped is None else address.having(**{dropped.name: dropped.default})
     field = "others" if trigger.get("of") == "others" else "areas"
     if area == "*":
         return _put(address, field, ())

@@ -261,7 +261,10 @@ def _keeping_up(app: Dash, views: Views) -> None:
         release = views.release(address)
         first, second = area_controls.areas_label(address.question)
         return (
-            area_controls.chips(release, address.question.areas, "areas", first),
+            [
+                *area_controls.chips(release, address.question.areas, "areas", first),
+                *area_controls.filter_chips(address.question),
+            ],
             f"chips {address.question.side}",
             area_controls.chips(release, address.question.others, "others", second),
             f"chips {OTHER_END[address.question.side]}",

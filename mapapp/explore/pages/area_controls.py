@@ -17,6 +17,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import Attributes, aria
 from mapapp.question.area_text import Circle, parse_area
 from mapapp.question.fields import USUAL
+from mapapp.question.filters import CHARACTERISTICS
 from mapapp.question.question import Question
 
 TYPED: Final = "Latitude, longitude "
@@ -31,6 +32,7 @@ SIGNS: Final = {
 }
 LASSO: Final = {"area": "an area", "line": "a line"}
 _NEAR: Final = "Within "
+_COUNTED: Final = {"home_layer": "Homes", "work_layer": "Workplaces"}
 _SAID: Final = {"-": "without ", "&": "only within "}
 _DRAWN: Final = {
     "circle": "Circle",
@@ -95,7 +97,7 @@ def find() -> Component:
                 id="field-target",
                 hidden=True,
             ),
-            search_box("search", "Find an area", "Town, ZIP code, landmark …"),
+            search_box("search", "Find an area, or ask", "Newport, 02903, or: who works in Newport?"),
             html.Div(id="area-said", className="said-small", role="status"),
             html.Div(
                 [
@@ -249,6 +251,39 @@ def _chip(release: ServedRelease, step: str, field: str) -> Component:
             ),
         ],
         className="chip" + (" less" if said else ""),
+    )
+
+
+def filter_chips(question: Question) -> list[Component]:
+    """The groups of workers, the layer, and the distance bands of a question, each with a button to drop it."""
+    found = [
+        (
+            name,
+            " or ".join(CHARACTERISTICS[name][band - 1] for band in getattr(question, name)),
+            name.capitalize(),
+        )
+        for name in CHARACTERISTICS
+        if getattr(question, name)
+    ]
+    layers = [name for name in ("layer", "home_layer", "work_layer") if name in question.entry.fields]
+    for name in layers:
+        level = getattr(question, name)
+        if level != USUAL:
+            found.append((name, f"by {words.level_word(level)}", _COUNTED.get(name, "Rows")))
+    if question.edges and "edges" in question.entry.fields:
+        found.append(
+            ("edges", ", ".join(f"{edge:g}" for edge in question.edges) + " miles", "Distance bands")
+        )
+    return [_filter_chip(field, text, kind) for field, text, kind in found]
+
+
+def _filter_chip(field: str, text: str, kind: str) -> Component:
+    return html.Span(
+        [
+            html.Span([text, html.Span(kind, className="level")]),
+            html.Button("×", **choice({"type": "drop", "of": field}), **aria(label=f"Drop {kind}: {text}")),
+        ],
+        className="chip plain",
     )
 
 

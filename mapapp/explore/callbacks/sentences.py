@@ -1,0 +1,78 @@
+"""Questions that a visitor types as a sentence into the search box."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from mapapp.answers.sentence_names import SentenceNames
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.served_years import releases_of_years
+from mapapp.errors import UsageError
+from mapapp.explore.callbacks.views import Views
+from mapapp.question.address import Address
+from mapapp.question.sentence.asked import Asked, ask_in_words
+
+PREFIX: Final = "ask:"
+"""Begins the value of a search result that is a question."""
+_LEAST_WORDS: Final = 2
+
+
+def names_of_release(release: ServedRelease) -> SentenceNames:
+    """The names of a release's areas, indexed once."""
+    return release.once(("sentence names",), lambda: SentenceNames(release.areas))
+
+
+def question_option(release: ServedRelease, text: str) -> dict[str, object] | None:
+    """The search result that asks a typed sentence; None if the text is only a name."""
+    if len(text.split()) < _LEAST_WORDS:
+        return None
+    try:
+        asked = ask_in_words(text, names_of_release(release))
+    except UsageError:
+        return None
+    parts = [each.label for each in asked.understood]
+    is_name = len(parts) == 2 and asked.understood[0].said == "" and asked.question.areas
+    if asked.is_empty or is_name or len(asked.unknown) > len(parts):
+        return None
+    return {"group": "Ask", "items": [{"value": PREFIX + text, "label": " · ".join(parts)}]}
+
+
+def asked_address(views: Views, address: Address, text: str) -> tuple[Address, str]:
+    """The address of what a sentence asks, and what was understood, assumed, and left out.
+
+    Raises
+    ------
+    UsageError
+        If the sentence is empty or too long, or if it asks nothing.
+    """
+    release = views.release(address)
+    asked = ask_in_words(text, names_of_release(release))
+    if asked.is_empty:
+        raise UsageError("Nothing in this sentence names a place or asks for something.")
+    view = address.view if asked.show is None else replace(address.view, show=asked.show)
+    shown, against, notes = _of_years(views, release, asked)
+    found = Address(
+        release=address.release if shown is release else shown.slug,
+        against=against.slug if against is not None else "",
+        question=asked.question,
+        view=replace(view, every=False),
+    )
+    unknown = [f"“{words[:40]}” was not understood and was left out." for words in asked.unknown]
+    understood = " · ".join(each.label for each in asked.understood)
+    return found, " ".join([f"Understood: {understood}.", *asked.notes, *notes, *unknown])
+
+
+def _of_years(
+    views: Views, release: ServedRelease, asked: Asked
+) -> tuple[ServedRelease, ServedRelease | None, list[str]]:
+    """The release of the year that a sentence names, the one to compare it with, and what is not served."""
+    by_year = {int(each.analyses.year): each for each in releases_of_years(release, views.releases.values())}
+    notes = [
+        f"No release of {year} is served."
+        for year in (asked.year, asked.against_year)
+        if year is not None and year not in by_year
+    ]
+    shown = by_year.get(asked.year, release) if asked.year is not None else release
+    against = by_year.get(asked.against_year) if asked.against_year is not None else None
+    return shown, against if against is not shown else None, notes

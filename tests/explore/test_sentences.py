@@ -1,0 +1,87 @@
+"""A sentence in the search box: the question it asks becomes the address, and the page says what was understood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mapapp.answers.served_release import open_releases
+from mapapp.explore.callbacks.choices import followed
+from mapapp.explore.callbacks.sentences import PREFIX, question_option
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.pages.area_controls import filter_chips
+from tests.releases import releases_of
+
+
+@pytest.fixture(scope="module")
+def views(tmp_path_factory: pytest.TempPathFactory) -> Views:
+    folder: Path = tmp_path_factory.mktemp("asked")
+    return Views(open_releases(releases_of(folder, {"new": 2019, "old": 2018})))
+
+
+def choose(views: Views, search: str, trigger: object, value: object = 1) -> tuple[str | None, str]:
+    choice = {"trigger": trigger, "value": value, "read": {}}
+    found = followed(views, {"n": 1, "search": search, "choices": [choice]})
+    return found["search"], found["said"]
+
+
+def test_a_sentence_becomes_the_address(views: Views) -> None:
+    search, said = choose(
+        views, "?theme=dark", "search", f"{PREFIX}Where do low-wage workers of County 10001 live, by county?"
+    )
+    assert search == "?area=county:10001&layer=county&earnings=1&theme=dark"
+    assert said.startswith("Understood: Destinations · Workplaces: County 10001")
+
+
+def test_years_choose_releases(views: Views) -> None:
+    search, _ = choose(views, "", "search", f"{PREFIX}inflow of County 10001 in 2019 compared with 2018")
+    assert search == "?against=old&analysis=inflow-outflow&area=county:10001"
+    search, said = choose(views, "", "search", f"{PREFIX}inflow of County 10001 in 2018")
+    assert search == "?release=old&analysis=inflow-outflow&area=county:10001"
+    search, said = choose(views, "", "search", f"{PREFIX}inflow of County 10001 in 1999")
+    assert search == "?analysis=inflow-outflow&area=county:10001"
+    assert "No release of 1999 is served." in said
+
+
+def test_what_is_not_understood_is_said_and_nothing_is_lost(views: Views) -> None:
+    before = "?area=county:10001"
+    assert choose(views, before, "search", f"{PREFIX}flobber the wug")[0] is None
+    _, said = choose(views, before, "search", f"{PREFIX}frobnicated workers of County 10003")
+    assert "“frobnicated” was not understood and was left out." in said
+    assert choose(views, before, "search", PREFIX)[0] is None
+
+
+def test_a_name_is_searched_and_a_sentence_is_offered_as_a_question(views: Views) -> None:
+    release = views.releases["new"]
+    for name in ("County 10001", "County", "x", "flobber the wug", "", "a" * 400):
+        assert question_option(release, name) is None
+    found = question_option(release, "who works in County 10001, over 55")
+    assert found == {
+        "group": "Ask",
+        "items": [
+            {
+                "value": f"{PREFIX}who works in County 10001, over 55",
+                "label": "Area profile · Workplaces: County 10001 · Age: 55 or older",
+            }
+        ],
+    }
+
+
+def test_each_part_of_a_question_stands_as_a_chip_that_can_be_dropped(views: Views) -> None:
+    search = "?area=county:10001&layer=county&age=1,2&earnings=3"
+    address, _ = views.parse(search)
+    chips = str(filter_chips(address.question))
+    assert all(
+        part in chips for part in ("29 or younger or 30 to 54", "More than $3,333 a month", "by county")
+    )
+    assert (
+        choose(views, search, {"type": "drop", "of": "age"})[0]
+        == "?area=county:10001&layer=county&earnings=3"
+    )
+    assert (
+        choose(views, search, {"type": "drop", "of": "layer"})[0] == "?area=county:10001&age=1,2&earnings=3"
+    )
+    several: tuple[object, ...] = (None, [], {"a": 1}, "no such field")
+    for forged in several:
+        assert choose(views, search, {"type": "drop", "of": forged})[0] is None
