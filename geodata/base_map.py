@@ -28,6 +28,7 @@ _WATER_TRACT: Final = (
 )
 _TRACT_AT: Final = 5  # in the identifier of a block
 _BLOCK_AT: Final = 11
+_COLLECTION: Final = 7  # type number of a collection, which an edge that only touches leaves behind
 
 Shapes = npt.NDArray[np.object_]
 
@@ -156,8 +157,11 @@ def _clipped(columns: dict[str, object], shapes: Shapes, area: shapely.Geometry)
     frame = frame[shapely.intersects(area, frame.geometry.to_numpy())]
     geometry = frame.geometry.to_numpy()
     crossing = np.flatnonzero(~shapely.contains_properly(area, geometry))
-    geometry[crossing] = shapely.intersection(geometry[crossing], area)
-    frame = frame.set_geometry(geometry, crs=CRS)
+    dimension = shapely.get_dimensions(geometry)
+    geometry[crossing] = shapely.intersection(shapely.make_valid(geometry[crossing]), area)
+    for row in crossing[shapely.get_type_id(geometry[crossing]) == _COLLECTION]:
+        parts = shapely.get_parts(geometry[row])
+        geometry[row] = shapely.union_all(parts[shapely.get_dimensions(parts) == dimension[row]])
     frame = frame.set_geometry(_simplified(geometry), crs=CRS)
     return frame[~frame.geometry.is_empty].reset_index(drop=True)
 

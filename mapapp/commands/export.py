@@ -29,9 +29,10 @@ _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
 @click.option(
     "--with",
     "more",
-    type=click.Choice(["points", "flows"]),
+    type=click.Choice(["points", "flows", "basemap"]),
     multiple=True,
-    help="Also write a point for each worker's home and workplace, or a line for each pair of blocks. Repeatable.",
+    help="Also write a point for each worker's home and workplace, a line for each pair of blocks, or the water, "
+    "roads, rails, and landmarks of the base map. Repeatable.",
 )
 @click.option(
     "--date",

@@ -122,7 +122,9 @@ def test_one_file_carries_where_it_comes_from_in_itself(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_release_gives_the_same_bytes(form: Form, demo_release: Path, tmp_path: Path) -> None:
-    more: Sequence[With] = ("points", "flows") if form in ("gpkg", "shp", "kml", "geojson", "csv") else ()
+    more: Sequence[With] = (
+        ("points", "flows", "basemap") if form in ("gpkg", "shp", "kml", "geojson", "csv") else ()
+    )
     for name in ("a", "b"):
         export_release(demo_release, form, tmp_path / name, layers=["county"], more=more)
     a, b = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in "ab")
@@ -172,6 +174,26 @@ def test_a_point_for_each_worker_and_a_line_for_each_pair(demo_release: Path, tm
     for name in ("age", "earnings", "industry"):
         for band in (1, 2, 3):
             assert sum(row[f"{name}_{band}"] for row in flows) == jobs["count"][jobs[name] == band].sum()
+
+
+@pytest.mark.parametrize("form", LAYERED)
+def test_the_base_map_as_layers(form: Form, demo_release: Path, tmp_path: Path) -> None:
+    export_release(demo_release, form, tmp_path / form, layers=["state"], more=["basemap"])
+    store = Release.open(demo_release).store
+    for name in ("water", "roads", "rails", "landmarks"):
+        table = store.table(name)
+        rows = read(form, tmp_path / form, name)
+        assert [row["name"] for row in rows] == table["name"].tolist()
+    if form == "gpkg":
+        (file,) = (tmp_path / form).glob("*.gpkg")
+        ranks = [row["rank"] for row in reading.gpkg_rows(file, "roads")]
+        assert ranks == store.table("roads")["rank"].tolist()
+
+
+def test_a_release_without_a_base_map_has_no_layers_of_it(tmp_path: Path) -> None:
+    release = write_release(tmp_path / "r", n_pairs=50)
+    export_release(release, "csv", tmp_path / "x", layers=["state"], more=["basemap"])
+    assert {file.name for file in (tmp_path / "x").glob("*.csv")} == {"state.csv"}
 
 
 def test_points_as_text(demo_release: Path, tmp_path: Path) -> None:

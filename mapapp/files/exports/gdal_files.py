@@ -31,6 +31,11 @@ MOMENT: Final = f"{EPOCH}T00:00:00.000Z"
 MAX_TEXT_BYTES: Final = 254  # of a text field in a Shapefile
 _MAX_SHAPEFILE_ROWS: Final = 5_000_000  # more rows would exceed two gigabytes of fields
 _SHAPE: Final = "geometry"
+_WHOLE: Final = {
+    "MultiPolygon": (shapely.MultiPolygon, "Polygon"),
+    "MultiLineString": (shapely.MultiLineString, "LineString"),
+}
+"""How to make a geometry of several parts from one part, and the type of that part."""
 _METADATA: Final = """
 CREATE TABLE gpkg_metadata (
   id INTEGER CONSTRAINT m_pk PRIMARY KEY ASC NOT NULL,
@@ -188,10 +193,10 @@ def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: s
 
 def _wkb(layer: Layer, part: Part) -> list[bytes | None]:
     shapes: Shapes = part.shapes
-    if layer.geometry == "MultiPolygon":
+    if layer.geometry in _WHOLE:
+        make, part_type = _WHOLE[layer.geometry]
         shapes = [
-            shape if shape is None or shape.geom_type != "Polygon" else shapely.MultiPolygon([shape])
-            for shape in shapes
+            shape if shape is None or shape.geom_type != part_type else make([shape]) for shape in shapes
         ]
     found: list[bytes | None] = shapely.to_wkb(shapes).tolist() if len(shapes) else []
     return found

@@ -18,7 +18,7 @@ from geodata.progress import Progress
 
 Shapes = Sequence[shapely.Geometry | None] | npt.NDArray[np.object_]
 Kind = Literal["text", "whole", "number", "flag"]
-Geometry = Literal["MultiPolygon", "Point", "LineString"]
+Geometry = Literal["MultiPolygon", "Point", "LineString", "MultiLineString"]
 ARROW: Final[dict[str, pyarrow.DataType]] = {
     "text": pyarrow.string(),
     "whole": pyarrow.int64(),

@@ -25,6 +25,7 @@ from mapapp.files.exports.placing import new_place
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.release_layers import (
     POINT_FIELDS,
+    base_layers,
     field_notes,
     flow_layer,
     point_layer,
@@ -33,7 +34,7 @@ from mapapp.files.exports.release_layers import (
 )
 
 Form = Literal["lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"]
-With = Literal["points", "flows"]
+With = Literal["points", "flows", "basemap"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
 ONE_FILE: Final[dict[str, str]] = {"gpkg": ".gpkg", "shp": ".zip", "kml": ".kml", "xlsx": ".xlsx"}
 """Suffixes of formats that hold several layers and their provenance in one file."""
@@ -88,8 +89,9 @@ def export_release(
     layers : sequence of str
         Geographic layers whose units are written with their counts; "all" for every layer except blocks. Not for
         "lodes" and "points".
-    more : sequence of {"points", "flows"}
-        Adds a point for each worker's home and workplace, or a line for each pair of blocks.
+    more : sequence of {"points", "flows", "basemap"}
+        Adds a point for each worker's home and workplace, a line for each pair of blocks, or water, roads, rails, and
+        landmarks as far as the release has them.
     date : date, optional
         Value of the column `createdate` of "lodes".
     report : callable
@@ -136,7 +138,9 @@ def _layers(
     found = [unit_layer(release, level) for level in dict.fromkeys(wanted)]
     if "points" in more:
         found += [point_layer(store, "home"), point_layer(store, "work")]
-    return found + ([flow_layer(store)] if "flows" in more else [])
+    if "flows" in more:
+        found.append(flow_layer(store))
+    return found + (base_layers(store) if "basemap" in more else [])
 
 
 def _write_layers(

@@ -1,8 +1,9 @@
-"""A whole release as layers: geographic units with counts, points, and flows between blocks."""
+"""A whole release as layers: geographic units with counts, points, flows between blocks, and the base map."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import shapely
 from geodata.store import Store
 from mapapp.answers.analyses import Release
 from mapapp.answers.areas import LEVEL_LABELS
-from mapapp.files.exports.layer import Kind, Layer, Part, in_parts
+from mapapp.files.exports.layer import Geometry, Kind, Layer, Part, in_parts
 from mapapp.files.exports.pairs import pairs_in_parts
 from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS
@@ -40,6 +41,13 @@ FLOW_FIELDS: Final[dict[str, Kind]] = {
     "home_block": "text",
     **dict.fromkeys(("workers", *BAND_FIELDS), "whole"),
 }
+_BASE_LAYERS: Final[dict[str, tuple[str, Geometry, dict[str, Kind]]]] = {
+    "water": ("water", "MultiPolygon", {"name": "text", "kind": "text"}),
+    "roads": ("roads", "MultiLineString", {"name": "text", "rank": "whole"}),
+    "rails": ("railroads", "MultiLineString", {"name": "text"}),
+    "landmarks": ("landmarks", "Point", {"name": "text", "kind": "text", "county_id": "text"}),
+}
+"""Title, geometry, and fields of each table of the base map."""
 _TITLES: Final[dict[Side, str]] = {
     "work": "workplaces of synthetic workers",
     "home": "homes of synthetic workers",
@@ -148,6 +156,30 @@ def _flow_parts(store: Store) -> Iterator[Part]:
         counts = dict(zip(("workers", *BAND_FIELDS), pairs.counts.T, strict=True))
         frame = {"work_block": block_id[pairs.work], "home_block": block_id[pairs.home], **counts}
         yield Part(pandas.DataFrame(frame), shapes)
+
+
+def base_layers(store: Store) -> list[Layer]:
+    """Water, roads, rails, and landmarks, as far as the release has them."""
+    return [
+        Layer(
+            name=name,
+            title=title,
+            geometry=geometry,
+            fields=dict(fields),
+            n_rows=int(store.manifest["files"][f"{name}.parquet"]["rows"]),
+            parts=partial(_base_parts, store, name),
+        )
+        for name, (title, geometry, fields) in _BASE_LAYERS.items()
+        if store.has_table(name)
+    ]
+
+
+def _base_parts(store: Store, name: str) -> Iterator[Part]:
+    frame = store.table(name)
+    if name == "landmarks":
+        yield Part(frame, shapely.points(frame["lon_deg"].to_numpy(), frame["lat_deg"].to_numpy()))
+    else:
+        yield Part(pandas.DataFrame(frame.drop(columns="geometry")), frame["geometry"].to_numpy())
 
 
 def field_notes() -> list[str]:
