@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,17 @@ import numpy
 import pandas
 import pytest
 import shapely
+from PIL import Image
 
 from geodata.store import Store, open_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import ground, map_layers, palette, place_names
+from mapapp.drawing.paper import base_map, map_names
+from mapapp.drawing.paper.map_picture import map_picture
 from mapapp.drawing.plotly import commute_map
+from mapapp.question.fields import Theme
+from tests.addresses import shown
 from tests.releases import rewrite_table, write_release
 
 
@@ -80,8 +87,7 @@ def test_the_style_draws_roads_and_rail_where_there_are_some() -> None:
 
 
 def test_borders_of_the_counted_layer_are_thinner_for_more_units() -> None:
-    scheme = palette.COLOR_SCHEMES["light"]
-    widths: list[Any] = [commute_map.unit_line(n, scheme)["width"] for n in (39, 2_600, 9_000)]
+    widths = [commute_map.unit_line_pixels(n) for n in (39, 2_600, 9_000)]
     assert widths == sorted(widths, reverse=True)
 
 
@@ -165,6 +171,42 @@ def test_names_of_water_lie_in_the_water() -> None:
     names = ground.water_names(found)
     assert [one["name"] for one in names] == ["Long Lake", "Deep Bay"], "no name fits across a river"
     assert shapely.distance(shapely.Point(names[1]["at"]), shapely.Point(1, 0.5)) < 0.01
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_show_water_in_its_color(wet: ServedRelease, release: ServedRelease, theme: Theme) -> None:
+    """Over the units that are colored: the water blocks lie in tracts with workers."""
+    water = _rgb(palette.COLOR_SCHEMES[theme].water)
+
+    def n_pixels(of: ServedRelease) -> int:
+        picture = map_picture(of, *shown(theme=theme, show="areas", layer="tract"))
+        with Image.open(io.BytesIO(picture)) as opened:
+            return int((numpy.asarray(opened) == water).all(axis=2).sum())
+
+    assert n_pixels(wet) > 500
+    assert n_pixels(release) == 0
+
+
+def test_names_on_pictures_never_overlap(demo_release: Path) -> None:
+    """Whatever the frame."""
+    demo = ServedRelease(demo_release, "demo")
+    names, home = map_names.map_names(demo), map_layers.home_bounds(demo)
+    assert {"water", "county", "state"} < {name.kind for name in names}
+    for size in ((2.0, 2.0), (7.0, 6.0), (14.0, 9.0)):
+        frame = base_map.frame_of(home, *size, 0.3)
+        chosen = map_names.chosen_names(names, frame)
+        boxes = [shapely.box(*map_names.box_of(name, frame)) for name in chosen]
+        assert not any(one.intersects(other) for one, other in itertools.combinations(boxes, 2))
+        assert chosen
+
+
+def test_a_wide_map_names_states_first(demo_release: Path) -> None:
+    demo = ServedRelease(demo_release, "demo")
+    west, south, east, north = map_layers.home_bounds(demo)
+    frame = base_map.frame_of((west - 30, south - 10, east + 30, north + 10), 14.0, 9.0)
+    chosen = map_names.chosen_names(map_names.map_names(demo), frame)
+    kinds = [name.kind for name in chosen]
+    assert kinds == sorted(kinds, key=lambda kind: kind != "state")
 
 
 def test_layers_of_a_release_can_be_drawn_by_others(wet: ServedRelease, tmp_path: Path) -> None:

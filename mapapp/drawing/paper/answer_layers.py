@@ -22,7 +22,7 @@ from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import ColorScheme
-from mapapp.drawing.paper.base_map import Frame, Units, fill, layer_units, outline
+from mapapp.drawing.paper.base_map import Frame, Units, draw_unit_borders, fill, layer_units, outline
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
 from mapapp.drawing.plotly.commute_map import change_classes
@@ -72,7 +72,9 @@ def _areas(
     colors = palette.class_colors(len(classes), scheme.ramp)
     of = numpy.searchsorted([low for low, _ in classes], workers, side="right")
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame)
+    _fill_units(
+        axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame, scheme
+    )
     items = [
         Item("none", scheme.land),
         *(Item(class_text(*c), k) for c, k in zip(classes, colors, strict=True)),
@@ -95,7 +97,7 @@ def _change(
     colors = palette.change_colors(len(limits), scheme)
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors)), frame)
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors)), frame, scheme)
     items = [Item(text, color) for text, color in zip(change_texts(limits), colors, strict=True)]
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     noun = map_content.words_of(before, release).noun
@@ -110,7 +112,9 @@ def _ratio(
     colors = palette.ratio_colors(scheme)
     of = palette.ratio_classes(found["ratio"].to_numpy())
     class_of = dict(zip(found["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame)
+    _fill_units(
+        axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame, scheme
+    )
     classes = zip(ratio_texts(), colors, strict=True)
     items = [Item(how.blank, scheme.land), *(Item(text, color) for text, color in classes)]
     title = how.legend.format(unit=words.level_word(question.layer)).replace("<br>", " ")
@@ -118,15 +122,21 @@ def _ratio(
 
 
 def _fill_units(
-    axes: Axes, units: Units, class_of: dict[str, int], colors: dict[int, str], frame: Frame
+    axes: Axes,
+    units: Units,
+    class_of: dict[str, int],
+    colors: dict[int, str],
+    frame: Frame,
+    scheme: ColorScheme,
 ) -> None:
-    """Fill the units of each class with its color; units without a class stay unfilled."""
+    """Fill the units of each class with its color, and draw borders; units without a class stay unfilled."""
     near = units.inside(frame)
     mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
     for place, color in colors.items():
         # Slightly beyond the edge, so that no gap shows between neighbors.
         path = outline(units.shapes[near[mine == place]], frame)
         fill(axes, path, color, edgecolor=color, linewidth=0.3, zorder=2)
+    draw_unit_borders(axes, units, frame, scheme)
 
 
 def _density(

@@ -1,4 +1,4 @@
-"""The base map of pictures: land, borders and names, in Web Mercator as on the page.
+"""The base map of pictures: land, water, borders, roads, and rail, in Web Mercator as on the page.
 
 Shapes come from the release, simplified as for the page, and are cached with the release once projected.
 """
@@ -22,25 +22,16 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.palette import ColorScheme
-from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet, font, printable, width_in
+from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet
+from mapapp.drawing.plotly.commute_map import ROAD_LAYERS, WIDTHS, unit_line_pixels
 from mapapp.question.view import Bounds
 
 Shapes = npt.NDArray[numpy.object_]
-Box = tuple[float, float, float, float]
-_Name = tuple[str, float, tuple[float, float], Box]
 
 _TILE_PIXELS: Final = 512
-_WIDTHS: Final = {  # of borders, pixels, at two zoom levels; as on the page
-    "tracts": (7.0, 0.15, 12.0, 1.1),
-    "counties": (5.0, 0.4, 12.0, 1.8),
-    "states": (4.0, 0.7, 12.0, 2.4),
-}
-_TRACTS_FROM: Final = 7.0  # zoom; below it, tract borders would cover the map
-_NAME_POINTS: Final = 8.0
-_MANY: Final = 3
 _SMALL_IN: Final = 0.16  # an area smaller than this gets a ring around it
 _UNSEEN_PIXELS: Final = 0.15  # detail of a border that is invisible even at four times the size
-_GAP_IN: Final = 0.06
+_LINES: Final = {"counties": "county-lines", "states": "state-lines"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +163,21 @@ def outline(shapes: Shapes, frame: Frame | None = None) -> Path | None:
     return Path(places, codes)
 
 
+def lines(shapes: Shapes, frame: Frame) -> Path | None:
+    """Lines as one path, clipped well outside the frame; None if there are none."""
+    if not len(shapes):
+        return None
+    cut = shapely.get_parts(shapely.clip_by_rect(shapes, *frame.box))
+    fine = _UNSEEN_PIXELS * frame.per_inch / PIXELS_PER_INCH
+    parts = shapely.simplify(cut[(shapely.get_type_id(cut) == 1) & ~shapely.is_empty(cut)], fine)
+    if not len(parts):
+        return None
+    _, places, (line_ptr,) = shapely.to_ragged_array(parts)
+    codes = numpy.full(len(places), Path.LINETO, dtype=Path.code_type)
+    codes[line_ptr[:-1]] = Path.MOVETO
+    return Path(places, codes)
+
+
 def draw_land(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme) -> None:
     """Draw the area outside the release's states, and the land."""
     axes.set_xlim(frame.west, frame.east)
@@ -204,17 +210,48 @@ def stroke(axes: Axes, path: Path | None, color: str, pixels: float, **options: 
         axes.add_artist(PathPatch(path, **(look | options)))
 
 
-def draw_borders(
-    axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme, *, tracts: bool = True
-) -> None:
-    """Draw borders, thicker at higher zoom; tract borders only at high zoom."""
-    lines = {"tracts": scheme.tract_line, "counties": scheme.county_line, "states": scheme.state_line}
+def draw_borders(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme) -> None:
+    """Draw borders of counties and states, thicker at higher zoom."""
+    lines = {"counties": scheme.county_line, "states": scheme.state_line}
     for place, (name, color) in enumerate(lines.items()):
-        if name == "tracts" and (not tracts or frame.zoom < _TRACTS_FROM):
-            continue
         units = base_units(release, name)
         path = outline(units.shapes[units.inside(frame)], frame)
-        stroke(axes, path, color, _width(frame.zoom, *_WIDTHS[name]), zorder=4 + place / 10)
+        stroke(axes, path, color, _width(frame.zoom, *WIDTHS[_LINES[name]]), zorder=4 + place / 10)
+
+
+def draw_unit_borders(axes: Axes, units: Units, frame: Frame, scheme: ColorScheme) -> None:
+    """Draw thin borders of the units that are counted, the thinner the more of them are in the frame."""
+    near = units.inside(frame)
+    width = unit_line_pixels(len(near))
+    stroke(axes, outline(units.shapes[near], frame), scheme.tract_line, width, zorder=3.5)
+
+
+def draw_ground(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme) -> None:
+    """Draw water over fills and borders, so that they end at the shore, then rail and main roads."""
+    water = _ground(release, "water")
+    path = outline(water.shapes[water.inside(frame)], frame)
+    fill(axes, path, scheme.water, zorder=4.3)
+    stroke(axes, path, scheme.water, _width(frame.zoom, *WIDTHS["shore"]), zorder=4.3)
+    rails = _ground(release, "rails")
+    path = lines(rails.shapes[rails.inside(frame)], frame)
+    stroke(axes, path, scheme.rail, _width(frame.zoom, *WIDTHS["rails"]), zorder=4.4)
+    roads = _ground(release, "roads")
+    rank = map_layers.ground_of(release, "roads").rank
+    near = roads.inside(frame)
+    for place, (layer, wanted) in enumerate(ROAD_LAYERS):
+        width = _width(frame.zoom, *WIDTHS[layer])
+        if width:
+            color = scheme.road_edge if layer.endswith("edges") else scheme.road
+            path = lines(roads.shapes[near[rank[near] == wanted]], frame)
+            stroke(axes, path, color, width, zorder=4.5 + place / 100)
+
+
+def _ground(release: ServedRelease, name: str) -> Units:
+    def make() -> Units:
+        shapes = map_layers.ground_of(release, name).shapes
+        return _units([str(at) for at in range(len(shapes))], list(shapes))
+
+    return release.once(("picture ground", name), make)
 
 
 def _width(zoom: float, low: float, thin: float, high: float, thick: float) -> float:
@@ -244,69 +281,3 @@ def draw_ring(axes: Axes, shapes: Shapes, frame: Frame, color: str) -> None:
         markeredgewidth=1.6,
         zorder=8,
     )
-
-
-def draw_names(
-    axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
-) -> None:
-    """Draw names of counties, or of states in a wide view, where they fit; `taken` are boxes to avoid, in inches."""
-    boxes: list[tuple[float, float, float, float]] = list(taken)
-    n_names = 0
-    for level, name in enumerate(("counties", "states")):
-        if level and n_names >= _MANY:
-            return
-        for text, width, place, box in _names(release, name):
-            height = _NAME_POINTS / 72
-            x, y = (place[0] - frame.west) / frame.per_inch, (place[1] - frame.south) / frame.per_inch
-            mine = (
-                x - width / 2 - _GAP_IN,
-                y - height / 2 - _GAP_IN,
-                x + width / 2 + _GAP_IN,
-                y + height / 2 + _GAP_IN,
-            )
-            inside = mine[0] > 0 and mine[1] > 0 and mine[2] < frame.width_in and mine[3] < frame.height_in
-            room = (box[2] - box[0]) / frame.per_inch
-            if not inside or room <= width or any(_overlap(mine, other) for other in boxes):
-                continue
-            boxes.append(mine)
-            n_names += 1
-            label(axes, place, text, scheme, bold=bool(level))
-
-
-def label(
-    axes: Axes, place: tuple[float, float], text: str, scheme: ColorScheme, *, bold: bool = False
-) -> None:
-    """Draw a name on the map with a halo."""
-    axes.text(
-        place[0],
-        place[1],
-        printable(text, bold=bold),
-        fontproperties=font(_NAME_POINTS, bold=bold),
-        color=scheme.ink,
-        ha="center",
-        va="center",
-        parse_math=False,
-        bbox={"boxstyle": "round,pad=0.18", "facecolor": scheme.halo, "alpha": 0.65, "linewidth": 0},
-        zorder=9,
-    )
-
-
-def _names(release: ServedRelease, name: str) -> list[_Name]:
-    """Text, its width in inches, place and box of each unit's name, the largest unit first."""
-
-    def make() -> list[_Name]:
-        found = []
-        for about in map_layers.base_names(release, name):
-            places = numpy.array([about["at"], about["box"][:2], about["box"][2:]], dtype=float)
-            x, y = numpy.radians(places[:, 0]), mercator_y(places[:, 1])
-            strong = name == "states"
-            text = about["name"].upper() if strong else about["name"]
-            width = width_in(text, _NAME_POINTS, bold=strong)
-            found.append((text, width, (x[0], y[0]), (x[1], y[1], x[2], y[2])))
-        return found
-
-    return release.once(("picture names", name), make)
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])

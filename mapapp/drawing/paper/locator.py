@@ -60,7 +60,8 @@ def locator_picture(
             shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
             base_map.fill(axes, base_map.outline(shapes, frame), color, alpha=0.85, zorder=3)
             base_map.draw_ring(axes, shapes, frame, color)
-        base_map.draw_borders(axes, release, frame, scheme, tracts=False)
+        base_map.draw_borders(axes, release, frame, scheme)
+        base_map.draw_ground(axes, release, frame, scheme)
         base_map.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         place = words.place_name(release, question) if question.areas else release.title
         return encoded(

@@ -14,6 +14,7 @@ from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.paper import base_map
 from mapapp.drawing.paper.answer_layers import draw_answer
 from mapapp.drawing.paper.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
+from mapapp.drawing.paper.map_names import draw_names, map_names
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.drawing.paper.source import draw_foot, foot_height_in, source_words
 from mapapp.question.fields import Side
@@ -75,6 +76,7 @@ def map_picture(
     zoom = _zoom_of(release, question, size_in, bounds)
     # Do all queries first, because drawing holds a lock.
     said = map_words(release, question, view, before, size_in=size_in, bounds=bounds)
+    map_names(release)
     with drawing():
         sheet = Sheet(size_in, scheme)
         _draw(sheet, release, question, view, bounds, heading, before, zoom)
@@ -188,6 +190,7 @@ def _map(
     base_map.draw_land(axes, release, frame, scheme)
     legend = draw_answer(axes, release, question, view, frame, scheme, before, zoom)
     base_map.draw_borders(axes, release, frame, scheme)
+    base_map.draw_ground(axes, release, frame, scheme)
     draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
     others = question.shown_others
     # Both borders are the same, so the second is dashed to show both.
@@ -198,7 +201,7 @@ def _map(
     if (
         map_content.drawn_as(release, question, view, before) != "arrows"
     ):  # the labels of arrows take the place of names
-        base_map.draw_names(axes, release, frame, scheme)
+        draw_names(axes, release, frame, scheme)
     return legend
 
 

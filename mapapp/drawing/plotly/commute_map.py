@@ -50,8 +50,8 @@ WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
     "rails": (8.0, 0.4, 13.0, 1.4),
     "minor-road-edges": (8.5, 0.0, 13.0, 4.6),
     "minor-roads": (8.5, 0.0, 13.0, 3.0),
-    "road-edges": (6.0, 0.7, 13.0, 6.4),
-    "roads": (7.0, 0.0, 13.0, 4.4),
+    "road-edges": (6.0, 1.0, 13.0, 6.4),
+    "roads": (6.0, 0.4, 13.0, 4.6),
 }
 ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
 """Layers of roads, from the lowest, and the rank that each draws."""
@@ -365,9 +365,13 @@ def _classed(
 
 
 def unit_line(n_units: int, scheme: ColorScheme) -> dict[str, object]:
-    """Border of the units that are counted, the thinner the more units there are."""
-    width = 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
-    return {"width": width, "color": scheme.tract_line}
+    """Border of the units that are counted."""
+    return {"width": unit_line_pixels(n_units), "color": scheme.tract_line}
+
+
+def unit_line_pixels(n_units: int) -> float:
+    """Width of the borders of units, the thinner the more units there are."""
+    return 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
 
 
 def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
