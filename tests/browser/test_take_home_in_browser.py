@@ -25,6 +25,8 @@ FIRST = "() => document.querySelector('#take-files a.take').href.includes('/take
 def opened(visit: Visit, query: str) -> None:
     visit.go(f"/?{query}")
     visit.settle()
+    if visit.page.locator("#open-sheet").is_visible():
+        visit.page.locator("#open-sheet").click()
     visit.page.locator("#take-home summary").focus()
     visit.page.keyboard.press("Enter")
     visit.wait_until(FIRST)
