@@ -75,6 +75,7 @@
       makeMarks(plot, marks);
       draw();
       window.commutemap.showFlows(plot, map);
+      window.commutemap.showHatching(plot, map);
       if (map.loaded()) stamp(plot);
     };
     plot.on("plotly_afterplot", mark);

@@ -14,7 +14,14 @@ from mapapp.answers.change import change, main_table
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.flows import Pick, Places
 from mapapp.answers.measures import Number
-from mapapp.answers.results import Change, InflowOutflow, Result, with_fields
+from mapapp.answers.results import (
+    AreaComparison,
+    Change,
+    Destinations,
+    InflowOutflow,
+    Result,
+    with_fields,
+)
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
@@ -86,13 +93,15 @@ def units(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Return workers at the shown end by unit, most first, with the columns of an analysis's `units`."""
     question = release.areas.usual.settled(question)
 
-    def make() -> pandas.DataFrame:
-        analyses, kept, where = release.analyses, question.filters, question.area
-        if question.shown_end == question.side:
-            return analyses.comparison(where, kept, side=question.side, layer=question.layer).units
-        return analyses.destinations(where, kept, side=question.side, layer=question.layer).units
+    return release.once(("units", question), lambda: units_answer(release, question).units)
 
-    return release.once(("units", question), make)
+
+def units_answer(release: ServedRelease, question: Question) -> AreaComparison | Destinations:
+    """Return the answer whose units a map shows, whatever the analysis."""
+    analyses, kept, where = release.analyses, question.filters, question.area
+    if question.shown_end == question.side:
+        return analyses.comparison(where, kept, side=question.side, layer=question.layer)
+    return analyses.destinations(where, kept, side=question.side, layer=question.layer)
 
 
 def places(release: ServedRelease, question: Question, end: Side) -> Places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -16,6 +17,11 @@ _FULL_NAME_LETTERS: Final = 32
 def class_text(low: int, high: int | None) -> str:
     """Legend text of a class of counts."""
     return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def sized_texts(texts: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """Legend texts of classes, with the number of areas in each."""
+    return [f"{text} ({size:,})" for text, size in zip(texts, sizes, strict=True)]
 
 
 def change_texts(limits: list[int]) -> list[str]:

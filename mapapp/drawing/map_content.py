@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy
 import pandas
@@ -14,8 +14,11 @@ from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
 from mapapp.answers.flows import Places
 from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.answers.uncertain_units import has_uncertain_units
 from mapapp.drawing import camera, map_layers
+from mapapp.drawing.area_classes import RULE_WORDS, AreaClasses, Rule, area_classes
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
+from mapapp.drawing.land_area import land_square_miles
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
@@ -59,6 +62,50 @@ def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
     counts = [workers.get(unit_id, 0) for unit_id in names]
     return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+
+
+@dataclass(frozen=True, slots=True)
+class ColoredUnits:
+    """What the colors of units show.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        As from :func:`unit_frame`, with `value`, what the color shows.
+    classes : AreaClasses
+    title : tuple of str
+        Lines of the legend's title.
+    """
+
+    frame: pandas.DataFrame
+    classes: AreaClasses
+    title: tuple[str, ...]
+
+
+def colored_units(release: ServedRelease, question: Question, view: View) -> ColoredUnits:
+    """Units with what their color shows: workers, their share of all workers, or workers per square mile."""
+    frame = unit_frame(release, question)
+    who, level = f"who {words.VERB[question.shown_end]}", words.level_word(question.layer)
+    workers = frame["workers"].to_numpy(dtype=numpy.float64)
+    if view.per == "share":
+        total = max(served_answers.units(release, question)["workers"].sum(), 1)
+        value, head = 100 * workers / total, ("Share of all workers", f"{who} in each {level}")
+    elif view.per == "square-mile":
+        land = land_square_miles(release, question.layer, map_layers.unit_shapes(release, question.layer))
+        area = numpy.array([land[unit] for unit in frame["unit_id"]])
+        value, head = workers / area, ("Workers per square mile", f"{who} in each {level}")
+    else:
+        value, head = workers, (f"Workers {who}", f"in each {level}")
+    classes = area_classes(value, workers, whole=view.per == "area", unit="%" if view.per == "share" else "")
+    return ColoredUnits(
+        frame.assign(value=value), classes, (*head, *legend_notes(release, question, classes.rule))
+    )
+
+
+def legend_notes(release: ServedRelease, question: Question, rule: Rule) -> tuple[str, ...]:
+    """Lines below the title of a legend: how its limits were chosen, what is in parentheses, what is hatched."""
+    hatched = ("Hatched: ± exceeds the count",) if has_uncertain_units(release, question) else ()
+    return (f"{RULE_WORDS[rule]} (number of areas)", *hatched)
 
 
 def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
@@ -189,9 +236,9 @@ def _answer_text(release: ServedRelease, question: Question, view: View, zoom: f
             f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
         )
     if kind != "density":
-        how = {"points": "1 point = 1 worker", "areas": f"workers by {words.level_word(question.layer)}"}[
-            kind
-        ]
+        measure = {"area": "workers", "share": "share of workers", "square-mile": "workers per square mile"}
+        by_unit = f"{measure[view.per]} by {words.level_word(question.layer)}"
+        how = {"points": "1 point = 1 worker", "areas": by_unit}[kind]
         return f"{end} of {whose} · {how}"
     spread_mi = density_image(release, question, COLOR_SCHEMES[view.theme].ramp).spread_mi
     why = f" (more than {MAX_POINTS:,} points)" if view.show == "points" else ""
@@ -211,7 +258,7 @@ def _lines_text(release: ServedRelease, question: Question, whose: str, drawn: c
     stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
     shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
     left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
-    grouped = " · nearby places are grouped; zoom in to separate them" if drawn.n_grouped else ""
+    grouped = " · nearby places are grouped" if drawn.n_grouped else ""
     return f"{what} · {shown}{stay}{left_out}{grouped}"
 
 

@@ -17,11 +17,13 @@ from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import LEVEL_LABELS, Areas
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.uncertain_units import uncertain_units
 from mapapp.answers.unit_names import name_parts
 from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
 from mapapp.drawing.place_names import PlaceName, place_names
 from mapapp.question.area_text import BLOCK
+from mapapp.question.question import Question
 from mapapp.question.view import Bounds
 
 Value = TypeVar("Value")
@@ -102,6 +104,17 @@ def unit_shapes(release: ServedRelease, level: str) -> dict[str, shapely.Geometr
         return dict(zip(ids, shapes, strict=True))
 
     return release.once(("unit shapes", level), make)
+
+
+def uncertain_layer(release: ServedRelease, question: Question) -> bytes:
+    """Gzipped GeoJSON of the units whose expected error exceeds their count."""
+
+    def make() -> bytes:
+        found = unit_shapes(release, question.layer)
+        unsure = [unit for unit in uncertain_units(release, question) if unit in found]
+        return _packed(unsure, [found[unit] for unit in unsure])
+
+    return release.once(("uncertain layer", question), make)
 
 
 def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) -> str | None:

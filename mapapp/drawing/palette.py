@@ -45,6 +45,8 @@ class ColorScheme:
         Homes, workplaces, and workers who live and work in the same area.
     line, faint_line, halo : str
         Large and small flows, and the halo around outlines.
+    hatch, hatch_halo : str
+        Hatching of uncertain areas, and the stroke beside it that contrasts with it: one of them shows on any color.
     fewer, more : tuple of str
         Decreases and increases, small to large: orange and blue, which color-blind readers can distinguish, with the
         same lightness.
@@ -71,6 +73,8 @@ class ColorScheme:
     line: str
     faint_line: str
     halo: str
+    hatch: str
+    hatch_halo: str
     fewer: tuple[str, ...]
     same: str
     more: tuple[str, ...]
@@ -97,6 +101,8 @@ COLOR_SCHEMES: Final = {
         line="#0b4a57",
         faint_line="#5fa8ae",
         halo="#ffffff",
+        hatch="#1c2630",
+        hatch_halo="#ffffff",
         fewer=("#fbd9b5", "#f2a65e", "#cf6a17", "#843c05"),
         same="#ecebe6",
         more=("#c3dcf2", "#7fb2e0", "#2f78bd", "#0f3f7c"),
@@ -121,6 +127,8 @@ COLOR_SCHEMES: Final = {
         line="#a9f0f5",
         faint_line="#2f7f8c",
         halo="#0d1218",
+        hatch="#e8edf2",
+        hatch_halo="#0d1218",
         fewer=("#573a20", "#9a5f22", "#e0933f", "#ffd3a1"),
         same="#2b343d",
         more=("#23405f", "#2f6aa8", "#5fa3e6", "#c0e0ff"),

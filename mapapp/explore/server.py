@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, Unpack
+from urllib.parse import urlencode
 
 import flask
 from dash import Dash
@@ -277,6 +278,9 @@ def _add_files(server: flask.Flask, views: Views) -> None:
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
             known = tuple(area for area in areas if views.has_area(slug, area))
             return web_app.geojson(map_layers.outlines(release, known))
+        if name == "uncertain":
+            address, _ = views.parse(_view_query(slug))
+            return web_app.geojson(map_layers.uncertain_layer(release, address.question))
         level = name.removeprefix("unit-")
         if level != name and level in map_layers.unit_levels(release):
             return web_app.geojson(map_layers.unit_layer(release, level))
@@ -292,6 +296,11 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         response = flask.Response(image.png, mimetype="image/png")
         response.headers["Cache-Control"] = web_app.FOR_EVER
         return response
+
+
+def _view_query(slug: str) -> str:
+    """The query of the request as that of a view of a release; its areas and layers are checked against it."""
+    return f"{flask.request.query_string.decode('ascii', 'replace')}&{urlencode({'release': slug})}"
 
 
 def _release(views: Views, slug: str, version: str) -> ServedRelease:

@@ -11,15 +11,16 @@ from typing import Any, get_args
 
 import numpy
 import pytest
+import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import camera, flow_shapes, map_content, map_layers, palette
+from mapapp.drawing import camera, flow_shapes, land_area, map_content, map_layers, palette
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
 from mapapp.explore.callbacks import draw
-from mapapp.question.fields import Theme
+from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import shown
@@ -295,8 +296,9 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: T
             assert limits[at - 1] <= units["jobs_per_resident"][unit_id] < limits[at]
             assert f"{units['jobs'][unit_id]:,} jobs" in label
     texts, colors = trace.colorbar.ticktext, [color for _, color in trace.colorscale[::2]]
-    assert texts[0] == "under 10 residents"
-    assert texts[4] == "0.8–1.25 (even)"
+    sizes = numpy.bincount(numpy.asarray(trace.z), minlength=8)
+    assert texts[0] == f"under 10 residents ({sizes[0]})"
+    assert texts[4] == f"0.8–1.25 (even) ({sizes[4]})"
     assert len(set(colors)) == len(texts) == 8
     assert colors[4] == palette.COLOR_SCHEMES[theme].same
     text = map_content.what_is_drawn(release, question, view)
@@ -308,6 +310,35 @@ def test_half_and_twice_are_equally_far_from_one() -> None:
     assert numpy.allclose(limits * limits[::-1], 1)
     ratios = numpy.array([numpy.nan, 0.0, 0.5, 1.0, 1.9, 2.0, 4.0, 1e9])
     assert palette.ratio_classes(ratios).tolist() == [0, 1, 3, 4, 5, 6, 7, 7]
+
+
+@pytest.mark.parametrize("per", get_args(Per))
+def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per) -> None:
+    question, view = shown(areas=("county:10001",), show="areas", layer="county", per=per)
+    found = map_content.colored_units(release, question, view)
+    frame = found.frame
+    shapes = map_layers.unit_shapes(release, "county")
+    expected = {
+        "area": frame["workers"],
+        "share": 100 * frame["workers"] / served_answers.units(release, question)["workers"].sum(),
+        "square-mile": frame["workers"]
+        / frame["unit_id"].map(land_area.land_square_miles(release, "county", shapes)),
+    }[per]
+    assert numpy.allclose(frame["value"], expected)
+    trace = draw.map_figure(release, question, view, "/").data[commute_map.UNITS]
+    assert list(trace.z) == found.classes.of.tolist()
+    title = trace.colorbar.title.text
+    assert "(number of areas)" in title
+    assert list(trace.colorbar.ticktext) == [
+        f"{text} ({size:,})" for text, size in zip(found.classes.texts, found.classes.sizes, strict=True)
+    ]
+
+
+def test_a_degree_of_latitude_is_69_miles() -> None:
+    box = shapely.box(-71.0, 41.0, -70.0, 42.0)
+    assert land_area.square_miles([box])[0] == pytest.approx(
+        69.1 * 69.1 * math.cos(math.radians(41.5)), rel=0.002
+    )
 
 
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:

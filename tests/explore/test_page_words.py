@@ -26,6 +26,7 @@ from mapapp.files.reports.tables import tables
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
+from mapapp.question.view import View
 from tests.addresses import address_of
 from tests.addresses import shown as question_and_view
 from tests.releases import rewrite_table, write_release
@@ -126,15 +127,18 @@ def test_the_method_page_says_what_an_older_certificate_does_not_bind(views: Vie
 
 
 def test_settings_that_change_nothing_are_hidden() -> None:
-    def shown(state: Question) -> set[str]:
-        hidden = controls.hidden_fields(state)
+    def shown(state: Question, view: View | None = None) -> set[str]:
+        hidden = controls.hidden_fields(state, view or View())
         return {name for name, away in zip(controls.FIELDS, hidden, strict=True) if not away}
 
-    assert shown(Question()) == {"side", "layer"}
+    assert shown(Question()) == {"side", "layer", "per"}
+    assert shown(Question(), View(show="density")) == {"side", "layer"}
     assert shown(Question(analysis="inflow-outflow", areas=("county:1",))) == set()
     assert shown(Question(analysis="flow-matrix")) == {"side", "matrix"}
     assert shown(Question(analysis="job-balance")) == {"layer"}
     assert shown(Question(areas=("county:1",))) == {"side", "layer", "show"}
+    assert shown(Question(areas=("county:1",)), View(show="areas")) == {"side", "layer", "show", "per"}
+    assert shown(Question(analysis="job-balance"), View(show="areas")) == {"layer"}
 
 
 def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo_release: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 import numpy
@@ -18,11 +18,13 @@ from mapapp.answers.commute_lines import Lines
 from mapapp.answers.flows import Places
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.uncertain_units import uncertain_units
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
-from mapapp.drawing.labels import change_texts, class_text, ratio_texts
+from mapapp.drawing.labels import change_texts, ratio_texts
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.base_map import Frame, Units, draw_unit_borders, fill, layer_units, outline
+from mapapp.drawing.paper.hatching import hatch
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
 from mapapp.drawing.plotly.commute_map import change_classes
@@ -50,10 +52,11 @@ def draw_answer(
     kind = map_content.drawn_as(release, question, view, before)
     if before is not None and kind == "change":
         return _change(axes, before, release, question, frame, scheme)
+    if kind == "areas":
+        return _areas(axes, release, question, view, frame, scheme)
     if kind == "lines":
         return _lines(axes, map_content.drawn_lines(release, question, view, zoom), frame, scheme)
     draw: Callable[..., Legend] = {
-        "areas": _areas,
         "density": _density,
         "points": _pair if question.entry.own_drawing == "points" else _points,
         "arrows": _arrows,
@@ -63,24 +66,29 @@ def draw_answer(
 
 
 def _areas(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+    axes: Axes, release: ServedRelease, question: Question, view: View, frame: Frame, scheme: ColorScheme
 ) -> Legend:
-    counted = map_content.unit_frame(release, question)
-    workers = counted["workers"].to_numpy()
-    positive = workers[workers > 0]
-    classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
-    colors = palette.class_colors(len(classes), scheme.ramp)
-    of = numpy.searchsorted([low for low, _ in classes], workers, side="right")
-    class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(
-        axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame, scheme
+    found = map_content.colored_units(release, question, view)
+    colors = palette.class_colors(found.classes.n_classes, scheme.ramp)
+    class_of = dict(zip(found.frame["unit_id"], found.classes.of, strict=True))
+    units = layer_units(release, question.layer)
+    _fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
+    unsure = frozenset(uncertain_units(release, question))
+    hatch(
+        axes,
+        [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure],
+        frame,
+        scheme,
     )
-    items = [
-        Item("none", scheme.land),
-        *(Item(class_text(*c), k) for c, k in zip(classes, colors, strict=True)),
-    ]
-    level = words.level_word(question.layer)
-    return Legend("classes", f"Workers who {words.VERB[question.shown_end]} in each {level}", tuple(items))
+    items = _class_items(found.classes.texts, [scheme.land, *colors], found.classes.sizes)
+    return Legend("classes", " ".join(found.title[:2]), items, notes=found.title[2:])
+
+
+def _class_items(texts: Sequence[str], colors: Sequence[str], sizes: Sequence[int]) -> tuple[Item, ...]:
+    """Legend entries of classes, with the number of areas in each."""
+    return tuple(
+        Item(text, color, more=f"({size:,})") for text, color, size in zip(texts, colors, sizes, strict=True)
+    )
 
 
 def _change(
@@ -98,10 +106,10 @@ def _change(
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
     _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors)), frame, scheme)
-    items = [Item(text, color) for text, color in zip(change_texts(limits), colors, strict=True)]
+    items = _class_items(change_texts(limits), colors, numpy.bincount(of, minlength=len(colors)).tolist())
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     noun = map_content.words_of(before, release).noun
-    return Legend("classes", f"{noun.capitalize()} in workers {who}", tuple(items))
+    return Legend("classes", f"{noun.capitalize()} in workers {who}", items)
 
 
 def _ratio(
@@ -115,10 +123,10 @@ def _ratio(
     _fill_units(
         axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame, scheme
     )
-    classes = zip(ratio_texts(), colors, strict=True)
-    items = [Item(how.blank, scheme.land), *(Item(text, color) for text, color in classes)]
+    sizes = numpy.bincount(of, minlength=len(colors) + 1).tolist()
+    items = _class_items([how.blank, *ratio_texts()], [scheme.land, *colors], sizes)
     title = how.legend.format(unit=words.level_word(question.layer)).replace("<br>", " ")
-    return Legend("classes", title, tuple(items))
+    return Legend("classes", title, items)
 
 
 def _fill_units(

@@ -19,6 +19,7 @@ TITLE_POINTS: Final = 8.5
 TEXT_POINTS: Final = 7.5
 HEIGHT_IN: Final = 0.62  # title, swatches and labels
 ROW_IN: Final = 0.2
+ROW_MORE_IN: Final = 0.24  # numbers of areas and notes of classes
 SCALE_IN: Final = 1.8
 _SCALE_HEIGHT_IN: Final = 0.5
 _MILES: Final = (
@@ -53,19 +54,20 @@ _Draw = Callable[[Sheet, "Item", float, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry: a color, and the width of a line or the diameter of a point in pixels."""
+    """One entry: a color, and the width of a line or the diameter of a point in pixels; `more` is below its text."""
 
     text: str
     color: str
     size: float = 0.0
     opacity: float = 1.0
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Legend:
     """The content of a legend: color classes, a ramp, line widths, or marks.
 
-    `ticks` of a ramp are (place from 0 to 1, text).
+    `ticks` of a ramp are (place from 0 to 1, text). `notes` follow the title in small letters.
     """
 
     kind: Literal["classes", "ramp", "lines", "marks", "none"]
@@ -73,11 +75,13 @@ class Legend:
     items: tuple[Item, ...] = ()
     ticks: tuple[tuple[float, str], ...] = ()
     outlines: tuple[Item, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def legend_height_in(kind: str, *, n_outlines: int) -> float:
     """Height in inches of the legend and scale bar of a map drawn as `map_content.drawn_as` says."""
     first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
+    first += ROW_MORE_IN * (kind in ("areas", "change", "ratio"))
     return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
 
 
@@ -92,6 +96,10 @@ def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) 
         draw = {"classes": _classes, "ramp": _ramp, "lines": _lines}[legend.kind]
         draw(sheet, legend, x, y + 0.2, width)
         y += HEIGHT_IN
+        if legend.kind == "classes":
+            note = ". ".join(legend.notes)
+            sheet.block(x, y - 0.02, note, width=width, size=TEXT_POINTS, lines=1, color=sheet.colors.quiet)
+            y += ROW_MORE_IN
     if legend.outlines:
         _entries(sheet, legend.outlines, x, y, width, _border)
 
@@ -149,6 +157,7 @@ def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
     for item, mine in zip(legend.items, widths, strict=True):
         sheet.box(x, y, mine, 0.15, item.color, sheet.colors.quiet, 0.4)
         sheet.write(x + mine / 2, y + 0.29, item.text, size=size, align="center")
+        sheet.write(x + mine / 2, y + 0.4, item.more, size=size, align="center", color=sheet.colors.quiet)
         x += mine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy
@@ -168,7 +169,7 @@ def _draw(
     held = bounds or map_content.view_bounds(release, question)
     frame = base_map.frame_of(held, inner, height, 0.0 if bounds else 0.05)
     legend = _map(axes, release, question, view, frame, sheet.scheme, before, zoom)
-    legend = Legend(legend.kind, legend.title, legend.items, legend.ticks, outlines)
+    legend = replace(legend, outlines=outlines)
     base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
     draw_legend(sheet, legend, MARGIN_IN, below, inner - SCALE_IN - 0.15)

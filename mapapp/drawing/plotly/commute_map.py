@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, cast
 
 import numpy
@@ -18,8 +19,9 @@ import pandas
 import plotly.graph_objects as go
 
 from mapapp.drawing import palette
+from mapapp.drawing.area_classes import AreaClasses
 from mapapp.drawing.camera import Camera
-from mapapp.drawing.labels import change_texts, class_text, ratio_texts
+from mapapp.drawing.labels import change_texts, ratio_texts, sized_texts
 from mapapp.drawing.palette import ColorScheme
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
@@ -137,7 +139,7 @@ def commute_map(
     scheme: ColorScheme,
     size: tuple[int, int] = (700, 700),
     labels: Sequence[dict[str, object]] = (),
-    flows: dict[str, object] | None = None,
+    overlays: Mapping[str, object] = MappingProxyType({}),
 ) -> go.Figure:
     """Assemble the map figure.
 
@@ -157,8 +159,9 @@ def commute_map(
         Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
     labels : sequence of dict
         Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
-    flows : dict, optional
-        Where the page's script finds the flows, and how it draws them; see `mapapp.drawing.plotly.flow_lines`.
+    overlays : dict
+        What else the page's script draws: `flows` as `mapapp.drawing.plotly.flow_lines.flow_look` returns them, with
+        their `url`; `hatched`, the `url` of shapes with `color` and `halo`.
     """
     width, height = size
     colors = paint(scheme)
@@ -170,7 +173,7 @@ def commute_map(
         "meta": {
             "labels": list(labels),
             "paint": {layer: colors[layer] for layer in layers_of(style)},
-            "flows": flows,
+            **overlays,
         },
         "uirevision": "kept",
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
@@ -239,47 +242,45 @@ def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
     }
 
 
+def hover_trace(frame: pandas.DataFrame, *, geojson_url: str, scheme: ColorScheme) -> go.Choroplethmap:
+    """Units that respond to the pointer and show only their borders; see :func:`unit_trace`."""
+    return go.Choroplethmap(
+        geojson=geojson_url,
+        locations=frame["unit_id"].to_numpy(),
+        z=numpy.zeros(len(frame), dtype=numpy.int8),
+        customdata=frame["label"].to_numpy(),
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=[[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
+        marker={"opacity": 1, "line": unit_line(len(frame), scheme)},
+        below=ABOVE_FILLS,
+        showscale=False,
+        showlegend=False,
+        selectedpoints=None,
+        unselected={"marker": {"opacity": 1}},
+    )
+
+
 def unit_trace(
-    frame: pandas.DataFrame, *, geojson_url: str, title: str, colored: bool, scheme: ColorScheme
+    frame: pandas.DataFrame, classes: AreaClasses, *, geojson_url: str, title: str, scheme: ColorScheme
 ) -> go.Choroplethmap:
-    """Units with hover text, colored by class of count if `colored`.
+    """Units with hover text, colored by class.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        `unit_id`, `label` (hover text) and `workers`, one row per unit.
+        `unit_id` and `label` (hover text), one row per unit.
+    classes : AreaClasses
+        The class of each row.
     geojson_url : str
         Address of the units' shapes.
     title : str
         Title of the legend; `<br>` breaks a line.
-    colored : bool
-        If False, the units respond to the pointer but are invisible.
     scheme : ColorScheme
         Colors.
     """
-    workers = frame["workers"].to_numpy()
-    positive = workers[workers > 0]
-    classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
-    shown = numpy.searchsorted([low for low, _ in classes], workers, side="right") if colored else workers * 0
-    return go.Choroplethmap(
-        geojson=geojson_url,
-        locations=frame["unit_id"].to_numpy(),
-        z=shown.astype(numpy.int8),
-        zmin=-0.5,
-        zmax=len(classes) + 0.5,
-        customdata=frame["label"].to_numpy(),
-        hovertemplate="%{customdata}<extra></extra>",
-        colorscale=_steps(len(classes), scheme.ramp)
-        if colored
-        else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        marker={"opacity": 0.95 if colored else 1, "line": unit_line(len(frame), scheme)},
-        below=ABOVE_FILLS,
-        showscale=colored,
-        showlegend=False,
-        selectedpoints=None,
-        unselected={"marker": {"opacity": 0.95 if colored else 1}},
-        colorbar=_class_legend(classes, title, scheme),
-    )
+    colors = ["rgba(0,0,0,0)", *palette.class_colors(classes.n_classes, scheme.ramp)]
+    texts = sized_texts(classes.texts, classes.sizes)
+    return _classed(frame, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme)
 
 
 def change_trace(
@@ -297,11 +298,13 @@ def change_trace(
     change = frame["change"].to_numpy()
     limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
     side = len(limits)
+    of = change_classes(change, limits)
+    sizes = numpy.bincount(of + side, minlength=2 * side + 1).tolist()
     return _classed(
         frame,
         geojson_url,
-        change_classes(change, limits),
-        (-side, palette.change_colors(side, scheme), change_texts(limits)),
+        of,
+        (-side, palette.change_colors(side, scheme), sized_texts(change_texts(limits), sizes)),
         title,
         scheme,
     )
@@ -322,11 +325,13 @@ def ratio_trace(
         As :func:`unit_trace` takes them.
     """
     colors = ["rgba(0,0,0,0)", *palette.ratio_colors(scheme)]
+    of = palette.ratio_classes(frame["ratio"].to_numpy())
+    sizes = numpy.bincount(of, minlength=len(colors)).tolist()
     return _classed(
         frame,
         geojson_url,
-        palette.ratio_classes(frame["ratio"].to_numpy()),
-        (0, colors, [blank, *ratio_texts()]),
+        of,
+        (0, colors, sized_texts([blank, *ratio_texts()], sizes)),
         title,
         scheme,
     )
@@ -359,7 +364,7 @@ def _classed(
         showlegend=False,
         selectedpoints=None,
         unselected={"marker": {"opacity": 0.95}},
-        colorbar=_bar(title, 21 * len(colors) + 18, scheme)
+        colorbar=_bar(title, 21 * len(colors) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme)
         | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
     )
 
@@ -449,22 +454,6 @@ def density_layer(
         "opacity": 0.9,
     }
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
-
-
-def _steps(n_classes: int, colors: Sequence[str]) -> list[list[float | str]]:
-    """Color scale of equal steps, the first of them transparent."""
-    steps = ["rgba(0,0,0,0)", *palette.class_colors(n_classes, colors)]
-    edges = numpy.linspace(0, 1, len(steps) + 1)
-    return [[float(edge), color] for i, color in enumerate(steps) for edge in edges[i : i + 2]]
-
-
-def _class_legend(
-    classes: list[tuple[int, int | None]], title: str, scheme: ColorScheme
-) -> dict[str, object]:
-    return _bar(title, 21 * (len(classes) + 1) + 18, scheme) | {
-        "tickvals": [0, *range(1, len(classes) + 1)],
-        "ticktext": ["none", *(class_text(*each) for each in classes)],
-    }
 
 
 def _bar(title: str, pixels: int, scheme: ColorScheme) -> dict[str, object]:

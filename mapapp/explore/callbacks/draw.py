@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
+from textwrap import wrap
 from typing import cast
 
 import pandas
@@ -13,6 +15,7 @@ from plotly.basedatatypes import BaseTraceType
 from mapapp.answers import served_answers, words
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease, caution
+from mapapp.answers.uncertain_units import has_uncertain_units
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
@@ -64,6 +67,11 @@ def map_figure(
     picture = (density_url(prefix, release, question, view), density.bounds) if density else (None,)
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
+    hatched = (
+        {"url": hatching_url(prefix, release, question), "color": scheme.hatch, "halo": scheme.hatch_halo}
+        if kind == "areas" and has_uncertain_units(release, question)
+        else None
+    )
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
@@ -78,7 +86,7 @@ def map_figure(
         scheme=scheme,
         size=(width, height),
         labels=labels,
-        flows=flows,
+        overlays={"flows": flows, "hatched": hatched},
     )
 
 
@@ -173,12 +181,11 @@ def _traces(
     traces = commute_map.no_traces()
     labels: list[dict[str, object]] = []
     frame = unit_labels(release, question)
-    traces[commute_map.UNITS] = commute_map.unit_trace(
-        frame,
-        geojson_url=map_layers.unit_url(prefix, release, question.layer),
-        title=f"Workers who {words.VERB[end]}<br>in each {words.level_word(question.layer)}",
-        colored=kind == "areas",
-        scheme=scheme,
+    shapes = map_layers.unit_url(prefix, release, question.layer)
+    traces[commute_map.UNITS] = (
+        _unit_trace(release, question, view, shapes)
+        if kind == "areas"
+        else commute_map.hover_trace(frame, geojson_url=shapes, scheme=scheme)
     )
     if kind == "density":
         image = map_content.density_image(release, question, scheme.ramp)
@@ -207,6 +214,32 @@ def _traces(
     elif kind == "arrows":
         labels = _arrows(release, question, traces, scheme)
     return traces, labels
+
+
+def _unit_trace(release: ServedRelease, question: Question, view: View, shapes: str) -> go.Choroplethmap:
+    found = map_content.colored_units(release, question, view)
+    more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
+        view.per
+    ]
+    label = unit_labels(release, question)["label"].tolist()
+    if more is not None:
+        label = [
+            f"{text}<br>{more.format(value)}" if value else text
+            for text, value in zip(label, found.frame["value"], strict=True)
+        ]
+    return commute_map.unit_trace(
+        found.frame.assign(label=label),
+        found.classes,
+        geojson_url=shapes,
+        title=legend_title(found.title),
+        scheme=COLOR_SCHEMES[view.theme],
+    )
+
+
+def legend_title(lines: Sequence[str]) -> str:
+    """The title of a legend: two lines, and notes in small letters."""
+    small = [f'<span style="font-size:10px">{note}</span>' for line in lines[2:] for note in wrap(line, 30)]
+    return "<br>".join([*lines[:2], *small])
 
 
 def _ratio_trace(
@@ -255,6 +288,11 @@ def _arrows(
 def density_url(prefix: str, release: ServedRelease, question: Question, view: View) -> str:
     """Address of the density picture of a question."""
     return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
+
+
+def hatching_url(prefix: str, release: ServedRelease, question: Question) -> str:
+    """Address of the shapes of units whose expected error exceeds their count."""
+    return f"{prefix}geo/{release.slug}/{release.version}/uncertain.geojson{query_of(question)}"
 
 
 def flows_url(

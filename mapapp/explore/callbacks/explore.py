@@ -239,7 +239,10 @@ def _keeping_up(app: Dash, views: Views) -> None:
         menus = layer_menus.layer_menus(release, address.question, views.layers(address))
         return {
             "placed": {"drawn": query, "values": controls.values(address) | {"release": release.slug}},
-            "hidden": [*controls.hidden_fields(address.question), address.question.entry.n_needed != 2],
+            "hidden": [
+                *controls.hidden_fields(address.question, address.view),
+                address.question.entry.n_needed != 2,
+            ],
             "show_label": words.drawn_label(address.question),
             "targets": area_controls.target_options(address.question),
             "against": controls.options_of(controls.other_releases(views.releases, address)),

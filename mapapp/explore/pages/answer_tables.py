@@ -22,6 +22,8 @@ from mapapp.answers.unit_names import name_parts
 from mapapp.answers.usual_layers import NAMED
 
 SHORT_ROWS: Final = 12
+EXCEEDS: Final = "± exceeds the count"
+"""Said below the name of a row; such areas are hatched on the map."""
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
 _WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
 _TEXTS: Final[dict[str, Callable[[float], str]]] = {
@@ -151,13 +153,20 @@ def _worker_cells(row: object) -> list[str]:
     return [_TEXTS[column.kind](getattr(row, name)) for name, column in WORKER_CELLS.items()]
 
 
+def _exceeds(row: Row) -> bool:
+    """Whether the expected error of a row's workers exceeds their number."""
+    error, workers = getattr(row, "expected_error", math.nan), getattr(row, "workers", 0)
+    return bool(error is not None and workers and error > workers)
+
+
 def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
     def cells(row: Row) -> TableRow:
         texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
         name, sub = (row.name, "") if layer in NAMED else name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
-        more = " · ".join(part for part in (sub, partly) if part)
+        unsure = EXCEEDS if _exceeds(row) else ""
+        more = " · ".join(part for part in (sub, partly, unsure) if part)
         counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
         return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more)
 

@@ -23,23 +23,33 @@ from mapapp.question.view import View
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
 THEMES: Final = {"system": "As my system", "light": "Light", "dark": "Dark"}
-PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
+PLAIN: Final = ("analysis", "side", "show", "per", "layer", "home_layer", "work_layer", "theme")
 """Controls with one value, each named after the part of the address that it sets."""
 
 LOOK_FOR_RELEASES_MS: Final = 2_000
 
-FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
+PERS: Final = {"area": "Workers", "share": "Share", "square-mile": "Per sq. mile"}
+FIELDS: Final = ("side", "show", "per", "layer", "matrix", "edges")
 """Settings that only some analyses have."""
 
 
-def hidden_fields(question: Question) -> list[bool]:
-    """For each of `FIELDS`, whether the question has no use for it."""
+def hidden_fields(question: Question, view: View) -> list[bool]:
+    """For each of `FIELDS`, whether the question, shown in this way, has no use for it."""
     has = {"matrix" if name.endswith("_layer") else name for name in question.entry.fields}
     if not question.areas and question.entry.n_needed:
         has = {"side", "layer"}  # without an area, the map always shows the units of a layer
     elif question.entry.shows:
         has.add("show")
+    if _colors_areas(question, view):
+        has.add("per")
     return [name not in has for name in FIELDS]
+
+
+def _colors_areas(question: Question, view: View) -> bool:
+    """Whether areas are colored by their workers."""
+    if not question.is_complete:
+        return view.show != "density"
+    return "areas" in question.entry.shows and view.show_of(question) == "areas"
 
 
 def values(address: Address) -> dict[str, object]:
@@ -90,7 +100,7 @@ def controls(
 
     `awaited` has a few words for each release that is still being made.
     """
-    hidden = dict(zip(FIELDS, hidden_fields(address.question), strict=True))
+    hidden = dict(zip(FIELDS, hidden_fields(address.question, address.view), strict=True))
     menus = layer_menus(releases[_chosen(releases, address)], address.question, layers)
     return html.Div(
         [
@@ -102,6 +112,7 @@ def controls(
             _field("matrix", _matrix(address.question, menus), hidden),
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
+            _field("per", switch("per", "Colors of areas show", address.view.per, PERS), hidden),
             _field("edges", _edges(address.question), hidden),
             html.Div(
                 select("against", "Compare with", address.against, other_releases(releases, address)),

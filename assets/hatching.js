@@ -1,0 +1,53 @@
+// Hatches areas whose expected error exceeds their count. Their errors take the server a while, so they come after the
+// colors.
+
+(() => {
+  const NAME = "uncertain";
+  const SIDE = 8; // pixels of the pattern's tile
+  const NOTHING = { type: "FeatureCollection", features: [] };
+  let wanted = null; // address of the shapes that the figure asks for
+
+  async function show(plot, map) {
+    const { url, color, halo } = plot._fullLayout?.meta?.hatched ?? {};
+    if (!map.isStyleLoaded() && !map.getLayer(NAME)) return;
+    if (!map.getSource(NAME)) {
+      wanted = null;
+      if (!url) return;
+      map.addSource(NAME, { type: "geojson", data: NOTHING });
+      const under = map.getLayer("county-lines") ? "county-lines" : undefined;
+      map.addLayer({ id: NAME, type: "fill", source: NAME, paint: { "fill-pattern": pattern(map, color, halo) } }, under);
+    }
+    if (color) map.setPaintProperty(NAME, "fill-pattern", pattern(map, color, halo));
+    if (wanted === (url ?? null)) return;
+    wanted = url ?? null;
+    map.getSource(NAME).setData(NOTHING);
+    if (!url) return;
+    const answer = await window.commutemap.patiently([url], () => wanted === url).catch(() => null);
+    const shapes = answer?.ok ? await answer.json() : NOTHING;
+    if (wanted === url) map.getSource(NAME)?.setData(shapes);
+    plot.dataset.hatched = String(shapes.features.length);
+  }
+
+  // Diagonal strokes with a lighter or darker one beside each, so that one of them shows on any color.
+  function pattern(map, color, halo) {
+    const name = `hatch ${color}`;
+    if (map.hasImage(name)) return name;
+    const ratio = 2;
+    const side = SIDE * ratio;
+    const canvas = Object.assign(document.createElement("canvas"), { width: side, height: side });
+    const context = canvas.getContext("2d");
+    for (const [stroke, width, opacity] of [[halo, 2.6, 0.6], [color, 1.1, 1]]) {
+      Object.assign(context, { strokeStyle: stroke, lineWidth: width * ratio, globalAlpha: opacity });
+      context.beginPath();
+      for (const at of [-side, 0, side]) {
+        context.moveTo(at - ratio, side + ratio);
+        context.lineTo(at + side + ratio, -ratio);
+      }
+      context.stroke();
+    }
+    map.addImage(name, context.getImageData(0, 0, side, side), { pixelRatio: ratio });
+    return name;
+  }
+
+  window.commutemap = Object.assign(window.commutemap ?? {}, { showHatching: show });
+})();

@@ -1,0 +1,101 @@
+"""Units whose expected error exceeds their count: hatched on the map, and said in the table."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from mapapp.answers import served_answers, uncertain_units
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_content, map_layers
+from mapapp.drawing.paper import map_picture
+from mapapp.drawing.plotly import commute_map
+from mapapp.explore.callbacks import draw
+from mapapp.explore.pages import answer_tables
+from mapapp.question.question import Question
+from tests.addresses import shown
+
+
+@pytest.fixture(scope="module")
+def release(demo_release: Path) -> ServedRelease:
+    return ServedRelease(demo_release, "demo")
+
+
+@pytest.fixture(scope="module")
+def asked(release: ServedRelease) -> Question:
+    """A small workplace, so that its workers come from many places in ones and twos."""
+    tracts = served_answers.units(release, Question(layer="tract"))
+    tracts = tracts[(tracts["kind"] == "unit") & (tracts["workers"] > 20)]
+    return Question(areas=(f"tract:{tracts['unit_id'].iloc[-1]}",), layer="tract")
+
+
+@pytest.fixture(scope="module")
+def units(release: ServedRelease, asked: Question) -> Any:
+    answer = release.analyses.with_errors(served_answers.result(release, asked), 10_000, ("units",))
+    units = answer.tables()["units"]
+    return units[(units["kind"] == "unit") & (units["workers"] > 0)]
+
+
+def test_units_whose_error_exceeds_their_count_are_uncertain(
+    release: ServedRelease, asked: Question, units: Any
+) -> None:
+    assert len(units) <= uncertain_units.MAX_CHECKED
+    exceeds = set(units.loc[units["expected_error"] > units["workers"], "unit_id"])
+    found = uncertain_units.uncertain_units(release, asked)
+    assert exceeds
+    assert set(found) == exceeds
+
+
+def test_units_that_are_not_checked_are_judged_by_their_neighbors(
+    release: ServedRelease, asked: Question, units: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = ServedRelease(release.store.path, "again")
+    monkeypatch.setattr(uncertain_units, "MAX_CHECKED", 12)
+    found = set(uncertain_units.uncertain_units(fresh, asked))
+    exceeds = set(units.loc[units["expected_error"] > units["workers"], "unit_id"])
+    workers = units.set_index("unit_id")["workers"]
+    assert not any(unit in found for unit in workers[workers > workers.quantile(0.95)].index)
+    assert len(found ^ exceeds) < 0.25 * len(units)
+
+
+def test_hatched_shapes_are_those_of_uncertain_units(release: ServedRelease, asked: Question) -> None:
+    question, view = shown(areas=asked.areas, layer="tract", show="areas")
+    hatched = draw.map_figure(release, question, view, "/").layout.meta["hatched"]
+    assert hatched["url"].startswith("/geo/demo/")
+    layer = json.loads(gzip.decompress(map_layers.uncertain_layer(release, question)))
+    unsure = uncertain_units.uncertain_units(release, question)
+    drawn = map_layers.unit_shapes(release, "tract")
+    assert [each["id"] for each in layer["features"]] == [unit for unit in unsure if unit in drawn]
+    legend = draw.map_figure(release, question, view, "/").data[commute_map.UNITS].colorbar.title.text
+    assert "Hatched: ± exceeds the count" in legend
+
+
+def test_a_picture_hatches_them_too(
+    release: ServedRelease, asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, view = shown(areas=asked.areas, layer="tract", show="areas")
+    bounds = map_layers.home_bounds(release)
+    hatched = map_picture(release, question, view, bounds=bounds)
+    monkeypatch.setattr("mapapp.drawing.paper.answer_layers.uncertain_units", lambda *_: ())
+    assert map_picture(release, question, view, bounds=bounds) != hatched
+
+
+def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
+    question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
+    assert uncertain_units.uncertain_units(release, question) == ()
+    assert draw.map_figure(release, question, view, "/").layout.meta["hatched"] is None
+    assert not any("Hatched" in line for line in map_content.colored_units(release, question, view).title)
+
+
+def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, units: Any) -> None:
+    answer = release.analyses.with_errors(served_answers.result(release, asked), 10_000, ("units",))
+    rows = answer_tables.table(answer, every=True)["rows"]
+    said = {row["unit"] for row in rows if answer_tables.EXCEEDS in row["sub"]}
+    exceeds = units.loc[units["expected_error"] > units["workers"], "unit_id"]
+    assert said == {f"tract:{unit}" for unit in exceeds}
+    assert numpy.isfinite(units["expected_error"]).all()
