@@ -52,4 +52,4 @@ def _covered(release: ServedRelease, shapes: npt.NDArray[numpy.object_]) -> Floa
     water = shapely.make_valid(ground.ground(release.store, release.areas, "water", nowhere).shapes)
     unit, at = shapely.STRtree(water).query(shapes, predicate="intersects")
     wet = square_miles(shapely.intersection(shapes[unit], water[at]))
-    return numpy.bincount(unit, wet, len(shapes))
+    return numpy.asarray(numpy.bincount(unit, wet, len(shapes)), dtype=numpy.float64)

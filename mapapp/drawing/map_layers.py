@@ -112,7 +112,7 @@ def uncertain_layer(release: ServedRelease, question: Question) -> bytes:
     def make() -> bytes:
         found = unit_shapes(release, question.layer)
         unsure = [unit for unit in uncertain_units(release, question) if unit in found]
-        return _packed(unsure, [found[unit] for unit in unsure])
+        return packed(unsure, [found[unit] for unit in unsure])
 
     return release.once(("uncertain layer", question), make)
 
