@@ -17,7 +17,7 @@ from engine.errors import CertificateError, ParameterError
 from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.progress import Report, silent
 from mapapp.publishing.mechanisms import OWN_PROOFS
-from mapapp.publishing.misplacement import OBJECTIVE, Misplacement
+from mapapp.publishing.misplacement import OBJECTIVE, Misplaced, Misplacement, standard_error
 from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart
 
 __all__ = [
@@ -40,7 +40,13 @@ _TRACT_RADII_MI: Final = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 40.0, 60.0)
 _PUMA_RADII_MI: Final = (15.0, 25.0, 40.0, 60.0, 100.0, 12_500.0)
 _START_MI: Final = (25.0, 40.0)
 _WORTH_IT: Final = 0.995
+_HOPELESS: Final = 1.02
 _MOST_ROUNDS: Final = 3
+
+_RULE: Final = (
+    "of the radii whose share is within one standard error, over workplace towns, of the least share, those with the "
+    "fewest support points"
+)
 
 
 class DrawnDesignFacts(TypedDict):
@@ -51,6 +57,8 @@ class DrawnDesignFacts(TypedDict):
     clean: NotRequired[bool]
     units: list[Unit]
     objective: str
+    rule: str
+    least: str
     towns: list[str]
     homes: str
     concentration: float
@@ -58,6 +66,8 @@ class DrawnDesignFacts(TypedDict):
     tracts_looked_at: int
     settings_tried: int
     expected_misplaced: float
+    expected_misplaced_least: float
+    expected_standard_error: float
     expected_misplaced_of_runner_up: float | None
     runner_up: str | None
 
@@ -121,10 +131,15 @@ def design_by_drawing(
         raise ParameterError("no unit to choose from: give cell, block or tract")
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
     search = _Search(Misplacement(public, base), privacy, base, report)
-    best, second = search.best_two(_starts(mechanisms or (base.mechanism,), units))
+    least, second = search.best_two(_starts(mechanisms or (base.mechanism,), units))
+    best = search.coarsened(least)
+    if second is None or (second.mechanism, second.unit) == (best.mechanism, best.unit):
+        second = search.next_to(best)
     facts: DrawnDesignFacts = {
         "units": list(units),
         "objective": OBJECTIVE,
+        "rule": _RULE,
+        "least": least.text(),
         "towns": list(public.towns.kinds),
         "homes": public.homes_text,
         "concentration": CONCENTRATION,
@@ -132,6 +147,8 @@ def design_by_drawing(
         "tracts_looked_at": search.workers.n_tracts,
         "settings_tried": len(search.measured),
         "expected_misplaced": _rounded(search.objective(best)),
+        "expected_misplaced_least": _rounded(search.objective(least)),
+        "expected_standard_error": _rounded(search.standard_error(best, least)),
         "expected_misplaced_of_runner_up": None if second is None else _rounded(search.objective(second)),
         "runner_up": None if second is None else second.text(),
     }
@@ -153,7 +170,7 @@ def expected_misplaced(
     public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> float:
     """The objective at one setting: the share of workers expected to be misplaced."""
-    return Misplacement(public, parameters).misplaced(privacy, parameters)
+    return Misplacement(public, parameters).misplaced(privacy, parameters).share
 
 
 def _rounded(value: float) -> float:
@@ -176,7 +193,7 @@ class _Search:
     def __init__(
         self, workers: Misplacement, privacy: PrivacyParameters, base: SynthesisParameters, report: Report
     ) -> None:
-        self.measured: dict[_Setting, float] = {}
+        self.measured: dict[_Setting, Misplaced | None] = {}
         self.workers = workers
         self._privacy, self._base, self._report = privacy, base, report
 
@@ -201,11 +218,17 @@ class _Search:
             try:
                 self.measured[setting] = self.workers.misplaced(self._privacy, self.parameters(setting))
             except CertificateError:
-                self.measured[setting] = np.inf
-        return self.measured[setting]
+                self.measured[setting] = None
+        found = self.measured[setting]
+        return np.inf if found is None else found.share
+
+    def standard_error(self, one: _Setting, other: _Setting) -> float:
+        """Standard error of the difference of two objectives; 0 where one cannot be certified."""
+        found = self.measured[one], self.measured[other]
+        return 0.0 if found[0] is None or found[1] is None else standard_error(found[0], found[1])
 
     def best_two(self, starts: list[_Setting]) -> tuple[_Setting, _Setting | None]:
-        """The best setting, and the best of another mechanism; of one alone, that of another unit or radii.
+        """The best setting, and the best of another mechanism; of one alone, that of another unit.
 
         Raises
         ------
@@ -223,13 +246,48 @@ class _Search:
         rivals = [start for start in starts if start.mechanism != first.mechanism]
         rivals = rivals or [start for start in starts if start.unit != first.unit]
         if not rivals:
-            others = [setting for setting in self.measured if setting != best]
-            return best, min(others, key=self.objective, default=None)
-        second = self._descend(min(rivals, key=self.objective))
+            return best, None
+        rival = min(rivals, key=self.objective)
+        # The best radii of one mechanism are close to those of another.
+        near = replace(rival, tract_radius_mi=best.tract_radius_mi, puma_radius_mi=best.puma_radius_mi)
+        second = self._descend(min((rival, near), key=self.objective))
         best, second = sorted((best, second), key=lambda one: self._order.index((one.mechanism, one.unit)))
         if self.objective(second) < _WORTH_IT * self.objective(best):
             best, second = second, best
         return best, None if np.isinf(self.objective(second)) else second
+
+    def coarsened(self, best: _Setting) -> _Setting:
+        """The setting with the fewest support points that cannot be told from the best one.
+
+        Around the minimum the objective is flat, and one draw would decide. The fewer support points, the more often a
+        lone worker keeps the true one.
+        """
+        kind, chosen = (best.mechanism, best.unit), best
+        while True:
+            for setting in _one_step_coarser(chosen):
+                self.objective(setting)
+            equal = [
+                one
+                for one in self.measured
+                if (one.mechanism, one.unit) == kind and self._is_within_one_error(one, best)
+            ]
+            fewest = min(equal, key=self._n_points)
+            if fewest == chosen:
+                return chosen
+            chosen = fewest
+
+    def next_to(self, chosen: _Setting) -> _Setting | None:
+        """The best of the other settings that were measured."""
+        others = [setting for setting in self.measured if setting != chosen]
+        return min(others, key=self.objective, default=None)
+
+    def _n_points(self, setting: _Setting) -> float:
+        found = self.measured[setting]
+        return np.inf if found is None else found.n_points
+
+    def _is_within_one_error(self, setting: _Setting, best: _Setting) -> bool:
+        excess = self.objective(setting) - self.objective(best)
+        return excess <= self.standard_error(setting, best)
 
     def _descend(self, setting: _Setting) -> _Setting:
         """Change one radius at a time, as long as that helps; the best setting on the way."""
@@ -258,7 +316,27 @@ class _Search:
         tried = [one for one in self.measured if (one.mechanism, one.unit) == kind]
         return min(tried, key=self.objective)
 
-    def _best(self, at: _Setting, settings: list[_Setting]) -> _Setting:
-        """The one at hand unless another is worth the change."""
-        best = min(settings, key=self.objective)
+    def _best(self, at: _Setting, line: list[_Setting]) -> _Setting:
+        """The best setting on a line of rising radii, or the one at hand unless another is worth the change.
+
+        In either direction, the first setting that is 2% worse than the best so far ends the walk.
+        """
+        best, place = at, line.index(at)
+        for direction in (line[:place][::-1], line[place + 1 :]):
+            for setting in direction:
+                if self.objective(setting) < self.objective(best):
+                    best = setting
+                elif self.objective(setting) > _HOPELESS * self.objective(best):
+                    break
         return best if self.objective(best) < _WORTH_IT * self.objective(at) else at
+
+
+def _one_step_coarser(setting: _Setting) -> list[_Setting]:
+    """The settings with one of the two radii one step smaller."""
+    tract, puma = setting.tract_radius_mi, setting.puma_radius_mi
+    tracts = [radius for radius in _TRACT_RADII_MI if radius < tract][-1:]
+    pumas = [radius for radius in _PUMA_RADII_MI if tract <= radius < puma][-1:]
+    return [
+        *(replace(setting, tract_radius_mi=radius) for radius in tracts),
+        *(replace(setting, puma_radius_mi=radius) for radius in pumas),
+    ]

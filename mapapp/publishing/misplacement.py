@@ -12,7 +12,7 @@ the four tables; half of it for all workers, half for those of workplaces of 1 t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,10 @@ from mapapp.publishing.inputs import WorkplaceCounts, destination_ptr
 from mapapp.publishing.public_part import CONCENTRATION, PublicPart, PublicPriors, simulated_homes
 from mapapp.publishing.support import Support, build_support, point_of_tract
 
-__all__ = ["OBJECTIVE", "Misplacement", "misplaced_share"]
+__all__ = ["OBJECTIVE", "Misplaced", "Misplacement", "misplaced_share", "standard_error"]
 
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 OBJECTIVE: Final = (
@@ -44,6 +45,42 @@ _LEAST_DRAWN: Final = 15_000  # workers; fewer would be drawn by chance too far 
 _MOST_DRAWS: Final = 5
 _N_EARNINGS: Final = 3
 _PLACING: Final = 20101  # any number: the same places in every run
+
+
+class Misplaced(NamedTuple):
+    """What one setting misplaces.
+
+    Attributes
+    ----------
+    share : float
+        The objective.
+    of_town : float64[G]
+        What each of the sample's G workplace towns adds to it.
+    weight : float64[G]
+        Each town's share of the workers, half of all workers, half of those of small workplaces; sums to 1.
+    n_points : int
+        Support points of the sample's destination tracts.
+    """
+
+    share: float
+    of_town: Floats
+    weight: Floats
+    n_points: int
+
+
+def standard_error(one: Misplaced, other: Misplaced) -> float:
+    """Standard error of the difference of two objectives, if the workplace towns were a sample of towns.
+
+    Both settings were drawn for the same simulated homes, so what their towns have in common cancels. The difference is
+    a ratio of sums over towns; its error is that of the towns' deviations from it. 0 for a single town, which says
+    nothing.
+    """
+    n_towns = one.weight.size
+    if n_towns < 2:
+        return 0.0
+    difference = one.of_town - other.of_town
+    deviation = difference - difference.sum() * one.weight
+    return float(np.sqrt(n_towns / (n_towns - 1) * np.square(deviation).sum()))
 
 
 class Misplacement:
@@ -76,18 +113,27 @@ class Misplacement:
         self._n_draws = min(_MOST_DRAWS, -(-_LEAST_DRAWN // self._tract.size))
         self._range = CELL_RANGE[self._homes.cell].astype(np.int64)
         town = public.towns.of_tract
-        self._work_town = np.unique(town[sample.destination_tract], return_inverse=True)[1][self._tract]
+        self._town_of_work = np.unique(town[sample.destination_tract], return_inverse=True)[1]
+        self._work_town = self._town_of_work[self._tract]
+        n_tracts = public.geography.tracts.n_tracts
+        self._n_places = (n_tracts, n_tracts, int(town.max()) + 1, len(RANGES))
         everybody, small = slice(None), np.flatnonzero(self._is_small)
         self._groups: list[Ints | slice] = [everybody, small] if small.size else [everybody]
         self._real = [self._tables(mine, self._homes.origin_tract) for mine in self._groups]
+        workers = [np.bincount(self._work_town[mine], minlength=self._n_towns) for mine in self._groups]
+        self._weight: Floats = np.mean([of_group / of_group.sum() for of_group in workers], axis=0)
 
     @property
     def n_tracts(self) -> int:
         """Destination tracts looked at."""
         return int(self._public.sample.destination_tract.size)
 
-    def misplaced(self, privacy: PrivacyParameters, parameters: SynthesisParameters) -> float:
-        """Draw releases with the published test key, and count the misplaced: the objective.
+    @property
+    def _n_towns(self) -> int:
+        return int(self._town_of_work.max()) + 1
+
+    def misplaced(self, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Misplaced:
+        """Draw releases with the published test key, and count the misplaced.
 
         Raises
         ------
@@ -101,7 +147,7 @@ class Misplacement:
         weights = certify_weights(sample, support, privacy, parameters.mechanism).of_synthesizers()
         synthesizers = self._synthesizers(support, weights)
         of_tracts = point_of_tract(support.coarsening_of_homes)
-        shares = []
+        shares, of_towns = [], []
         for draw in range(self._n_draws):
             points = draw_points(
                 attempt_key(SecretKey.for_tests(), draw + 1),
@@ -112,8 +158,11 @@ class Misplacement:
                 destination_tract=sample.destination_tract,
                 accepted_ratio=weights.accepted_ratio,
             )
-            shares.append(self._shares(self._placed(points.synthetic_point, of_tracts)))
-        return float(np.mean(shares))
+            home = self._placed(points.synthetic_point, of_tracts)
+            drawn = [self._tables(mine, home) for mine in self._groups]
+            shares.append(self._shares(drawn))
+            of_towns.append(self._of_towns(drawn))
+        return Misplaced(float(np.mean(shares)), np.mean(of_towns, axis=0), self._weight, support.share.size)
 
     def _synthesizers(self, support: Support, weights: SynthesizerWeights) -> Synthesizers:
         sample = self._public.sample
@@ -143,25 +192,37 @@ class Misplacement:
             home[mine] = order[np.minimum(found, order.size - 1)]
         return home
 
-    def _shares(self, home: Ints) -> list[float]:
+    def _shares(self, drawn: list[list[Ints]]) -> list[float]:
         """The share misplaced in each table of each group."""
-        drawn = [self._tables(mine, home) for mine in self._groups]
         return [
             misplaced_share(*pair)
             for of_group in zip(self._real, drawn, strict=True)
             for pair in zip(*of_group, strict=True)
         ]
 
+    def _of_towns(self, drawn: list[list[Ints]]) -> Floats:
+        """What each workplace town adds to the mean of :meth:`_shares`."""
+        # Rows of the four tables are tracts, tracts by earnings, towns, and tracts.
+        towns = (
+            self._town_of_work,
+            np.repeat(self._town_of_work, _N_EARNINGS),
+            np.arange(self._n_towns),
+            self._town_of_work,
+        )
+        parts = []
+        for of_group in zip(self._real, drawn, strict=True):
+            for town, n_places, real, found in zip(towns, self._n_places, *of_group, strict=True):
+                errors = np.abs(real - found).reshape(-1, n_places).sum(axis=1)
+                parts.append(np.bincount(town[: errors.size], errors, self._n_towns) / (2 * real.sum()))
+        return np.asarray(np.mean(parts, axis=0))
+
     def _tables(self, mine: Ints | slice, home: Ints) -> list[Ints]:
         """The four tables of some workers, flat."""
         at, tract, earnings = home[mine], self._tract[mine], self._earnings[mine]
-        town, n_tracts = self._public.towns.of_tract, self._public.geography.tracts.n_tracts
-        return [
-            _counts(tract, at, n_tracts),
-            _counts(tract * _N_EARNINGS + earnings, at, n_tracts),
-            _counts(self._work_town[mine], town[at], int(town.max()) + 1),
-            _counts(tract, self._range[tract, at], len(RANGES)),
-        ]
+        town = self._public.towns.of_tract
+        rows = (tract, tract * _N_EARNINGS + earnings, self._work_town[mine], tract)
+        places = (at, at, town[at], self._range[tract, at])
+        return [_counts(*table) for table in zip(rows, places, self._n_places, strict=True)]
 
 
 def _counts(group: Ints, place: Ints, n_places: int) -> Ints:

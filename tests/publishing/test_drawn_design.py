@@ -1,6 +1,7 @@
 """Mechanism, unit and radii, chosen from public data by drawing simulated homes."""
 
 import json
+import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.certificate.mechanism import stated_privacy
 from mapapp.publishing.chosen_setting import Choice, check_design, choose_setting, design_lines
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
-from mapapp.publishing.misplacement import misplaced_share
+from mapapp.publishing.misplacement import Misplaced, Misplacement, misplaced_share, standard_error
 from mapapp.publishing.public_part import PublicPart, read_public_part
 from mapapp.publishing.towns import read_towns
 from tests.commands.running import refused, run_here
@@ -44,7 +45,44 @@ def test_a_unit_is_chosen_among_those_allowed(public: PublicPart) -> None:
     assert facts["units"] == ["block"]
     assert parameters.tract_radius_mi is not None
     assert 0 < facts["expected_misplaced"] < 1
-    assert facts["expected_misplaced"] <= (facts["expected_misplaced_of_runner_up"] or 1.0)
+    worst = (facts["expected_misplaced_of_runner_up"] or 1.0) + facts["expected_standard_error"]
+    assert facts["expected_misplaced"] <= worst
+
+
+def test_of_radii_that_cannot_be_told_apart_those_with_the_fewest_points_are_chosen(
+    public: PublicPart,
+) -> None:
+    _, chosen, facts = design_by_drawing(public, "6.5", base=BASE, units=("cell",))
+    tract_mi, puma_mi = (
+        float(part) for part in facts["least"].removesuffix(" mi").split("radii ")[1].split(" and ")
+    )
+    excess = facts["expected_misplaced"] - facts["expected_misplaced_least"]
+    assert 0.0 <= excess <= facts["expected_standard_error"] + 1e-12
+    assert chosen.coarsening_radii_mi <= (tract_mi, puma_mi)
+    assert (excess == 0.0) == (chosen.coarsening_radii_mi == (tract_mi, puma_mi))
+
+
+def test_the_standard_error_is_that_of_towns_deviations() -> None:
+    """Against a plain computation; what is the same in every town has no error, and one town says nothing."""
+    weight = np.array([0.5, 0.25, 0.25])
+    one, other = np.array([0.10, 0.04, 0.02]), np.array([0.09, 0.03, 0.03])
+    first, second = (Misplaced(float(part.sum()), part, weight, 1) for part in (one, other))
+    mean = float((one - other).sum())
+    squares = [(a - b - mean * w) ** 2 for a, b, w in zip(one, other, weight, strict=True)]
+    assert standard_error(first, second) == pytest.approx(math.sqrt(3 / 2 * sum(squares)))
+    even = Misplaced(first.share + 0.1, one + 0.1 * weight, weight, 1)
+    assert standard_error(even, first) == pytest.approx(0.0, abs=1e-15)
+    assert (
+        standard_error(*(Misplaced(share, np.array([share]), np.ones(1), 1) for share in (0.1, 0.2))) == 0.0
+    )
+
+
+def test_what_towns_add_sums_to_the_objective(public: PublicPart) -> None:
+    privacy = PrivacyParameters(epsilon="6.5", delta="1e-6", accountant="sound")
+    found = Misplacement(public, BASE).misplaced(privacy, BASE)
+    assert found.of_town.sum() == pytest.approx(found.share)
+    assert found.weight.sum() == pytest.approx(1.0)
+    assert found.of_town.size > 1
 
 
 def test_less_is_misplaced_at_a_larger_epsilon(public: PublicPart) -> None:
