@@ -24,7 +24,7 @@ from mapapp.publishing.certificate.mechanism import stated_privacy
 from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
-from mapapp.publishing.presets import AUTO, DESIGNED, PRESETS, Option, Options, with_preset
+from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, DESIGNED, PRESETS, Option, Options, with_preset
 
 DEFAULT_EPSILON = "4.6"
 DEFAULT_DELTA = "1e-6"
@@ -62,7 +62,9 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
     UsageError, ParameterError
         Options contradict each other, or a value is outside its range.
     """
-    options = with_preset({**NOT_GIVEN, **options})
+    given = {**NOT_GIVEN, **options}
+    options = with_preset(given)
+    _refuse_preset_epsilon(given, options)
     privacy, parameters = _setting_of(options)
     return privacy, replace(parameters, prior=_prior(dataset, options["prior"], options.get("prior_release")))
 
@@ -134,6 +136,18 @@ def _setting_of(options: Options) -> tuple[PrivacyParameters, SynthesisParameter
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
     return privacy, parameters
+
+
+def _refuse_preset_epsilon(given: Options, filled: Options) -> None:
+    """Refuse the paper accountant with a whole epsilon that a preset gives, and name the preset."""
+    whole = filled["epsilon_final"]
+    if filled["accountant"] != "paper" or given["epsilon_final"] is not None or whole is None:
+        return
+    if filled["mechanism"] != AUTO and filled["mechanism"] not in OWN_PROOFS:
+        raise UsageError(
+            f"--accountant paper with --preset {given.get('preset') or DEFAULT_PRESET}, which gives --epsilon-final "
+            f"{whole}: this accountant certifies a bound before pruning; give --epsilon, or add --preset onthemap-v3"
+        )
 
 
 def _given(options: Options, name: str, default: str) -> Option:

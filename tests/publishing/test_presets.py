@@ -1,10 +1,13 @@
 """Presets: what they fill in, what overrides them, and what is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mapapp.errors import UsageError
 from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM, with_preset
+from mapapp.publishing.settings import parameters_of
 
 
 def test_a_preset_fills_in_what_is_not_given() -> None:
@@ -48,3 +51,12 @@ def test_the_recommended_preset_is_the_default() -> None:
 def test_single_options_override_a_preset(given: dict[str, Any], expected: dict[str, Any]) -> None:
     filled = with_preset({"preset": "recommended", **given})
     assert {name: filled.get(name) for name in expected} == expected
+
+
+def test_the_refusal_of_a_presets_epsilon_names_the_preset(demo_dataset: Path) -> None:
+    options = {"mechanism": "dirichlet-multinomial", "accountant": "paper"}
+    with pytest.raises(UsageError, match=r"--preset recommended, which gives --epsilon-final 6\.5"):
+        parameters_of(demo_dataset, options)
+    assert parameters_of(demo_dataset, options | {"epsilon": "2"})[0].epsilon == 2
+    with pytest.raises(UsageError, match="--epsilon-final 5 with accountant 'paper'"):
+        parameters_of(demo_dataset, options | {"epsilon_final": "5"})
