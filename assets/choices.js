@@ -8,6 +8,9 @@
   const MOST = 50; // at once; `choices.MAX_CHOICES` on the server
   const ON_MAP = ["clicked", "drawn"];
   const FILES = ["open-area", "open-setup"];
+  const [REPLACES, ADDS] = ["=", "+"]; // as `area_controls.SIGNS` on the server
+  const ADDED = ["search", "clicked", "drawn", "open-area", "add-circle", "radii"]; // choices of a new part of an area
+  let adding = false; // whether the next part is added
   let newest = 0; // number of the newest choice
   let sent = 0; // number of the newest choice that was sent
   let waiting = []; // choices without an answer
@@ -22,6 +25,10 @@
 
   function act(trigger, value) {
     const read = Object.fromEntries(READ.map((name) => [name, props(name)?.value ?? null]));
+    if (adding && ADDED.includes(trigger)) {
+      adding = false;
+      setProps("sign", { value: REPLACES });
+    }
     newest += 1;
     window.commutemap.forget();
     waiting.push({ n: newest, trigger, value, read });
@@ -108,9 +115,29 @@
 
   // Buttons that are a choice by themselves. They act at once: a button that is drawn anew in between loses no click.
   document.addEventListener("click", (event) => {
-    const { choice } = event.target.closest?.("[data-choice]")?.dataset ?? {};
-    if (choice) act(choice.startsWith("{") ? JSON.parse(choice) : choice, 1);
+    const button = event.target.closest?.("[data-choice], [data-add]");
+    const { choice, add } = button?.dataset ?? {};
+    if (add) addNext(add);
+    if (choice) act(choice.startsWith("{") ? { ...JSON.parse(choice), ...fieldsBeside(button) } : choice, 1);
   });
+  // Enter in a field of a chip applies it.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.target.closest?.("[data-edit]")?.parentElement.querySelector("[data-choice]").click();
+  });
+
+  // What was typed into the fields beside a button, by name.
+  function fieldsBeside(button) {
+    const fields = [...(button.closest(".edit-fields")?.querySelectorAll("[data-edit]") ?? [])];
+    return Object.fromEntries(fields.map((field) => [field.dataset.edit, field.querySelector("input").value]));
+  }
+
+  // The next area is added to one of the two areas; the one after it replaces them again.
+  function addNext(field) {
+    adding = true;
+    setProps("sign", { value: ADDS });
+    setProps("target", { value: field });
+    document.getElementById("search")?.focus();
+  }
 
   window.commutemap = Object.assign(window.commutemap ?? {}, {
     act,

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import plotly
 import pytest
 import shapely
 
@@ -19,7 +20,7 @@ from mapapp.errors import UsageError
 from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.pages import answer_tables
+from mapapp.explore.pages import answer_tables, area_controls
 from mapapp.explore.pages.area_controls import step_name
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import to_query
@@ -488,3 +489,94 @@ def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: ServedRe
     choice = {"trigger": "open-area", "value": value, "read": {}}
     found = followed(views, {"n": 1, "search": "", "choices": [choice]})
     assert (found["search"], found["said"]) == (None, "the server no longer has this file; choose it again")
+
+
+def test_a_choice_replaces_the_area_unless_it_is_added(release: ServedRelease) -> None:
+    replaces = AT_REST | {"sign": "="}
+    state = address_of(areas=("county:10001", "county:10003"))
+    assert after(state, release, "search", "county:11001", replaces).question.areas == ("county:11001",)
+    assert after(state, release, "search", "county:11001", AT_REST).question.areas == (
+        *state.question.areas,
+        "county:11001",
+    )
+    assert after(state, release, "search", "county:99999", replaces) == state
+    at = click(release, "10001000000")
+    once = after(state, release, "clicked", at, replaces)
+    assert once.question.areas == (TRACT,)
+    assert after(once, release, "clicked", at, replaces).question.areas == ()
+    rings = replaces | {"center": "county:10001", "radii": "1, 3"}
+    assert [
+        step.partition(":")[0] for step in after(state, release, "add-circle", None, rings).question.areas
+    ] == [
+        "circle",
+        "ring",
+    ]
+    others = address_of(analysis="paired", areas=("county:10001",), others=("county:10003",))
+    now = after(others, release, "search", "county:11001", replaces | {"target": "others"}).question
+    assert (now.areas, now.others) == (("county:10001",), ("county:11001",))
+
+
+def test_a_click_selects_the_usual_units_until_another_layer_is_chosen(release: ServedRelease) -> None:
+    at = click(release, "10001000006")
+    level = release.areas.usual.of("work")
+    (found,) = after(address_of(), release, "clicked", at, AT_REST | {"pick": "usual"}).question.areas
+    assert found.partition(":")[0] == level != "tract"
+
+
+EDITS = [
+    ("circle:-70.9,42.1,1", {"miles": "2", "name": " Old  Harbour "}, "circle:-70.9,42.1,2@Old+Harbour"),
+    ("circle:-70.9,42.1,1@A", {"miles": "1", "name": ""}, "circle:-70.9,42.1,1"),
+    ("circle:-70.9,42.1,1@A", {"miles": "1, 3", "name": "A"}, "ring:-70.9,42.1,1,3@A"),
+    ("-ring:-70.9,42.1,1,3", {"miles": "4"}, "-circle:-70.9,42.1,4"),
+    ("county:10001", {"miles": "1.5"}, "near:county:10001,1.5"),
+    ("near:county:10001,1.5", {"miles": "", "name": ""}, "county:10001"),
+    ("near:county:10001,1.5@Edge", {"miles": "", "name": "Edge"}, "county:10001"),
+    ("near:county:10001,1.5", {"miles": "2", "name": "Edge"}, "near:county:10001,2@Edge"),
+    ("box:-70.9,42,-70.8,42.1", {"miles": "", "name": "A&B @ +1"}, "box:-70.9,42,-70.8,42.1@A%26B+%40+%2B1"),
+    ("line:-70.9,42.1,-70.8,42.15,1", {"miles": "2"}, None),
+]
+
+
+@pytest.mark.parametrize(("step", "given", "expected"), EDITS)
+def test_a_part_of_an_area_can_be_changed_and_named(
+    release: ServedRelease, step: str, given: dict[str, str], expected: str | None
+) -> None:
+    state = address_of(areas=("county:11001", step))
+    trigger: dict[str, object] = {"type": "edit", "area": step, "of": "areas", **given}
+    first, changed = after(state, release, trigger, 1, AT_REST).question.areas
+    assert first == "county:11001"
+    assert changed == expected or (expected is None and changed.endswith(",2"))
+    views = Views({"squareland": release})
+    now = state.having(areas=("county:11001", changed))
+    assert views.parse(to_query(now)) == (now, ())
+    assert after(now, release, trigger, 1, AT_REST) == now  # of a part that is gone
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "message"),
+    [
+        ("circle:-70.9,42.1,1", {"miles": ""}, "type miles"),
+        ("circle:-70.9,42.1,1", {"miles": "x"}, "type miles"),
+        ("circle:-70.9,42.1,1", {"miles": "3, 1"}, "must be smaller"),
+        ("circle:-70.9,42.1,1", {"miles": "1", "name": "x" * 61}, "at most 60"),
+        ("county:10001", {"miles": "1 2"}, "one number"),
+        ("county:10001", {"miles": "99"}, "50"),
+        ("county:10001", {"name": "Mine"}, "only a drawn part"),
+    ],
+)
+def test_a_change_that_is_not_allowed_says_why(
+    release: ServedRelease, step: str, given: dict[str, str], message: str
+) -> None:
+    trigger: dict[str, object] = {"type": "edit", "area": step, "of": "areas", **given}
+    with pytest.raises((UsageError, GeometryError), match=message):
+        after(address_of(areas=(step,)), release, trigger, 1, AT_REST)
+
+
+def test_every_chip_but_that_of_everything_can_be_changed(release: ServedRelease) -> None:
+    steps = ("county:10001", "circle:-70.9,42.1,1@Mine", "near:county:10003,1", "all")
+    chips = area_controls.chips(release, steps, "areas")
+    texts = [json.dumps(chip, cls=plotly.utils.PlotlyJSONEncoder) for chip in chips]
+    assert ["Edit" in text for text in texts] == [True, True, True, False, False, False]
+    assert ['"data-edit": "name"' in text for text in texts[:3]] == [False, True, True]
+    assert '"value": "Mine"' in texts[1]
+    assert "Circle, 1 mi" in texts[1]

@@ -18,6 +18,7 @@ from mapapp.answers.entries import ENTRIES
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
+from mapapp.explore.callbacks.edited_parts import edited
 from mapapp.explore.pages.area_controls import REPLACES
 from mapapp.explore.pages.controls import PLAIN
 from mapapp.explore.pages.layer_menus import click_level
@@ -340,6 +341,8 @@ def _button(address: Address, release: ServedRelease, trigger: dict[str, object]
         dropped = QUESTION.get(str(trigger.get("of")))
         return address if dropped is None else address.having(**{dropped.name: dropped.default})
     field = "others" if trigger.get("of") == "others" else "areas"
+    if trigger.get("type") == "edit":
+        return edited(address, release, field, area, trigger)
     if area == "*":
         return _put(address, field, ())
     return _put(address, field, tuple(one for one in address.value(field) if one != area))

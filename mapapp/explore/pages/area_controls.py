@@ -15,6 +15,7 @@ from mapapp.answers.area import Area
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import Attributes, aria
+from mapapp.explore.pages.chip_editor import chip_editor
 from mapapp.question.area_text import Circle, parse_area
 from mapapp.question.fields import USUAL
 from mapapp.question.filters import CHARACTERISTICS
@@ -227,6 +228,8 @@ def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str
     found = [_chip(release, step, field) for step in steps]
     if title and steps:
         found.insert(0, html.Span(title, className="chips-title"))
+    if steps:
+        found.append(html.Button("+ Add an area", className="clear", **_adds(field)))
     if len(steps) > 1:
         found.append(
             html.Button(
@@ -236,14 +239,21 @@ def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str
     return found
 
 
+def _adds(field: str) -> Attributes:
+    """The attribute of a button that lets the next area be added; the page's script does it."""
+    return {"data-add": field}
+
+
 def _chip(release: ServedRelease, step: str, field: str) -> Component:
     name, level = step_name(release, step)
     said = _SAID.get(step[0], "")
     if said and name.startswith(_NEAR):
         said, name = ("only ", f"w{name[1:]}") if step[0] == "&" else (said, f"the area w{name[1:]}")
+    apply = html.Button("Apply", className="button", **choice({"type": "edit", "area": step, "of": field}))
+    editor = chip_editor(step, apply, f"{said}{name}")
     return html.Span(
         [
-            html.Span([html.Em(said) if said else None, name, html.Span(level, className="level")]),
+            html.Span([html.Em(said) if said else None, name, html.Span(level, className="level"), editor]),
             html.Button(
                 "×",
                 **choice({"type": "remove", "area": step, "of": field}),
