@@ -51,7 +51,7 @@ function fill(table) {
   const heads = document.createElement("tr");
   heads.append(...table.heads.map((text) => Object.assign(cell("th", text), { scope: "col" })));
   document.getElementById("table-head").replaceChildren(heads);
-  body.replaceChildren(...table.rows.map(row));
+  body.replaceChildren(...table.rows.map((each) => row(each, table.heads.length)));
   body.closest("table").classList.toggle("many-columns", table.heads.length > 4);
   const every = document.getElementById("every");
   every.hidden = !table.can_grow;
@@ -60,10 +60,14 @@ function fill(table) {
   return table.rows.length === 0;
 }
 
-function row({ name, sub, cells, marks, unit }) {
+function row({ name, sub, cells, marks, unit }, n_columns) {
   const line = document.createElement("tr");
   const head = cell("th", "");
   head.scope = "row";
+  if (!cells.length) {
+    Object.assign(head, { scope: "rowgroup", colSpan: n_columns });
+    line.className = "group";
+  }
   if (unit) {
     line.dataset.unit = unit;
     const button = cell("button", name, "drill");
@@ -73,7 +77,12 @@ function row({ name, sub, cells, marks, unit }) {
     head.append(name);
   }
   if (sub) head.append(cell("span", sub, "quiet sub"));
-  const counts = cells.map((text) => cell("td", text, "number"));
+  const counts = cells.map((text) => {
+    const [number, error] = text.split(" ± ");
+    const count = cell("td", number, "number");
+    if (error) count.append(" ", cell("span", "± " + error, "error"));
+    return count;
+  });
   marks.forEach((caution, place) => {
     if (!caution) return;
     const mark = cell("span", "●", "dot " + caution.split(" ")[0]);

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from mapapp.answers import finding_sentences, job_balance, picks, wide_tables, words
+import pandas
+
+from mapapp.answers import finding_sentences, grids, job_balance, picks, wide_tables, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
+from mapapp.answers.grids import Limit
 from mapapp.answers.measures import Number, Value
 from mapapp.answers.results import (
     AreaComparison,
+    Change,
     Destinations,
     DistanceDirection,
     FlowMatrix,
@@ -50,6 +54,18 @@ def n_about(result: Result) -> int:
 def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Value]]:
     """Return the key numbers of an answer, each with its entry."""
     return ((number, number.of(result)) for number in entry_of(result).numbers)
+
+
+def grid_of(result: Result, limit: Limit | None = None) -> pandas.DataFrame | None:
+    """Return an answer as a table with two sides and their totals; None if its analysis has none.
+
+    Raises
+    ------
+    UsageError
+        If there is no limit and the table has too many cells.
+    """
+    makes = entry_of(result).grid
+    return None if makes is None or isinstance(result, Change) else makes(result, limit)
 
 
 # How each analysis is computed
@@ -214,7 +230,10 @@ ENTRIES: Final[dict[str, Entry]] = {
             "bands": _BANDS,
             "segments": TableEntry("Age, earnings, and industry together", "All 27 joint segments."),
         },
-        page_table=PageTable("Age, earnings, and industry together", "Segment", "segments"),
+        page_table=PageTable(
+            "Age, earnings, and industry together", "Earnings by age", wide=wide_tables.by_segment
+        ),
+        grid=grids.of_profile,
         n_error_rows=_N_SEGMENT_ROWS,
         compared="bands",
         keys=("characteristic", "band"),
@@ -388,6 +407,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         },
         page_table=PageTable("From home to work", "Home → work", "cells"),
         row_link=to_pair,
+        grid=grids.of_flow_matrix,
         pairs="cells",
         compared="cells",
         keys=("home_id", "home_kind", "work_id", "work_kind"),

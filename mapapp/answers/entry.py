@@ -113,7 +113,8 @@ class WideTable:
     heads : tuple of str
         Heading of each count.
     rows : DataFrame
-        ``label``, ``sub`` (more about the row; may be empty) and ``counts``: pairs of workers and expected error.
+        ``label``, ``sub`` (more about the row; may be empty) and ``counts``: pairs of workers and expected error. A row
+        without counts is the heading of those below it.
     """
 
     heads: tuple[str, ...]
@@ -266,6 +267,9 @@ class Entry:
         The table on the page, if its rows are not units.
     row_link : callable
         The question that a click on a row of that table asks next.
+    grid : callable or None
+        Makes a table with two sides and their totals from an answer and a `mapapp.answers.grids.Limit` or None, for
+        text, CSV, workbooks and reports.
     pairs : str
         Table whose rows are pairs of units, which maps and exports show as lines; empty if there is none.
     n_error_rows : int or None
@@ -303,6 +307,7 @@ class Entry:
     page_title: Text = ""
     page_table: PageTable | None = None
     row_link: RowLink = to_profile
+    grid: Read[pandas.DataFrame] | None = None
     pairs: str = ""
     n_error_rows: int | None = None
     distance_tables: tuple[str, ...] = ()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas
 
-from mapapp.answers import words
+from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.answers import grids, words
 from mapapp.answers.entry import WideTable
-from mapapp.answers.results import DistanceDirection, InflowOutflow
+from mapapp.answers.results import AreaProfile, DistanceDirection, InflowOutflow
 
 
 def by_direction(answer: DistanceDirection) -> WideTable:
@@ -31,6 +32,21 @@ def by_group(answer: InflowOutflow) -> WideTable:
         sub=rows["characteristic"].map(words.BAND_TITLES), counts=pandas.Series(counts, index=rows.index)
     )
     return WideTable(("In", "Out", "Stay"), rows)
+
+
+def by_segment(answer: AreaProfile) -> WideTable:
+    """Return a row for each band of earnings, under its band of age, and columns for industries; with all margins."""
+    heads = (*INDUSTRY_GROUPS, grids.ALL_INDUSTRIES)
+    workers, errors = grids.cube(answer)
+    order = (1, 2, 3, 0)
+    rows: list[tuple[str, str, list[tuple[int, float]]]] = []
+    for age in order:
+        rows.append((f"Age {AGE_BANDS[age - 1]}" if age else "All ages", "", []))
+        for earnings in order:
+            cells = [(age, earnings, industry) for industry in order]
+            counts = [(int(workers[cell]), float(errors[cell])) for cell in cells]
+            rows.append((EARNINGS_BANDS[earnings - 1] if earnings else "All earnings", "", counts))
+    return WideTable(heads, pandas.DataFrame(rows, columns=["label", "sub", "counts"]))
 
 
 def _counts(frame: pandas.DataFrame) -> pandas.Series:

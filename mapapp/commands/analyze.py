@@ -50,6 +50,7 @@ _SUFFIXES: Final = {
 _FILES: Final = ("xlsx", "gpkg", "shp", "kml")
 _SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
 _TEXT_ROWS: Final = 10
+_TEXT_COLUMNS: Final = 6
 
 
 @click.command()
@@ -85,6 +86,11 @@ _TEXT_ROWS: Final = 10
     help="Table to write as CSV: one of the answer's tables, or numbers (one row per answer).",
 )
 @click.option(
+    "--wide",
+    is_flag=True,
+    help="Write CSV as a grid with totals: a flow matrix of homes by workplaces, or a profile of all 27 groups.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
@@ -105,6 +111,7 @@ def analyze(releases: tuple[Path, ...], **options: Option) -> None:
       commutemap analyze ri-2018.release ri-2019.release --analysis inflow-outflow --each county \\
         --table numbers -o counties.csv
       commutemap analyze ri.release --analysis flow-matrix --home-layer tract --work-layer county -o flows.csv
+      commutemap analyze ri.release --analysis flow-matrix --home-layer town --work-layer town --wide -o matrix.csv
       commutemap analyze ri.release --setup commutemap-setup.json -o answer.xlsx
     """
     form = form_of(options)
@@ -147,11 +154,23 @@ def form_of(options: Options) -> str:
         raise UsageError(f"--table chooses a table for CSV; {form} has every table")
     if form not in ("text", "json", "csv") and options["over_years"]:
         raise UsageError(f"--over-years cannot be written as {form}; write text, csv, or json")
+    if options["wide"]:
+        _check_wide(form, options)
     if form in _SHAPED and options["change"]:
         raise UsageError(f"--change cannot be written as {form}; write csv, xlsx, or json")
     if form == "csv" and output is not None:
         _check_free(_beside(output))
     return str(form)
+
+
+def _check_wide(form: str, options: Options) -> None:
+    if form != "csv":
+        raise UsageError(
+            f"--wide is for CSV, not {form}; xlsx has a wide sheet, and json one row for each pair"
+        )
+    for name in ("table", "change"):
+        if options[name]:
+            raise UsageError(f"--wide and --{name} conflict; give one of them")
 
 
 def _questions(options: Options) -> Callable[[list[Release]], AnyQuestion]:
@@ -302,10 +321,13 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
     """Yield tables for CSV; a flow matrix comes in parts, so that any size fits in memory."""
     from mapapp.answers.asking import matrix_parts
     from mapapp.answers.entries import ENTRIES
-    from mapapp.files.answer_files import main_table, table_of
+    from mapapp.files.answer_files import main_table, table_of, wide_tables
     from mapapp.question.questions import Questions
 
     name = options["table"]
+    if options["wide"]:
+        yield from wide_tables(_results(releases, questions, options))
+        return
     question = questions.question if isinstance(questions, Questions) else questions
     pairs = ENTRIES[question.analysis].pairs
     if pairs and not options["change"] and name in (None, pairs):
@@ -341,9 +363,35 @@ def _lines(result: Result) -> list[str]:
         )
         empty = [name for name in short.columns if short[name].isna().all()]
         hidden = [each for each in ("lon_deg", "lat_deg", "kind", *empty) if each in short.columns]
-        text = short.drop(columns=hidden).to_string(index=False, float_format=lambda value: f"{value:.3f}")
-        lines += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
+        lines += [f"  {name}:", *_text_rows(short.drop(columns=hidden))]
+    lines += _grid_lines(result)
     return [*lines, *(f"  {note}" for note in about.notes)]
+
+
+def _grid_lines(result: Result) -> list[str]:
+    """Return the first rows and columns of an answer's grid as text lines; none if its analysis has no grid."""
+    from mapapp.answers import words
+    from mapapp.answers.entries import grid_of
+    from mapapp.answers.grids import ERROR, Limit
+
+    grid = grid_of(result, Limit(_TEXT_ROWS, _TEXT_COLUMNS))
+    if grid is None:
+        return []
+    first, *names = [name for name in grid.columns if not name.endswith(ERROR)]
+    shown = {first: grid[first].mask(grid[first] == grid[first].shift(), "")}
+    for name in names:
+        errors = grid[f"{name}{ERROR}"].tolist() if f"{name}{ERROR}" in grid else [None] * len(grid)
+        values = zip(grid[name].tolist(), errors, strict=True)
+        shown[name] = [
+            value if isinstance(value, str) else f"{value:,} {words.error_text(error)}".rstrip()
+            for value, error in values
+        ]
+    return ["  grid:", *_text_rows(grid.assign(**shown)[[first, *names]])]
+
+
+def _text_rows(table: pandas.DataFrame) -> list[str]:
+    text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}", na_rep="")
+    return [f"    {line}" for line in text.splitlines()]
 
 
 def _number_text(value: object, noun: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Final
 
 import pandas
@@ -18,6 +18,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from mapapp.answers.entries import grid_of
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import Change, Result
 from mapapp.errors import UsageError
@@ -26,6 +27,12 @@ from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, 
 
 NUMBERS: Final = "numbers"
 """An additional table that every answer has: one row with all its numbers."""
+
+WIDE: Final = "wide"
+"""The sheet of an answer's grid."""
+
+MAX_SHEET_COLUMNS: Final = 16_000
+"""Most columns of a grid in a sheet, which holds 16,384."""
 
 
 def main_table(result: Result) -> str:
@@ -56,6 +63,29 @@ def plain_table_of(result: Result, name: str) -> pandas.DataFrame:
     if name != NUMBERS and name not in tables:
         raise UsageError(f"table {name!r}: {result.about.title} has {', '.join([*tables, NUMBERS])}")
     return _numbers(result) if name == NUMBERS else tables[name]
+
+
+def wide_tables(results: Iterable[Result]) -> Iterator[pandas.DataFrame]:
+    """Yield the grids of answers; they must have the same columns, because they are written one below the other.
+
+    Raises
+    ------
+    UsageError
+        If an analysis has no grid, a grid has too many cells, or two grids differ in their columns.
+    """
+    first: list[str] = []
+    for result in results:
+        grid = grid_of(result)
+        if grid is None:
+            raise UsageError(
+                f"{result.about.title} has no wide form; leave out --wide, or ask for a profile or a flow matrix"
+            )
+        if first and list(grid.columns) != first:
+            raise UsageError(
+                "the matrices have different columns; write each to a file of its own, or leave out --wide"
+            )
+        first = list(grid.columns)
+        yield _with_about(result, grid) if result.about.side else grid
 
 
 def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Provenance] = ()) -> None:
@@ -100,10 +130,21 @@ def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[P
                 "about": _about_table(result),
                 NUMBERS: _numbers(result),
                 **result.tables(),
+                **_wide_sheet(result),
             }.items():
                 if name not in sheets:
                     sheets[name] = _Sheet(book.add_worksheet(name), bold)
                 sheets[name].add(_with_about(result, table))
+
+
+def _wide_sheet(result: Result) -> dict[str, pandas.DataFrame]:
+    """Return the answer's grid, if it has one that fits in a sheet; the other sheets have all of its numbers, too."""
+    try:
+        grid = grid_of(result)
+    except UsageError:
+        return {}
+    fits = grid is not None and len(grid.columns) <= MAX_SHEET_COLUMNS
+    return {WIDE: grid} if grid is not None and fits else {}
 
 
 class _Sheet:

@@ -24,9 +24,11 @@ from mapapp.explore import color_scheme, view_names
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for
 from mapapp.explore.callbacks.views import Views
+from mapapp.explore.downloads.routes import file_address
 from mapapp.explore.pages import (
     answer,
     answer_charts,
+    answer_matrix,
     answer_tables,
     area_controls,
     certificate,
@@ -34,7 +36,7 @@ from mapapp.explore.pages import (
     explore,
     layer_menus,
 )
-from mapapp.question.address import Address
+from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END
 from mapapp.question.view import Bounds
 
@@ -155,6 +157,25 @@ def _answering(app: Dash, views: Views) -> None:
         table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
         over = served_years.years_of(release, views.releases.values(), address.question)
         return answer.answer(release, address, found, "", over), table
+
+    in_browser(
+        ClientsideFunction("commutemap", "fillMatrix"),
+        Output("matrix-card", "hidden"),
+        Input("matrix-data", "data"),
+    )
+
+    @app.callback(
+        Output("matrix-data", "data"),
+        Output("matrix-csv", "href"),
+        *_drawn("matrix-card", "matrix-csv"),
+        Input("url", "search"),
+    )
+    def show_matrix(query: str | None) -> tuple[object, ...]:
+        address, _ = views.parse(query)
+        release = views.release(address)
+        place = file_address(views, release, "matrix.csv", to_query(address))
+        found = answer_matrix.matrix(served_answers.result(release, address.question))
+        return None if found is None else found | {"drawn": query}, place, query, query
 
     @app.callback(
         Output("chart-card", "hidden"),

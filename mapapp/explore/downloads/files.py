@@ -118,6 +118,16 @@ def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
         answer_files.write_csv(parts(), stream)
 
 
+def _matrix_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
+    if wanted.before is not None:
+        raise Refused(
+            400, "A comparison has no matrix. Set “Compare with” to nothing, or download the table."
+        )
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        answer_files.write_csv(answer_files.wide_tables([answer(wanted)]), stream)
+    watch()
+
+
 def _source_columns(wanted: FileRequest) -> dict[str, str | float | None]:
     """Columns that say where a table comes from; CSV has no other place for this."""
     source, before = Provenance.of(wanted.release.store), wanted.before
@@ -237,6 +247,7 @@ FILES: Final = {
     "report.pdf": File("application/pdf", _report),
     "report.xlsx": File(_XLSX, _report),
     "table.csv": File("text/csv", _table_csv),
+    "matrix.csv": File("text/csv", _matrix_csv),
     "table.xlsx": File(_XLSX, _table_xlsx),
     "shapes.geojson": File("application/geo+json", _shapes),
     "shapes.gpkg": File("application/geopackage+sqlite3", _shapes),

@@ -10,8 +10,8 @@ from dash import html
 from dash.development.base_component import Component
 
 from mapapp.answers.entries import entry_of
-from mapapp.answers.results import DistanceDirection, FlowMatrix, Result
-from mapapp.drawing.bar_groups import MATRIX_UNITS, BarChart, bar_charts
+from mapapp.answers.results import DistanceDirection, Result
+from mapapp.drawing.bar_groups import BarChart, bar_charts
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import charts as figures
 from mapapp.explore.pages.bars import bar_chart, bar_table
@@ -43,7 +43,7 @@ def _headed(chart: BarChart) -> Component:
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, go.Figure]:
     """Title, description and figure of a chart that is not made of bars; an empty title if there is no such chart."""
     chart = entry_of(result).chart
-    return _CHARTS[chart](result, COLOR_SCHEMES[theme]) if chart else _NO_CHART
+    return _CHARTS[chart](result, COLOR_SCHEMES[theme]) if chart in _CHARTS else _NO_CHART
 
 
 def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, go.Figure]:
@@ -52,22 +52,8 @@ def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, go.
     return f"Direction, from {route}", text, figures.rose(result.cells, scheme)
 
 
-def _heat_map(result: FlowMatrix, scheme: ColorScheme) -> tuple[str, str, go.Figure]:
-    if not len(result.cells):
-        return _NO_CHART
-    names = {
-        end: dict(zip(frame["unit_id"], frame["name"], strict=True))
-        for end, frame in (("home", result.homes), ("work", result.works))
-    }
-    wide = result.wide(MATRIX_UNITS)
-    rows, columns = wide.shape
-    text = f"The {rows} home units and {columns} work units with the most workers. The table has all pairs."
-    return "From home (down) to work (across)", text, figures.heat_map(wide, names, scheme)
-
-
 _NO_CHART: Final[tuple[str, str, go.Figure]] = ("", "", {})
 _CHARTS: Final[dict[str, Callable[..., tuple[str, str, go.Figure]]]] = {
     "rose": _rose,
-    "heat map": _heat_map,
 }
-"""By the name in an analysis's entry."""
+"""By the name in an analysis's entry. A flow matrix is a table on the page (`answer_matrix`)."""

@@ -15,6 +15,7 @@ from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
 from mapapp.explore.color_scheme import shown_theme
 from mapapp.explore.pages import area_controls, download_menu
+from mapapp.explore.pages.answer_matrix import matrix_card
 from mapapp.explore.pages.controls import controls
 from mapapp.question.address import Address
 
@@ -65,7 +66,8 @@ def page(
                     html.Div(id="notes"),
                     html.Div(id="answer", className="answer", tabIndex=-1, **PART),
                     html.Div(
-                        [_chart_card(), table_card(), html.Div(id="certificate", **PART)], className="answer"
+                        [_chart_card(), matrix_card(), table_card(), html.Div(id="certificate", **PART)],
+                        className="answer",
                     ),
                     download_menu.dock(embed_from),
                     html.A(

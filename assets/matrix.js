@@ -1,0 +1,119 @@
+// The flow matrix: a table of homes by workplaces, which is sorted here, without asking the server.
+
+window.dash_clientside = window.dash_clientside ?? {};
+Object.assign((window.dash_clientside.commutemap ??= {}), {
+  // Returns whether the card is hidden, which it is if the answer is no matrix.
+  fillMatrix,
+});
+
+let matrix = null;
+let sortedBy = { row: -1, column: -1 };
+
+function fillMatrix(data) {
+  matrix = data;
+  sortedBy = { row: -1, column: -1 };
+  if (!data || !document.getElementById("matrix")) return true;
+  document.getElementById("matrix-title").textContent = data.title;
+  document.getElementById("matrix-text").textContent = data.text;
+  document.getElementById("matrix-card").dataset.drawn = data.drawn;
+  drawMatrix();
+  return false;
+}
+
+// Positions in order: the rest stays last, and the total is left to the caller.
+function order(names, hasRest, valueOf) {
+  const all = names.map((_, place) => place);
+  const last = hasRest ? all.splice(-1) : [];
+  if (valueOf) all.sort((a, b) => valueOf(b) - valueOf(a) || a - b);
+  return [...all, ...last];
+}
+
+function drawMatrix() {
+  const { rows, columns, counts, same, rest } = matrix;
+  const { row, column } = sortedBy;
+  const down = order(rows, rest[0], column >= 0 && ((place) => counts[place][column]));
+  const across = order(columns, rest[1], row >= 0 && ((place) => counts[row][place]));
+  const total = columns.length; // the place of the totals
+  const shown = [total, ...across];
+  const inner = counts.slice(0, rows.length - rest[0]).map((line) => line.slice(0, columns.length - rest[1]));
+  const top = Math.log1p(Math.max(1, ...inner.flat()));
+  const nameOf = (place) => (place === total ? "Total" : columns[place]);
+
+  const heads = element("tr");
+  heads.append(element("td", "Live in ↓ · Work in →", "corner"));
+  heads.append(...shown.map((place) => head(nameOf(place), "col", column === place, { column: place })));
+  const body = down.map((place) => {
+    const line = element("tr");
+    line.append(head(rows[place], "row", row === place, { row: place }));
+    line.append(...shown.map((at) => {
+      const isMargin = at === total || (rest[1] && at === total - 1) || (rest[0] && place === rows.length - 1);
+      return value(counts[place][at], isMargin ? 0 : top, at !== total && same[place] === at);
+    }));
+    return line;
+  });
+  const foot = element("tr");
+  foot.append(head("Total", "row", row === rows.length, { row: rows.length }));
+  foot.append(...shown.map((at) => value(counts[rows.length][at], 0, false)));
+  const table = document.getElementById("matrix");
+  table.replaceChildren(section("thead", [heads]), section("tbody", body), section("tfoot", [foot]));
+}
+
+function head(name, scope, isSorted, by) {
+  const cell = element("th");
+  cell.scope = scope;
+  if (isSorted) cell.setAttribute("aria-sort", "descending");
+  const button = element("button", name + (isSorted ? (scope === "col" ? " ▾" : " ▸") : ""));
+  button.type = "button";
+  button.title = name;
+  Object.assign(button.dataset, by);
+  cell.append(button);
+  return cell;
+}
+
+function value(count, top, isSame) {
+  const cell = element("td", count.toLocaleString("en-US"), isSame ? "same" : count ? "" : "quiet");
+  if (count && top) cell.style.setProperty("--heat", `${Math.round(4 + (50 * Math.log1p(count)) / top)}%`);
+  return cell;
+}
+
+function section(tag, lines) {
+  const part = element(tag);
+  part.append(...lines);
+  return part;
+}
+
+function element(tag, text = "", className = "") {
+  const made = document.createElement(tag);
+  if (text) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("#matrix button");
+  if (button) sortMatrix(button.dataset);
+  if (event.target.closest?.("#matrix-size")) enlarge(!isLarge());
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && isLarge()) enlarge(false);
+});
+
+// The same heading again undoes the sorting. The focus stays on it, wherever it has moved.
+function sortMatrix({ row, column }) {
+  const by = row !== undefined ? "row" : "column";
+  const place = Number(row ?? column);
+  sortedBy = { ...sortedBy, [by]: sortedBy[by] === place ? -1 : place };
+  drawMatrix();
+  document.querySelector(`#matrix button[data-${by}="${place}"]`)?.focus();
+}
+
+const card = () => document.getElementById("matrix-card");
+const isLarge = () => card()?.classList.contains("enlarged") ?? false;
+
+function enlarge(large) {
+  const button = document.getElementById("matrix-size");
+  card().classList.toggle("enlarged", large);
+  button.textContent = large ? "Close" : "Enlarge";
+  button.setAttribute("aria-expanded", String(large));
+  button.focus();
+}

@@ -1,0 +1,113 @@
+"""A flow matrix as a square table with values, shading and totals, which the browser fills in and sorts."""
+
+from __future__ import annotations
+
+from typing import Final, TypedDict, cast
+
+import pandas
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from mapapp.answers import grids, words
+from mapapp.answers.entries import entry_of, n_about
+from mapapp.answers.results import FlowMatrix, Result
+from mapapp.answers.words import PART, aria
+
+MOST_UNITS: Final = 100
+"""Most rows, and most columns: more cells would slow the page down, and the files have them all."""
+
+
+class Matrix(TypedDict):
+    """A matrix for the browser; the last row and column of `counts` are totals."""
+
+    title: str
+    rows: list[str]
+    columns: list[str]
+    counts: list[list[int]]
+    same: list[int]
+    rest: list[bool]
+    text: str
+
+
+def matrix(result: Result) -> Matrix | None:
+    """Return the matrix of an answer; None if its rows are not pairs, or it has no workers.
+
+    `same` has the column of each row's own unit (-1 if there is none), and `rest` says whether the last row and the
+    last column count all other units.
+    """
+    if not entry_of(result).pairs or not n_about(result):
+        return None
+    answer = cast(FlowMatrix, result)
+    counts, homes, works = grids.matrix(answer, grids.Limit(MOST_UNITS, MOST_UNITS))
+    column_of = {unit_id: place for place, unit_id in enumerate(works["unit_id"]) if unit_id}
+    one_layer = answer.home_layer == answer.work_layer
+    return {
+        "title": "Homes (down) by workplaces (across)",
+        "rows": homes["name"].tolist(),
+        "columns": works["name"].tolist(),
+        "counts": counts.tolist(),
+        "same": [column_of.get(unit_id, -1) if one_layer else -1 for unit_id in homes["unit_id"]],
+        "rest": [bool((units["kind"] == "other").any()) for units in (homes, works)],
+        "text": _about(answer, homes, works),
+    }
+
+
+def _about(answer: FlowMatrix, homes: pandas.DataFrame, works: pandas.DataFrame) -> str:
+    parts = ["Shading grows with the number of workers."]
+    if answer.home_layer == answer.work_layer:
+        unit = words.level_word(answer.home_layer)
+        parts.append(f"Outlined cells: live and work in the same {unit}.")
+    if len(homes) < len(answer.homes) or len(works) < len(answer.works):
+        parts.append(
+            f"At most {MOST_UNITS} rows and columns are shown here, and all others are counted together; "
+            "the files have every unit."
+        )
+    parts.append("Select a heading to sort by it, and again to undo. The list below has the expected errors.")
+    return " ".join(parts)
+
+
+def matrix_card() -> Component:
+    """The card of the matrix, which stays while its cells change."""
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(id="matrix-title"),
+                    html.Span(
+                        [
+                            html.Button(
+                                "Enlarge",
+                                id="matrix-size",
+                                className="clear",
+                                type="button",
+                                **aria(expanded="false"),
+                            ),
+                            " ",
+                            html.A(
+                                "CSV, wide",
+                                id="matrix-csv",
+                                href="",
+                                className="take",
+                                **aria(label="Download matrix as wide CSV"),
+                                **PART,
+                            ),
+                        ]
+                    ),
+                ],
+                className="row-between",
+            ),
+            html.Div(
+                html.Table(id="matrix", className="matrix"),
+                className="scroll",
+                tabIndex=0,
+                role="region",
+                **aria(labelledby="matrix-title"),
+            ),
+            html.P(id="matrix-text", className="quiet small"),
+            dcc.Store(id="matrix-data"),
+        ],
+        className="card",
+        id="matrix-card",
+        hidden=True,
+        **PART,
+    )

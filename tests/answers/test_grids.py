@@ -1,0 +1,156 @@
+"""Tables with two sides: every cell and total is what counting the workers one by one gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from openpyxl import load_workbook
+
+from commutemap import Release, open_release
+from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.answers import counted, grids, wide_tables
+from mapapp.answers.about import About
+from mapapp.answers.entries import grid_of
+from mapapp.answers.results import AreaProfile, FlowMatrix
+from mapapp.errors import UsageError
+from mapapp.explore.pages.answer_matrix import matrix
+from mapapp.files import answer_files
+from tests.oracles import analyses as twin
+from tests.releases import write_release
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return open_release(write_release(tmp_path_factory.mktemp("grids") / "one.release"))
+
+
+@pytest.fixture(scope="module")
+def workers(release: Release) -> Any:
+    return twin.workers_of(release.store)
+
+
+def test_a_profile_is_a_grid_of_27_with_every_margin(release: Release, workers: Any) -> None:
+    answer = release.profile("county:10001")
+    here = workers[workers["work_county_id"] == "10001"]
+    counts, _ = grids.cube(answer)
+    for bands in product(range(4), repeat=3):
+        kept = here
+        for name, band in zip(("age", "earnings", "industry"), bands, strict=True):
+            kept = kept if band == 0 else kept[kept[name] == band]
+        assert counts[bands] == len(kept), bands
+    grid = grids.of_profile(answer)
+    assert list(grid.columns) == ["Age", "Earnings", *INDUSTRY_GROUPS, "All industries"]
+    assert len(grid) == 16
+    assert grid.iloc[-1].tolist() == ["All ages", "All earnings", *counts[0, 0, 1:].tolist(), len(here)]
+
+
+def test_the_page_shows_the_profile_under_headings_of_age(release: Release) -> None:
+    answer = release.profile("county:10001")
+    wide = wide_tables.by_segment(answer)
+    headings = wide.rows.loc[wide.rows["counts"].map(len) == 0, "label"].tolist()
+    assert headings == [*(f"Age {band}" for band in AGE_BANDS), "All ages"]
+    assert wide.rows["label"].tolist()[1:5] == [*EARNINGS_BANDS, "All earnings"]
+    assert wide.heads == (*INDUSTRY_GROUPS, "All industries")
+
+
+def test_a_grid_has_errors_only_where_they_are_known() -> None:
+    frame = grids.of_profile(_profile_with_errors())
+    assert frame.columns[3] == f"{INDUSTRY_GROUPS[0]}{grids.ERROR}"
+    last = frame.iloc[-1]
+    assert last[f"All industries{grids.ERROR}"] == 5.0
+    assert frame[f"{INDUSTRY_GROUPS[0]}{grids.ERROR}"].isna().sum() == 6  # the margins of two characteristics
+
+
+def _profile_with_errors() -> AreaProfile:
+    """A profile whose segments have the error 1, bands 2, and the whole 5."""
+    by_segment = np.arange(27, dtype=np.int64)
+    number = replace(counted.number(int(by_segment.sum())), expected_error=5.0)
+    return AreaProfile(
+        about=About(analysis="profile", title="Area profile", release="", version="", side="home"),
+        workers=number,
+        bands=counted.bands(by_segment).assign(expected_error=2.0),
+        segments=counted.segments(by_segment).assign(expected_error=1.0),
+    )
+
+
+def test_a_matrix_has_every_flow_and_total(release: Release, workers: Any) -> None:
+    answer = release.flow_matrix("county", "tract")
+    grid = grids.of_flow_matrix(answer).set_index("Identifier")
+    ids = dict(zip(answer.works["name"], answer.works["unit_id"], strict=True))
+    for home in answer.homes["unit_id"]:
+        mine = workers[workers["home_county_id"] == home]
+        assert grid.loc[home, grids.TOTAL] == len(mine)
+        for name, unit_id in ids.items():
+            assert grid.loc[home, name] == (mine["work_tract_id"] == unit_id).sum()
+    totals = grid.loc[""].drop("Live in")
+    assert totals[grids.TOTAL] == len(workers)
+    assert totals.drop(grids.TOTAL).sum() == len(workers)
+
+
+@pytest.mark.parametrize("most", [2, 3, 9])
+def test_a_short_matrix_keeps_the_totals_and_counts_the_rest_together(release: Release, most: int) -> None:
+    answer = release.flow_matrix("tract", "tract")
+    counts, homes, works = grids.matrix(answer, grids.Limit(most, most))
+    assert counts.shape == (most + 1, most + 1)
+    assert len(homes) == len(works) == most
+    assert counts[-1, -1] == answer.workers.value
+    assert (counts[:-1].sum(axis=0) == counts[-1]).all()
+    assert (counts[:, :-1].sum(axis=1) == counts[:, -1]).all()
+    assert homes["kind"].iloc[-1] == works["kind"].iloc[-1] == "other"
+    assert homes["unit_id"].tolist() == works["unit_id"].tolist(), "one layer has one order"
+
+
+def test_the_page_outlines_those_who_stay_and_names_the_rest(release: Release) -> None:
+    answer = release.flow_matrix("tract", "tract")
+    shown = matrix(answer)
+    assert shown is not None
+    own = answer.cells[answer.cells["home_id"] == answer.cells["work_id"]]
+    stay = sum(shown["counts"][row][place] for row, place in enumerate(shown["same"]) if place >= 0)
+    assert stay == own["workers"].sum()
+    assert shown["rest"] == [False, False]
+    assert "Outlined cells" in shown["text"]
+    assert matrix(release.profile("county:10001")) is None
+
+
+def test_a_matrix_that_no_file_should_hold_names_the_way_out(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grids, "MOST_CELLS", 8)
+    answer = release.flow_matrix("tract", "tract")
+    with pytest.raises(UsageError, match="one row for each pair, or choose larger units"):
+        grid_of(answer)
+    grids.of_flow_matrix(answer, grids.Limit(2, 2))
+    stream = io.BytesIO()
+    answer_files.write_xlsx([answer], stream)
+    assert answer_files.WIDE not in load_workbook(stream).sheetnames
+
+
+def test_wide_files_have_the_grid(release: Release) -> None:
+    answer = release.flow_matrix("county", "county")
+    text = io.StringIO()
+    answer_files.write_csv(answer_files.wide_tables([answer]), text)
+    rows = list(csv.reader(io.StringIO(text.getvalue())))
+    assert rows[0][:2] == ["Live in", "Identifier"]
+    assert rows[-1][-1] == str(answer.workers.value)
+    stream = io.BytesIO()
+    answer_files.write_xlsx([answer], stream)
+    sheet = load_workbook(stream)[answer_files.WIDE]
+    assert sheet.max_row == len(rows)
+    assert sheet.cell(sheet.max_row, sheet.max_column).value == answer.workers.value
+
+
+def test_only_answers_with_a_grid_are_written_wide(release: Release) -> None:
+    with pytest.raises(UsageError, match="Destinations has no wide form; leave out --wide"):
+        list(answer_files.wide_tables([release.destinations("county:10001")]))
+    matrices: list[FlowMatrix] = [
+        release.flow_matrix("county", "county"),
+        release.flow_matrix("county", "tract"),
+    ]
+    with pytest.raises(UsageError, match="different columns"):
+        list(answer_files.wide_tables(matrices))
