@@ -28,6 +28,30 @@ if TYPE_CHECKING:
     from mapapp.answers.served_release import ServedRelease
     from mapapp.files.reports import Form, Part
 
+_ROWS: Final = 25
+
+
+class RowsOrAll(click.ParamType):
+    """A number of rows, 1 or more; None for `all`."""
+
+    name = "rows"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return what the option takes."""
+        return "INTEGER|all"
+
+    def convert(
+        self, value: str | int | None, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
+        """Return the number, or None."""
+        text = str(value)
+        if text == "all":
+            return None
+        if not text.isdecimal() or int(text) < 1:
+            self.fail(f"{text[:20]!r}: give a number of rows, 1 or more, or all", param, ctx)
+        return int(text)
+
+
 _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"}
 
 
@@ -59,11 +83,17 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
 )
 @errors_option(27)
 @click.option(
+    "--rows",
+    type=RowsOrAll(),
+    default=str(_ROWS),
+    show_default=True,
+    help="Printed rows of each table of areas, or all. XLSX always has all.",
+)
+@click.option(
     "--paper",
     type=click.Choice(["a4", "letter"]),
-    default="a4",
-    show_default=True,
-    help="Page size of a PDF.",
+    default=None,
+    help="Page size of a PDF.  [default: (letter for places in the United States, else a4)]",
 )
 @click.option(
     "--date",
@@ -132,6 +162,7 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) 
             paper=options["paper"],
             date=date,
             error_rows=error_rows_of(options),
+            rows=options["rows"],
             progress=progress,
         )
     click.echo(f"{output}: written", err=True)

@@ -42,15 +42,18 @@ class FileRequest:
         Scale of a picture, 1 to 4.
     bounds : tuple of float or None
         West, south, east and north of the map, degrees.
-    paper : {"a4", "letter"}
-        Paper size of a PDF report.
+    paper : {"a4", "letter"} or None
+        Paper size of a PDF report; None for the usual one.
+    every : bool
+        Whether the tables of a report have every row.
     """
 
     views: Views
     address: Address
     scale: int = 1
     bounds: Bounds | None = None
-    paper: Literal["a4", "letter"] = "a4"
+    paper: Literal["a4", "letter"] | None = None
+    every: bool = False
 
     @property
     def release(self) -> ServedRelease:
@@ -200,7 +203,7 @@ def _chart(wanted: FileRequest, file: Path, watch: Watch) -> None:
 
 
 def _report(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    from mapapp.files.reports import Part, write_report
+    from mapapp.files.reports import PRINTED_ROWS, Part, write_report
 
     if not wanted.address.question.is_complete:
         raise Refused(400, "A report needs an area. Choose one first.")
@@ -214,6 +217,7 @@ def _report(wanted: FileRequest, file: Path, watch: Watch) -> None:
             form,
             stream,
             paper=wanted.paper,
+            rows=None if wanted.every else PRINTED_ROWS,
             progress=watch,
         )
     watch()

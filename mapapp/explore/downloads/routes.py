@@ -28,7 +28,7 @@ from mapapp.question.view import Bounds
 
 MAX_SCALE: Final = 4
 PAPERS: Final = ("a4", "letter")
-_OWN: Final = ("scale", "bounds", "paper")
+_OWN: Final = ("scale", "bounds", "paper", "rows")
 _KEPT: Final = "private, max-age=600"  # the release's version is in the address
 
 
@@ -81,15 +81,18 @@ def file_request_of(views: Views, release: ServedRelease, query: str) -> FileReq
     address, notes = views.parse(text)
     if notes:
         raise Refused(400, " ".join(notes[0].split()))
-    paper = own.get("paper", "a4")
-    if paper not in PAPERS:
+    paper, rows = own.get("paper"), own.get("rows")
+    if rows not in (None, "all"):
+        raise Refused(400, f"Unknown rows {rows[:20]!r}; use all, or leave it out.")
+    if paper is not None and paper not in PAPERS:
         raise Refused(400, f"Unknown paper size {paper[:20]!r}; use a4 or letter.")
     return FileRequest(
         views=views,
         address=address,
         scale=_scale(own.get("scale", "1")),
         bounds=_bounds(own["bounds"]) if "bounds" in own else None,
-        paper=cast(Literal["a4", "letter"], paper),
+        paper=cast(Literal["a4", "letter"] | None, paper),
+        every=rows == "all",
     )
 
 

@@ -71,8 +71,9 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
         _row(
             "Report",
             [
-                ("PDF, A4", address("report.pdf"), "report as PDF on A4"),
+                ("PDF, A4", address("report.pdf", paper="a4"), "report as PDF on A4"),
                 ("PDF, Letter", address("report.pdf", paper="letter"), "report as PDF on US Letter"),
+                ("PDF, every row", address("report.pdf", rows="all"), "report as PDF with every row"),
                 ("HTML", address("report.html"), "report as one HTML file"),
                 ("XLSX", address("report.xlsx"), "report as XLSX"),
             ]

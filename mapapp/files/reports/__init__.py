@@ -8,10 +8,11 @@ from typing import IO, Final, Literal
 
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.build import ROWS_WITH_ERRORS, build
-from mapapp.files.reports.content import Report
+from mapapp.files.reports.content import Paper, Report
 from mapapp.files.reports.html_report import write_html
 from mapapp.files.reports.part import Part
-from mapapp.files.reports.pdf_report import Paper, write_pdf
+from mapapp.files.reports.pdf_report import write_pdf
+from mapapp.files.reports.remake import PRINTED_ROWS
 from mapapp.files.reports.xlsx_report import write_xlsx
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
@@ -19,6 +20,7 @@ from mapapp.progress import silent
 __all__ = [
     "DRAWN",
     "FORMS",
+    "PRINTED_ROWS",
     "ROWS_WITH_ERRORS",
     "Form",
     "Paper",
@@ -41,9 +43,10 @@ def write_report(
     form: Form,
     stream: IO[bytes],
     *,
-    paper: Paper = "a4",
+    paper: Paper | None = None,
     date: datetime.date | None = None,
     error_rows: int | None = ROWS_WITH_ERRORS,
+    rows: int | None = PRINTED_ROWS,
     progress: Progress = silent,
 ) -> None:
     """Write a report that puts the questions of its parts to releases; the same input gives the same bytes.
@@ -56,12 +59,14 @@ def write_report(
         The questions; the report compares their answers.
     form : {"html", "pdf", "xlsx"}
     stream : binary stream
-    paper : {"a4", "letter"}
-        Paper size of a PDF.
+    paper : {"a4", "letter"}, optional
+        Paper size of a PDF; by default letter for places in the United States, else A4.
     date : date, optional
         Date printed on the report; by default none.
     error_rows : int or None
         Rows of each table that get an expected error, in addition to the key numbers; None for no errors at all.
+    rows : int or None
+        Printed rows of each table of areas; None for all. XLSX always has all.
     progress : callable
         Called with (stage, done, total).
 
@@ -71,12 +76,14 @@ def write_report(
         If a part asks for something that a release does not have; the message is one line.
     """
     drawn = form in DRAWN
-    report = build(releases, parts, date=date, error_rows=error_rows, pictures=drawn, progress=progress)
+    report = build(
+        releases, parts, date=date, error_rows=error_rows, rows=rows, pictures=drawn, progress=progress
+    )
     write(report, form, stream, paper=paper)
 
 
-def write(report: Report, form: Form, stream: IO[bytes], *, paper: Paper = "a4") -> None:
-    """Write a finished report."""
+def write(report: Report, form: Form, stream: IO[bytes], *, paper: Paper | None = None) -> None:
+    """Write a finished report; a PDF on its usual paper, unless another is given."""
     if form == "html":
         write_html(report, stream)
     elif form == "pdf":

@@ -36,7 +36,7 @@ _MARKER: Final = ("reports", 1)
 """Header of the list, with its subject and version, so that no other program's file is mistaken for one."""
 
 INDEX: Final = "index.html"
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """Version of the report format; changes whenever the same question gives different bytes."""
 
 
@@ -185,6 +185,7 @@ class _Maker:
             job.parts,
             date=self._date,
             error_rows=job.error_rows,
+            rows=job.rows,
             pictures=any(form in DRAWN for form in task.files),
         )
         found = {}
@@ -239,6 +240,7 @@ def _inputs(job: Job, form: Form, digests: Sequence[str], date: datetime.date | 
         "form": form,
         "paper": job.paper if form == "pdf" else "",
         "errors": job.error_rows,
+        "rows": job.rows if form in DRAWN else None,
         "date": None if date is None else date.isoformat(),
     }
     return _sha256(json.dumps(parts, sort_keys=True).encode())

@@ -30,7 +30,7 @@ from geodata.json_objects import JsonObject
 from mapapp.answers.asking import notes_on_names
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
-from mapapp.files.reports import FORMS, ROWS_WITH_ERRORS, Form, Paper
+from mapapp.files.reports import FORMS, PRINTED_ROWS, ROWS_WITH_ERRORS, Form, Paper
 from mapapp.files.reports.file_names import file_stem
 from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.pdf_report import PAPERS
@@ -52,8 +52,11 @@ class Job:
         Name for readers, and name of the files without a suffix.
     parts : tuple of Part
     forms : tuple of Form
-    paper : Paper
+    paper : Paper or None
+        None for the usual one.
     error_rows : int or None
+    rows : int or None
+        Printed rows of each table of areas; None for all.
     notes : tuple of str
         What else has the name of an area in it, a line each, with the place in the batch file.
     """
@@ -62,8 +65,9 @@ class Job:
     stem: str
     parts: tuple[Part, ...]
     forms: tuple[Form, ...]
-    paper: Paper
+    paper: Paper | None
     error_rows: int | None
+    rows: int | None
     notes: tuple[str, ...] = ()
 
 
@@ -106,6 +110,10 @@ def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= -1
 
 
+def _rows(value: object) -> bool:
+    return value == "all" or (_count(value) and isinstance(value, int) and value > 0)
+
+
 _TEXT: Final = (_text, "a text")
 _OF_OPTION: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "areas": (_texts, "an area, or a list of them"),
@@ -123,6 +131,7 @@ _KEYS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "show": _one_of(*VIEW["show"].choices),
     "formats": _some_of(*FORMS),
     "paper": _one_of(*PAPERS),
+    "rows": (_rows, "a number of rows, 1 or more, or all"),
     "errors": (_count, "a number of rows, or -1 for no errors"),
 }
 _OF_ONE: Final = ("name", "area", "each")  # keys that are allowed only under [[report]]
@@ -271,7 +280,8 @@ def _job(name: str, stem: str, parts: list[Part], entry: JsonObject, notes: tupl
         stem=stem,
         parts=tuple(parts),
         forms=tuple(dict.fromkeys(cast(list[Form], _listed(entry.get("formats", "html"))))),
-        paper=cast(Paper, entry.get("paper", "a4")),
+        paper=cast(Paper | None, entry.get("paper")),
         error_rows=None if errors < 0 else errors,
+        rows=None if entry.get("rows") == "all" else entry.get("rows", PRINTED_ROWS),
         notes=notes,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from geodata.elsewhere import states
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
@@ -15,10 +16,11 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
 from mapapp.files.reports.comparing import AnsweredPart, comparison
-from mapapp.files.reports.content import Answer, Report
+from mapapp.files.reports.content import Answer, Paper, Report, Table
 from mapapp.files.reports.facts import source_of
 from mapapp.files.reports.numbers import (
     change_numbers,
+    first_numbers,
     key_numbers,
     largest,
     place_of,
@@ -26,9 +28,9 @@ from mapapp.files.reports.numbers import (
     why_empty,
 )
 from mapapp.files.reports.part import Part
-from mapapp.files.reports.remake import remake
+from mapapp.files.reports.remake import PRINTED_ROWS, remake
 from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
-from mapapp.files.reports.tables import tables
+from mapapp.files.reports.tables import cut, printed_tables, tables
 from mapapp.files.reports.years import over_the_years
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
@@ -44,6 +46,7 @@ def build(
     *,
     date: datetime.date | None = None,
     error_rows: int | None = ROWS_WITH_ERRORS,
+    rows: int | None = PRINTED_ROWS,
     pictures: bool = True,
     progress: Progress = silent,
 ) -> Report:
@@ -59,6 +62,8 @@ def build(
         Date printed on the report. By default there is none, so that the same report has the same bytes on any day.
     error_rows : int or None
         Rows of each table that get an expected error; None for no errors at all, not even for key numbers.
+    rows : int or None
+        Printed rows of each table of areas; None for all. The other rows are counted together.
     pictures : bool
         Whether to draw maps and charts; a workbook has none.
     progress : callable
@@ -84,10 +89,11 @@ def build(
         found.append(_answered(release, part, titles[release.slug], error_rows))
         step(1)
         answers.append(
-            _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, pictures=pictures)
+            _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, rows=rows, pictures=pictures)
         )
         step(3)
     changes = _changes(found) if pictures else []
+    compared = tuple(comparison(found))
     return Report(
         title=_title(answers),
         subtitle=" · ".join(
@@ -95,11 +101,13 @@ def build(
         ),
         date=date,
         answers=(*answers, *over_the_years(found), *changes),
-        comparison=comparison(found),
+        comparison=compared,
+        printed_comparison=tuple(cut(table, rows) for table in compared),
         sources=tuple(
             source_of(release, titles[release.slug], errors=error_rows is not None) for release in releases
         ),
-        remake=remake(releases, parts, date=date, error_rows=error_rows),
+        remake=remake(releases, parts, date=date, error_rows=error_rows, rows=rows),
+        paper=_usual_paper(releases),
     )
 
 
@@ -117,7 +125,7 @@ def _answered(release: ServedRelease, part: Part, name: str, error_rows: int | N
     return AnsweredPart(release, part, result, name)
 
 
-def _answer(one: AnsweredPart, name: str, *, several: bool, pictures: bool) -> Answer:
+def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pictures: bool) -> Answer:
     about, place = one.result.about, place_of(one.release, one.part.question)
     has_workers = n_about(one.result) > 0
     return Answer(
@@ -128,14 +136,27 @@ def _answer(one: AnsweredPart, name: str, *, several: bool, pictures: bool) -> A
         release=one.name,
         filters=about.filters,
         sentence=sentence(one.release, one.part.question, one.result),
+        findings=one.result.findings(),
         empty=why_empty(one.release, one.part.question, one.result),
         locator=locator_of(one.release, one.part, name) if pictures else None,
         map=map_of(one.release, one.part, name) if pictures else None,
+        first_numbers=first_numbers(one.result),
         numbers=(*key_numbers(one.result), *largest(one.result)),
         charts=charts_of(one.release, one.result, name) if has_workers and pictures else (),
-        tables=tuple(table for table in tables(one.result) if table.rows),
+        tables=_with_rows(tables(one.result)),
+        printed=_with_rows(printed_tables(one.result, rows)),
         notes=(*_coverage(one), *map(str, about.notes), *_errors(one.result)),
     )
+
+
+def _with_rows(tables: Iterable[Table]) -> tuple[Table, ...]:
+    return tuple(table for table in tables if table.rows)
+
+
+def _usual_paper(releases: Sequence[ServedRelease]) -> Paper:
+    """Letter for places in the United States, A4 for made-up ones."""
+    covered = [state for release in releases for state in release.covered_states]
+    return "letter" if any(state in states() for state in covered) else "a4"
 
 
 def _changes(found: Sequence[AnsweredPart]) -> list[Answer]:
@@ -159,12 +180,15 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
         release=f"{before.name} → {after.name}",
         filters=compared.filters,
         sentence=f"{between[0].upper()}{between[1:]}.",
+        findings=found.findings(),
         empty="",
         locator=None,
         map=map_of(after.release, after.part, name, before.release) if by_unit else None,
+        first_numbers=(),
         numbers=change_numbers(before.result, after.result),
         charts=(),
         tables=(),
+        printed=(),
         notes=(*map(str, compared.notes), *_errors(after.result)),
     )
 

@@ -28,6 +28,9 @@ NumericKind = Literal[
 Kind = Literal["text", "code", "yes"] | NumericKind
 """Kind of a value; determines its text for readers and its spreadsheet cell."""
 
+Paper = Literal["a4", "letter"]
+"""Paper size of a PDF."""
+
 NUMERIC: Final[tuple[Kind, ...]] = get_args(NumericKind)
 ERRORS: Final[tuple[Kind, ...]] = ("error", "ratio error")
 
@@ -162,12 +165,18 @@ class Answer:
         Area, analysis, release, and kept workers; `filters` is empty if all workers are kept.
     sentence : str
         The answer in one sentence.
+    findings : tuple of str
+        What it found, in sentences.
     empty : str
         Why there are no workers; empty if there are some.
     locator, map : Picture or None
-    numbers : tuple of KeyNumber
+    first_numbers, numbers : tuple of KeyNumber
+        Those of a PDF's first page, and all.
     charts : tuple of Picture
     tables : tuple of Table
+        Complete tables, for a workbook.
+    printed : tuple of Table
+        Tables for HTML and PDF: those of areas have their largest rows.
     notes : tuple of str
         Notes that a reader needs to understand the numbers.
     """
@@ -179,12 +188,15 @@ class Answer:
     release: str
     filters: str
     sentence: str
+    findings: tuple[str, ...]
     empty: str
     locator: Picture | None
     map: Picture | None
+    first_numbers: tuple[KeyNumber, ...]
     numbers: tuple[KeyNumber, ...]
     charts: tuple[Picture, ...]
     tables: tuple[Table, ...]
+    printed: tuple[Table, ...]
     notes: tuple[str, ...]
 
 
@@ -232,9 +244,9 @@ class Remake:
     links: tuple[tuple[str, str], ...]
     setups: tuple[tuple[str, str], ...]
 
-    def command_for(self, form: str, paper: str = "a4") -> str:
-        """The command that writes a report in a format and paper size."""
-        on = f" --paper {paper}" if paper != "a4" else ""
+    def command_for(self, form: str, paper: str = "") -> str:
+        """The command that writes a report in a format, and on a paper size other than the usual one."""
+        on = f" --paper {paper}" if paper else ""
         return f"{self.command}{on} -o report.{form}"
 
 
@@ -248,8 +260,10 @@ class Report:
     date : date or None
         Date of the report, if one was given.
     answers : tuple of Answer
-    comparison : tuple of Table
-        Tables that compare several areas or releases.
+    comparison, printed_comparison : tuple of Table
+        Tables that compare several areas or releases, complete and for HTML and PDF.
+    paper : {"a4", "letter"}
+        Usual paper size where its places are.
     sources : tuple of Source
     remake : Remake
     """
@@ -259,8 +273,10 @@ class Report:
     date: date | None
     answers: tuple[Answer, ...]
     comparison: tuple[Table, ...]
+    printed_comparison: tuple[Table, ...]
     sources: tuple[Source, ...]
     remake: Remake
+    paper: Paper
 
     @property
     def warning(self) -> str:

@@ -6,8 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 
 from mapapp.answers.method_words import Chapter
-from mapapp.files.reports.content import Table
-from mapapp.files.reports.pdf_report import MOST_ROWS, Paper, table_data, typeset
+from mapapp.files.reports.content import Paper, Table
+from mapapp.files.reports.pdf_report import MOST_ROWS, table_data, typeset
 
 __all__ = ["Document", "document_pdf"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 import pandas
@@ -13,6 +14,7 @@ from mapapp.answers.entry import text_of
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.table_rows import Row
 from mapapp.files.reports.content import KeyNumber, Kind
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Side
@@ -21,6 +23,7 @@ from mapapp.question.question import OTHER_END, Question, area_of
 _VERB: Final[dict[Side, str]] = {"work": "Work", "home": "Live"}
 _CHANGES: Final[dict[Kind, Kind]] = {"count": "change", "ratio": "ratio change"}
 _LARGEST: Final = 3
+_ON_FIRST_PAGE: Final = 6
 
 
 def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
@@ -59,22 +62,45 @@ def _together(earlier: float | None, later: float | None) -> float | None:
     return None if earlier is None or later is None else math.hypot(earlier, later)
 
 
-def largest(result: Result) -> tuple[KeyNumber, ...]:
+def largest(result: Result, most: int = _LARGEST) -> tuple[KeyNumber, ...]:
     """The largest rows of an answer by area; empty for other answers."""
     if not entry_of(result).lists_largest:
         return ()
     verb = _VERB[_counted_end(result)]
     units: pandas.DataFrame = result.tables()["units"]
     return tuple(
-        KeyNumber(
-            label=f"{verb} in {row['name']}",
-            kind="count",
-            value=int(row["workers"]),
-            error=None if math.isnan(row["expected_error"]) else float(row["expected_error"]),
-            caution=row["caution"],
-        )
-        for row in units.head(_LARGEST).to_dict("records")
+        _of_row(f"{verb} in {row['name']}", row)
+        for row in units.head(most).to_dict("records")
         if row["workers"]
+    )
+
+
+def first_numbers(result: Result) -> tuple[KeyNumber, ...]:
+    """The six numbers of a report's first page: key numbers, then the largest rows of areas or bands."""
+    numbers = key_numbers(result)
+    return (*numbers, *largest(result, _ON_FIRST_PAGE), *_bands(result))[:_ON_FIRST_PAGE]
+
+
+def _bands(result: Result) -> tuple[KeyNumber, ...]:
+    """The largest band of each characteristic first; empty for answers without bands."""
+    bands = result.tables().get("bands")
+    if bands is None or "characteristic" not in bands.columns:
+        return ()
+    order = bands.assign(
+        place=bands.groupby("characteristic")["workers"].rank(ascending=False, method="first")
+    )
+    rows = order.sort_values(["place", "workers"], ascending=[True, False], kind="stable").to_dict("records")
+    return tuple(_of_row(row["label"], row) for row in rows if row["workers"])
+
+
+def _of_row(label: str, row: Mapping[Hashable, Row]) -> KeyNumber:
+    """A row of a table of workers as a key number."""
+    return KeyNumber(
+        label=label,
+        kind="count",
+        value=int(row["workers"]),
+        error=None if math.isnan(row["expected_error"]) else float(row["expected_error"]),
+        caution=row["caution"],
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final
 
 import matplotlib
 import typst
@@ -26,6 +26,7 @@ from mapapp.files.reports.content import (
     NUMERIC,
     Answer,
     Column,
+    Paper,
     Picture,
     Report,
     Source,
@@ -35,7 +36,6 @@ from mapapp.files.reports.content import (
     upright,
 )
 
-Paper = Literal["a4", "letter"]
 PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
 MOST_ROWS: Final = 10_000
 """Most rows of a table in a PDF: about 200 pages, which take over a gigabyte of memory to typeset."""
@@ -47,8 +47,9 @@ _MANY_COLUMNS: Final = 7
 _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
 
 
-def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None:
-    """Write a report as PDF/UA-1; the same report gives the same bytes."""
+def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper | None = None) -> None:
+    """Write a report as PDF/UA-1, by default on its usual paper; the same report gives the same bytes."""
+    paper = paper or report.paper
     files: dict[str, bytes] = {}
     data = _document(report, files, paper)
     stream.write(typeset("report", data, files, paper=paper, day=report.date))
@@ -138,7 +139,7 @@ def _printable(value: object) -> object:
 
 def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, object]:
     """The report as data for the template; adds its pictures to `files`."""
-    tables = [*(table for answer in report.answers for table in answer.tables), *report.comparison]
+    tables = [*(table for answer in report.answers for table in answer.printed), *report.printed_comparison]
     most = _most_rows([len(table.rows) for table in tables])
     return {
         "title": report.title,
@@ -150,9 +151,9 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
         "private": report.is_private,
         "several": len(report.answers) > 1,
         "answers": [_answer(answer, files, most) for answer in report.answers],
-        "comparison": [table_data(table, most) for table in report.comparison],
+        "comparison": [table_data(table, most) for table in report.printed_comparison],
         "sources": [_source(source) for source in report.sources],
-        "command": report.remake.command_for("pdf", paper),
+        "command": report.remake.command_for("pdf", paper if paper != report.paper else ""),
         "links": [[text, link or "?"] for text, link in report.remake.links],
         "setups": [list(each) for each in report.remake.setups],
     }
@@ -164,17 +165,21 @@ def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, obj
         "analysis": answer.analysis,
         "release": answer.release,
         "filters": answer.filters,
-        "sentence": answer.sentence,
+        "findings": " ".join(answer.findings) or answer.sentence,
         "empty": answer.empty,
         "locator": _picture(answer.locator, files),
         "map": _picture(answer.map, files),
+        "six": [
+            [shown(each.kind, each.value), shown(each.error_kind, each.error), each.label]
+            for each in answer.first_numbers
+        ],
         "numbers": [
             [each.label, shown(each.kind, each.value), shown(each.error_kind, each.error), each.caution]
             for each in answer.numbers
         ],
         "charts": [_picture(chart, files) for chart in answer.charts],
         "notes": list(answer.notes),
-        "tables": [table_data(table, most) for table in answer.tables],
+        "tables": [table_data(table, most) for table in answer.printed],
     }
 
 

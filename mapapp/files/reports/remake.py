@@ -16,6 +16,9 @@ from mapapp.question import setup_file
 from mapapp.question.address import Address, query_of
 from mapapp.question.options import options_of
 
+PRINTED_ROWS: Final = 25
+"""Default number of printed rows of a table of areas; a workbook always has every row."""
+
 LONGEST_COMMAND: Final = 1_000
 LONGEST_LINK: Final = 2_000  # a length that browsers and mail programs accept
 
@@ -26,13 +29,14 @@ def remake(
     *,
     date: datetime.date | None,
     error_rows: int | None,
+    rows: int | None,
 ) -> Remake:
     """Instructions to make the same report from the same releases."""
     parts = [part.normal for part in parts]
     links = [query_of(part.question, part.view) for part in parts]
     names = [f"setup-{place + 1}.json" for place in range(len(parts))]
     return Remake(
-        command=_command(releases, parts, names, date=date, error_rows=error_rows),
+        command=_command(releases, parts, names, date=date, error_rows=error_rows, rows=rows),
         links=tuple(
             (words_of(releases[0], part), link)
             for part, link in zip(parts, links, strict=True)
@@ -61,9 +65,12 @@ def _command(
     *,
     date: datetime.date | None,
     error_rows: int | None,
+    rows: int | None,
 ) -> str:
     start = ["commutemap", "report", *(release.store.path.name for release in releases)]
     end = ["--errors", str(-1 if error_rows is None else error_rows)]
+    if rows != PRINTED_ROWS:
+        end += ["--rows", "all" if rows is None else str(rows)]
     if date is not None:
         end += ["--date", date.isoformat()]
     options = _options(parts)

@@ -11,11 +11,14 @@ import pandas
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
-from mapapp.answers.entries import entry_of
+from mapapp.answers.entries import entry_of, grid_of
 from mapapp.answers.entry import ColumnEntry, text_of
+from mapapp.answers.grids import ERROR, Limit
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
+from mapapp.errors import UsageError
+from mapapp.files.answer_files import MAX_SHEET_COLUMNS, WIDE
 from mapapp.files.reports.content import Column, Kind, Table
 
 _BANDS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -60,11 +63,31 @@ _ENDS: Final = {"work": "homes", "home": "workplaces"}
 
 
 def tables(result: Result) -> tuple[Table, ...]:
-    """Every table of an answer, the main one first."""
+    """Every table of an answer with every row, the main one first; then the grid, if its analysis has one."""
+    return (*_tables(result, None), *_grid_tables(result, None))
+
+
+def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
+    """The tables of an answer for HTML and PDF: those of areas have at most so many rows, and one for all others.
+
+    A grid comes after the main table, and replaces a table of joint segments.
+    """
+    first, *others = [
+        table for table in _tables(result, rows) if table.name != "segments" or not _has_grid(result)
+    ]
+    return (first, *_grid_tables(result, _GRID), *others)
+
+
+def _has_grid(result: Result) -> bool:
+    return not isinstance(result, Change) and entry_of(result).grid is not None
+
+
+def _tables(result: Result, rows: int | None) -> list[Table]:
     found = []
-    for name, frame in result.tables().items():
+    for name, whole in result.tables().items():
         title, about = _title(result, name)
-        own = _own_columns(result, name)
+        own, frame = _own_columns(result, name), _short(whole, rows)
+        about = _cut_words(about, len(frame), len(whole))
         if _has_bands_apart(result, name):
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
             found.append(table_of(name, title, about, frame.drop(columns=bands)))
@@ -73,7 +96,62 @@ def tables(result: Result) -> tuple[Table, ...]:
             found.append(_without_identifiers(wide))
         else:
             found.append(table_of(name, title, about, frame, own))
-    return tuple(found)
+    return found
+
+
+def _short(frame: pandas.DataFrame, rows: int | None) -> pandas.DataFrame:
+    """The first rows of a table of areas, and one for all others; other tables are short."""
+    is_long = rows is not None and len(frame) > rows + 1
+    if rows is None or not is_long or not {"kind", "home_kind"} & set(frame.columns):
+        return frame
+    return shortened(frame, rows)
+
+
+def _cut_words(about: str, n_shown: int, n_rows: int) -> str:
+    if n_shown == n_rows:
+        return about
+    return (
+        f"The {n_shown - 1:,} largest of {n_rows:,} rows, and all others together. "
+        "To print every row, use --rows all; the XLSX report has them, too."
+    )
+
+
+def cut(table: Table, rows: int | None) -> Table:
+    """A table that compares areas or releases, with at most so many rows if its rows are areas."""
+    is_long = rows is not None and len(table.rows) > rows + 1
+    if (
+        rows is None
+        or not is_long
+        or not any(column.name in ("kind", "home_kind") for column in table.columns)
+    ):
+        return table
+    text = f"The first {rows:,} of {len(table.rows):,} rows; the XLSX report has every row."
+    return replace(table, rows=table.rows[:rows], words=f"{table.words} {text}".strip())
+
+
+_GRID: Final = Limit(rows=20, columns=7)
+"""Printed size of a grid, whose columns must fit on a page."""
+
+
+def _grid_tables(result: Result, limit: Limit | None) -> tuple[Table, ...]:
+    """An answer as a grid with totals; none if it has no grid, or one that is too large for a sheet."""
+    try:
+        grid = grid_of(result, limit)
+    except UsageError:
+        return ()
+    if grid is None or len(grid.columns) > MAX_SHEET_COLUMNS:
+        return ()
+    columns = []
+    for name in grid.columns:
+        kind: Kind = "count" if grid[name].dtype.kind in "iu" else "text"
+        kind = "error" if name.endswith(ERROR) else kind
+        columns.append(Column(name=name, head="±" if kind == "error" else name, kind=kind))
+    rows = tuple(zip(*(_plain(grid[name]) for name in grid.columns), strict=True))
+    title = f"{_title(result, next(iter(result.tables())))[0]}: as a grid"
+    return (Table(name=WIDE, title=title, words=_GRID_WORDS, columns=tuple(columns), rows=rows),)
+
+
+_GRID_WORDS: Final = "Totals are at the end of rows and columns."
 
 
 def _has_bands_apart(result: Result, name: str) -> bool:

@@ -113,6 +113,7 @@ class _Book:
         rows += [("Promise", report.promise), ("", "")]
         for answer in report.answers:
             rows.append((answer.heading, answer.sentence))
+            rows += [("Finding", finding) for finding in answer.findings]
             rows += [("Only", answer.filters)] if answer.filters else []
             rows += [("", answer.empty)] if answer.empty else []
             rows += [("Note", note) for note in answer.notes]
