@@ -370,6 +370,8 @@ def _lines(result: Result) -> list[str]:
 
 def _grid_lines(result: Result) -> list[str]:
     """Return the first rows and columns of an answer's grid as text lines; none if its analysis has no grid."""
+    import pandas
+
     from mapapp.answers import words
     from mapapp.answers.entries import grid_of
     from mapapp.answers.grids import ERROR, Limit
@@ -378,7 +380,7 @@ def _grid_lines(result: Result) -> list[str]:
     if grid is None:
         return []
     first, *names = [name for name in grid.columns if not name.endswith(ERROR)]
-    shown = {first: grid[first].mask(grid[first] == grid[first].shift(), "")}
+    shown: dict[str, list[str]] = {first: grid[first].mask(grid[first] == grid[first].shift(), "").tolist()}
     for name in names:
         errors = grid[f"{name}{ERROR}"].tolist() if f"{name}{ERROR}" in grid else [None] * len(grid)
         values = zip(grid[name].tolist(), errors, strict=True)
@@ -386,7 +388,7 @@ def _grid_lines(result: Result) -> list[str]:
             value if isinstance(value, str) else f"{value:,} {words.error_text(error)}".rstrip()
             for value, error in values
         ]
-    return ["  grid:", *_text_rows(grid.assign(**shown)[[first, *names]])]
+    return ["  grid:", *_text_rows(pandas.DataFrame(shown))]
 
 
 def _text_rows(table: pandas.DataFrame) -> list[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ROWS: Final = 25
 
 
-class RowsOrAll(click.ParamType):
+class RowsOrAll(click.ParamType["int | None"]):
     """A number of rows, 1 or more; None for `all`."""
 
     name = "rows"

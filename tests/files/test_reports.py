@@ -30,7 +30,7 @@ from mapapp.files.reports.part import Part
 from mapapp.question.address import from_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
-from tests.files.making import HOSTILE, PLACE, QUESTIONS, of, written
+from tests.files.making import HOSTILE, PLACE, QUESTIONS, built, of, written
 
 
 class Page(HTMLParser):
@@ -152,7 +152,7 @@ def test_pages_of_a_pdf_have_their_size_and_are_not_blank(
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_report_has_the_same_bytes(releases: list[ServedRelease], form: Form) -> None:
     once = of(releases[0], "inflow-outflow", form)
-    assert written(releases[:1], [QUESTIONS["inflow-outflow"]], form) == once
+    assert written(releases[:1], [QUESTIONS["inflow-outflow"]], form, rows=None) == once
     dated = written(releases[:1], [QUESTIONS["inflow-outflow"]], form, date=datetime.date(2026, 1, 31))
     assert dated != once
 
@@ -379,7 +379,7 @@ def test_a_long_table_is_written_in_parts(releases: list[ServedRelease]) -> None
     (answer,) = report.answers
     table = replace(answer.tables[0], rows=answer.tables[0].rows * 5_000)
     stream = Sizes()
-    write(replace(report, answers=(replace(answer, tables=(table,)),)), "html", stream)
+    write(replace(report, answers=(replace(answer, printed=(table,)),)), "html", stream)
     assert len(stream.getvalue()) > 1_000_000
     assert max(stream.sizes) < 400_000
 
@@ -402,8 +402,8 @@ def test_a_report_needs_an_area(releases: list[ServedRelease]) -> None:
 def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
     state = replace(QUESTIONS["distance-direction"], edges=(1.23456789, 2.0, 1234.5678))
     report = build(releases[:1], [Part(state)], pictures=False)
-    text = pdf_text(report, "letter").replace("\r\n", "").replace(" ", "")
-    assert "--bands1.23456789,2,1234.5678--errors27--paperletter-oreport.pdf" in text
+    text = pdf_text(report, "a4").replace("\r\n", "").replace(" ", "")
+    assert "--bands1.23456789,2,1234.5678--errors27--papera4-oreport.pdf" in text
     (told,) = (link for _, link in report.remake.links)
     assert (
         from_query(told, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[0].question.edges
@@ -425,7 +425,7 @@ def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRel
         columns=(head, *(each for number in numbers for each in (number, error))),
         rows=tuple((row[0], *(each for value in row[2:] for each in (value, 1.0))) for row in plain.rows),
     )
-    report = replace(report, comparison=(wide,))
+    report = replace(report, printed_comparison=(wide,))
     stream = BytesIO()
     write(report, "html", stream)
     parts = [table for table in Page(stream.getvalue()).tables if table[0][0] == "Area"]
@@ -451,6 +451,49 @@ def test_nobody_needs_no_caution(releases: list[ServedRelease]) -> None:
                 assert (said == "substantial variability") == (workers in (1, 2))
 
 
+def test_a_printed_table_has_25_rows_and_a_workbook_has_all(releases: list[ServedRelease]) -> None:
+    state = replace(QUESTIONS["flow-matrix"], work_layer="tract")
+    (answer,) = build(releases[:1], [Part(state)], pictures=False).answers
+    (whole,) = build(releases[:1], [Part(state)], rows=None, pictures=False).answers
+    (few,) = build(releases[:1], [Part(state)], rows=3, pictures=False).answers
+    cells = [one.tables[0] for one in (answer, whole, few)]
+    assert cells[0] == cells[1] == cells[2], "a workbook has every row"
+    n_rows = len(cells[0].rows)
+    assert [len(one.printed[0].rows) for one in (answer, whole, few)] == [26, n_rows, 4]
+    at = [column.name for column in cells[0].columns].index("workers")
+    for one in (answer, whole, few):
+        printed, every = ([int(str(row[at])) for row in table.rows] for table in (one.printed[0], cells[0]))
+        assert sum(printed) == sum(every)
+    assert answer.printed[0].words.startswith(f"The 25 largest of {n_rows:,} rows, and all others together.")
+
+
+def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[ServedRelease]) -> None:
+    for name in ("destinations", "profile", "inflow-outflow"):
+        report = built(releases[0], name)
+        (answer,) = report.answers
+        stream = BytesIO()
+        write(report, "pdf", stream)
+        document = pypdfium2.PdfDocument(stream.getvalue())
+        assert document[0].get_size() == (612, 792), "Letter, for places in the United States"
+        text = " ".join(document[0].get_textpage().get_text_range().split())
+        assert answer.findings[0].split()[:6] == text[text.index(answer.findings[0][:12]) :].split()[:6]
+        assert len(answer.first_numbers) in (5, 6)
+        for number in answer.first_numbers:
+            assert shown(number.kind, number.value) in text
+            assert number.label.split()[0] in text
+        assert "Key numbers" not in text
+
+
+def test_a_profile_is_printed_as_a_grid(releases: list[ServedRelease]) -> None:
+    (answer,) = built(releases[0], "profile").answers
+    assert [table.name for table in answer.printed] == ["bands", "wide"]
+    assert [table.name for table in answer.tables] == ["bands", "segments", "wide"]
+    grid = answer.printed[1]
+    assert len(grid.rows) == 16
+    assert grid.rows[-1][:2] == ("All ages", "All earnings")
+    assert answer.numbers[0].value in grid.rows[-1]
+
+
 def pdf_text(report: Report, paper: Any) -> str:
     stream = BytesIO()
     write(report, "pdf", stream, paper=paper)
@@ -462,8 +505,8 @@ def pdf_text(report: Report, paper: Any) -> str:
 def test_a_pdf_of_many_long_tables_is_bounded(
     releases: list[ServedRelease], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = build(releases[:1], [Part(QUESTIONS["flow-matrix"])], pictures=False)
-    lengths = [len(table.rows) for table in report.answers[0].tables]
+    report = build(releases[:1], [Part(QUESTIONS["flow-matrix"])], rows=None, pictures=False)
+    lengths = [len(table.rows) for table in report.answers[0].printed]
     most = max(lengths) // 2
     monkeypatch.setattr(
         "mapapp.files.reports.pdf_report.MOST_ROWS_OF_ALL", sum(min(each, most) for each in lengths)

@@ -29,7 +29,7 @@ def remake(
     *,
     date: datetime.date | None,
     error_rows: int | None,
-    rows: int | None,
+    rows: int | None = PRINTED_ROWS,
 ) -> Remake:
     """Instructions to make the same report from the same releases."""
     parts = [part.normal for part in parts]
