@@ -36,12 +36,15 @@ def _years(group: Sequence[AnsweredPart], name: str) -> Answer:
         release=span,
         filters=about.filters,
         sentence=" ".join(over.findings()),
+        findings=tuple(over.findings()),
         empty="",
         locator=None,
         map=None,
+        first_numbers=(),
         numbers=(),
         charts=_pictures(over, name),
         tables=(),
+        printed=(),
         notes=over.notes,
     )
 
