@@ -319,10 +319,16 @@ def assert_accessible(visit: Visit, what: str) -> None:
     visit.wait_until("() => document.documentElement.scrollWidth <= innerWidth")
 
 
+def turn_question(visit: Visit, *, opened: bool) -> None:
+    """On a phone, open or close the dialog of the question; a desk always shows it."""
+    button = visit.page.locator("#close-question")
+    if visit.page.locator("#change-question").is_visible() and button.is_visible() != opened:
+        (visit.page.locator("#change-question") if opened else button).click()
+
+
 def open_everything(visit: Visit) -> None:
     visit.settle()
-    if visit.page.locator("#change-question").is_visible():
-        visit.page.locator("#change-question").click()
+    turn_question(visit, opened=True)
     for more in ("filters", "tools", "keeping"):
         if visit.page.locator(f"#{more}").get_attribute("open") is None:
             visit.page.locator(f"#{more} summary").click()
@@ -371,6 +377,7 @@ def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRele
     visit.go(f"/?theme={theme}")
     open_everything(visit)
     for menu in ("search", "layer"):
+        turn_question(visit, opened=menu != "search")
         visit.page.locator(f"#{menu}").click()
         visit.page.locator("[role=option]:visible").first.wait_for()
         assert_accessible(visit, f"the first page, with the menu {menu} open")

@@ -99,7 +99,6 @@ def find() -> Component:
                 hidden=True,
             ),
             search_box("search", "Find an area, or ask", "Newport, 02903, or: who works in Newport?"),
-            html.Div(id="area-said", className="said-small", role="status"),
             html.Div(
                 [
                     html.Div(id="chips", className="chips"),

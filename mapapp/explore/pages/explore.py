@@ -47,7 +47,11 @@ def page(
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip to the numbers", href="#answer", className="skip"),
             html.Aside(
-                [area_controls.find(), _question(controls(releases, address, layers, awaited))],
+                [
+                    area_controls.find(),
+                    html.Div(id="area-said", className="said-small", role="status"),
+                    _question(controls(releases, address, layers, awaited)),
+                ],
                 className="panel ask",
                 **aria(label="Question"),
             ),
