@@ -92,7 +92,7 @@ def ground(store: Store, areas: Areas, name: str, borders: Shapes) -> Ground:
         )
     else:
         found = _water_of_blocks(store, areas)
-    return _with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
+    return with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
 
 
 def _lines(store: Store, name: str) -> Ground:
@@ -125,19 +125,22 @@ def _simplified(found: Ground, name: str, order: npt.NDArray[numpy.floating]) ->
     return Ground(shapes[chosen], found.rank[kept], found.name[kept], found.kind[kept])
 
 
-def _with_rim(water: Ground, borders: Shapes) -> Ground:
+def with_rim(water: Ground, borders: Shapes) -> Ground:
     """Water that also covers the outer edge of the states where it reaches it.
 
-    Borders are simplified, too, so that they would show as land or lines off the coast.
+    Borders are simplified, too, so that they would show as land or lines off the coast. States that end at the shore
+    need no rim.
     """
     if not len(water.shapes) or not len(borders):
         return water
-    edge = shapely.boundary(shapely.union_all(borders))
-    near = shapely.distance(water.shapes, edge) < _RIM_DEG
-    if not near.any():
+    land = shapely.union_all(borders)
+    near = shapely.distance(water.shapes, shapely.boundary(land)) < _RIM_DEG
+    inside = shapely.intersection(shapely.union_all(water.shapes[near]), land)
+    wide = shapely.buffer(inside, -_RIM_DEG, quad_segs=2)  # nothing is left of slivers along a coast
+    if wide.is_empty:
         return water
-    wide = shapely.buffer(shapely.union_all(water.shapes[near]), _RIM_DEG, quad_segs=2)
-    rim = shapely.intersection(shapely.buffer(edge, _RIM_DEG, quad_segs=2), wide)
+    edge = shapely.buffer(shapely.boundary(land), _RIM_DEG, quad_segs=2)
+    rim = shapely.intersection(edge, shapely.buffer(wide, 2.5 * _RIM_DEG, quad_segs=2))
     blank = numpy.array([""], dtype=object)
     return Ground(
         numpy.append(water.shapes, rim),

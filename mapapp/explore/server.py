@@ -291,7 +291,8 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
         release = _release(views, slug, version)
-        address, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
+        query = flask.request.query_string.decode("ascii", "replace")
+        address, _ = views.parse(f"release={slug}&{query}")  # its areas are those of this release
         image = map_content.density_image(release, address.question, COLOR_SCHEMES[address.view.theme].ramp)
         response = flask.Response(image.png, mimetype="image/png")
         response.headers["Cache-Control"] = web_app.FOR_EVER

@@ -199,6 +199,17 @@ def test_short_texts_and_pictures_are_not_compressed(client: Any) -> None:
         assert "Content-Encoding" not in get(client, address, Accept_Encoding="gzip").headers
 
 
+def test_a_density_has_areas_that_only_its_own_release_has(
+    demo_release: Path, release_path: Path, base: str
+) -> None:
+    """Served beside others, and not first."""
+    client = create_app([demo_release, release_path]).server.test_client()
+    whole, part = (get(client, f"/density/{base}.png{query}").data for query in ("", "?area=tract:10001000000"))
+    assert whole != part
+    alone = create_app([release_path]).server.test_client()
+    assert part == get(alone, f"/density/{base}.png?area=tract:10001000000").data
+
+
 def test_counties_come_with_what_their_names_need(client: Any, base: str) -> None:
     for feature in get(client, f"/geo/{base}/counties.geojson").get_json()["features"]:
         west, south, east, north = feature["properties"]["box"]
