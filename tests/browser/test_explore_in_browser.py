@@ -152,6 +152,32 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
         visit.settle()
 
 
+NAMES_KEEP_APART = """() => {
+  const names = [...document.querySelectorAll("#map .names .name")];
+  const shown = names.filter((one) => one.style.visibility === "visible").map((one) => one.getBoundingClientRect());
+  const apart = (one, other) =>
+    one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
+  return shown.length > 3 && shown.every((one, at) => shown.slice(at + 1).every((other) => apart(one, other)));
+}"""
+WATER_IS = """color => {
+  const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
+  const layers = map.getStyle().layers.map(({ id }) => id);
+  const fill = layers.findIndex((id) => id.startsWith("plotly-trace-layer") && id.endsWith("fill"));
+  return (
+    map.getPaintProperty("water", "fill-color") === color &&
+    map.querySourceFeatures("water").length > 0 &&
+    fill < layers.indexOf("water")
+  );
+}"""
+
+
+def test_water_lies_over_the_colors_of_counts_in_light_and_dark(visit: Visit) -> None:
+    for theme in get_args(Theme):
+        visit.go(f"/?theme={theme}&show=areas")
+        visit.settle()
+        visit.wait_until(WATER_IS, COLOR_SCHEMES[theme].water)
+
+
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
 def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRelease) -> None:
     tract_id, _ = a_large_tract(release)
@@ -160,6 +186,7 @@ def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRel
         visit.settle()
         visit.page.wait_for_selector(".scale:has-text('mi')", timeout=PATIENCE_MS)
         visit.page.locator(".furniture .name").locator("visible=true").first.wait_for()
+        visit.wait_until(NAMES_KEEP_APART)
     expect(visit.page.locator("#map .colorbar")).to_have_count(0)  # points need none
     visit.page.set_viewport_size({"width": 360, "height": 700})
     visit.wait_until(

@@ -204,7 +204,9 @@ def test_a_density_has_areas_that_only_its_own_release_has(
 ) -> None:
     """Served beside others, and not first."""
     client = create_app([demo_release, release_path]).server.test_client()
-    whole, part = (get(client, f"/density/{base}.png{query}").data for query in ("", "?area=tract:10001000000"))
+    whole, part = (
+        get(client, f"/density/{base}.png{query}").data for query in ("", "?area=tract:10001000000")
+    )
     assert whole != part
     alone = create_app([release_path]).server.test_client()
     assert part == get(alone, f"/density/{base}.png?area=tract:10001000000").data
