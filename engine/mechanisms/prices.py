@@ -71,8 +71,6 @@ def unpriced_law(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw:
 def _priced(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw | None:
     """Return a certified law with a price below 1, or None if none is found."""
     growth = least_growth(epsilon)
-    # The ratio of two sums of products of numbers of at least 0, each rounded fewer than 2,000 + 32 k times on any way.
-    rounding = Fraction((1 << _ROUNDING_BITS) + 4096 + 64 * n_points, 1 << _ROUNDING_BITS)
     partitions, space = _partitions(), _space()
     price, theta = search_price(n_workers, n_points, float(growth), space)
     if price == 0 or not theta > 0.0:
@@ -87,11 +85,22 @@ def _priced(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw | None
         )
         if not math.isfinite(ratio):
             return None
-        allowed = int(growth * THETA_UNITS / (Fraction(ratio) * rounding))
+        allowed = _allowed(growth, ratio, n_points)
         if inverse <= allowed:
             return TableLaw(inverse, price)
         inverse = allowed - 1
     return None
+
+
+def _allowed(growth: Fraction, ratio: float, n_points: int) -> int:
+    """The largest 1 / theta, in units of 2^-20, that growth allows at most this ratio, whatever its rounding."""
+    numerator, denominator = ratio.as_integer_ratio()
+    # The ratio of two sums of products of numbers of at least 0, each rounded fewer than 2,000 + 32 k times on any way.
+    rounded = (1 << _ROUNDING_BITS) + 4096 + 64 * n_points
+    allowed: int = (growth.numerator * THETA_UNITS * denominator << _ROUNDING_BITS) // (
+        growth.denominator * numerator * rounded
+    )
+    return allowed
 
 
 def _helps(priced: TableLaw, plain: TableLaw, n_workers: int, n_points: int) -> bool:

@@ -39,6 +39,8 @@ MOST_EXACT_WORKERS = 20
 
 THETA_UNITS = 1 << THETA_BITS
 _BOUND_BITS = 256
+_CROSSING_STEPS = 40
+_NEAR = 2
 
 
 def exponential_epsilon(epsilon: Number) -> Fraction:
@@ -90,15 +92,57 @@ def inverse_theta(epsilon: Fraction, n_points: int, n_workers: int) -> int:
         return int(odds * THETA_UNITS)
     if n_workers > MOST_EXACT_WORKERS:
         one = inverse_theta(epsilon, n_points, 1)
-        return _last(lambda inverse: _keeps_many(inverse, n_points, odds), THETA_UNITS, one)
+        about = _crossing(
+            lambda inverse: _ratio_of_many(inverse, n_points), 1.0, one / THETA_UNITS, float(odds)
+        )
+        return _last(lambda inverse: _keeps_many(inverse, n_points, odds), THETA_UNITS, one, about)
     # The ratio grows with n, so the answer lies between those of more workers and of one less.
     low = inverse_theta(epsilon, n_points, MOST_EXACT_WORKERS + 1)
     high = inverse_theta(epsilon, n_points, n_workers - 1)
-    return _last(lambda inverse: _keeps_few(inverse, n_points, n_workers, odds), low, high)
+    about = _crossing(
+        lambda inverse: _ratio_of_few(inverse, n_points, n_workers),
+        low / THETA_UNITS,
+        high / THETA_UNITS,
+        float(odds),
+    )
+    return _last(lambda inverse: _keeps_few(inverse, n_points, n_workers, odds), low, high, about)
 
 
-def _last(allows: Callable[[int], bool], low: int, high: int) -> int:
+def _crossing(ratio: Callable[[float], float], low: float, high: float, odds: float) -> int:
+    """About the 1 / theta, in units of 2^-20, at which a rising ratio is the odds: by secants."""
+    before, here = low, high
+    excess_before, excess = ratio(before) - odds, ratio(here) - odds
+    for _ in range(_CROSSING_STEPS):
+        if excess == excess_before:
+            break
+        step = excess * (here - before) / (excess - excess_before)
+        if abs(step) * THETA_UNITS < 1.0 or not low <= here - step <= high:
+            break
+        before, excess_before, here = here, excess, here - step
+        excess = ratio(here) - odds
+    return int(here * THETA_UNITS)
+
+
+def _ratio_of_few(inverse: float, n_points: int, n_workers: int) -> float:
+    """The ratio of :func:`_keeps_few` in floating point."""
+    term = total = 1.0
+    between = 0.0
+    for moved in range(1, n_workers + 1):
+        term *= (n_points - 2 + moved) / (inverse * moved)
+        total += term
+        between += term if moved < n_workers else 0.0
+    return inverse + (inverse - 1.0) * between / total
+
+
+def _ratio_of_many(inverse: float, n_points: int) -> float:
+    """The ratio of :func:`_keeps_many` in floating point."""
+    return 2.0 * inverse - 1.0 - inverse * (1.0 - 1.0 / inverse) ** n_points
+
+
+def _last(allows: Callable[[int], bool], low: int, high: int, about: int) -> int:
     """The last allowed number from low to high, where low is allowed and all allowed numbers come first.
+
+    The result does not depend on ``about``: a number close to it only saves steps.
 
     Raises
     ------
@@ -107,6 +151,9 @@ def _last(allows: Callable[[int], bool], low: int, high: int) -> int:
     """
     if not allows(low):
         raise CertificateError("no theta keeps this epsilon: raise it")
+    for near in (about - _NEAR, about + _NEAR):
+        if low < near <= high:
+            low, high = (near, high) if allows(near) else (low, near - 1)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if allows(middle) else (low, middle - 1)

@@ -15,6 +15,7 @@ from scipy import special, stats
 
 from engine._kernels.dealing import shuffle_range
 from engine.mechanisms import exponential as mechanism
+from engine.mechanisms import thetas
 from engine.mechanisms.exponential import exponential
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, unpriced_law
 from engine.mechanisms.thetas import THETA_BITS
@@ -266,3 +267,20 @@ def test_each_worker_of_a_unit_is_equally_likely_in_each_place_of_its_cells(unit
     found = Counter(map(tuple, drawn.synthetic_point.reshape(-1, 4).tolist()))
     law: Law = {(0, 0, 1, 2): Fraction(1, 2), (1, 0, 0, 2): Fraction(1, 4), (2, 0, 0, 1): Fraction(1, 4)}
     assert_follows(found, law)
+
+
+def test_the_search_for_theta_does_not_depend_on_where_it_begins() -> None:
+    """A guess saves exact comparisons, and decides nothing."""
+    asked: list[int] = []
+
+    def allows(number: int) -> bool:
+        asked.append(number)
+        return number <= 700_003
+
+    found = [
+        thetas._last(allows, 5, 2_000_000, about) for about in (-9, 5, 700_002, 700_003, 1_500_000, 1 << 40)
+    ]
+    assert found == [700_003] * 6
+    asked.clear()
+    thetas._last(allows, 5, 2_000_000, 700_002)
+    assert len(asked) <= 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,6 +48,7 @@ _BOUND_FIELDS = (
 )
 """Fields of a row, in the order of :class:`engine.sound.SoundBound`."""
 
+_GROUP = re.compile(r"([0-9]+):([0-9]+)(?:x([0-9]*))?")
 _AGREE = 1e-6
 
 
@@ -134,11 +136,11 @@ def _read(text: str) -> list[WeightGroup]:
     """Groups from their text."""
     groups = []
     for part in text.split():
-        weight, _, rest = part.partition(":")
-        retention, _, times = rest.partition("x")
-        if not all(number.isascii() and number.isdigit() for number in (weight, retention, times or "1")):
+        found = _GROUP.fullmatch(part)
+        if found is None:
             raise CertificateError(f"prior_weights holds {part[:40]!r}; weight:retention in units is needed")
-        groups.append(WeightGroup(int(weight), int(retention), int(times or "1")))
+        weight, retention, times = found.groups()
+        groups.append(WeightGroup(int(weight), int(retention), int(times or 1)))
     return groups
 
 
