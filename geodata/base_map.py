@@ -94,14 +94,12 @@ def _area(states: pandas.DataFrame) -> shapely.Geometry:
 
 
 def _water(parts: Sequence[pandas.DataFrame], area: shapely.Geometry) -> geopandas.GeoDataFrame:
-    """Named water joined across counties; water without a name as one row for each file and kind."""
-    named, rows = [], []
-    for part in parts:
-        part = part[shapely.area(part.geometry.to_numpy()) >= _LEAST_WATER_DEG2]
-        named.append(part[part["name"] != ""])
-        for kind, group in part[part["name"] == ""].groupby("kind"):
-            rows.append(("", kind, shapely.union_all(shapely.make_valid(group.geometry.to_numpy()))))
-    for (name, kind), group in pandas.concat(named).groupby(["name", "kind"]):
+    """Water of one name joined where it touches, as across counties; water without a name as it is."""
+    frame = pandas.concat(parts, ignore_index=True)
+    frame = frame[shapely.area(frame.geometry.to_numpy()) >= _LEAST_WATER_DEG2]
+    unnamed = frame[frame["name"] == ""]
+    rows = list(zip(unnamed["name"], unnamed["kind"], unnamed.geometry, strict=True))
+    for (name, kind), group in frame[frame["name"] != ""].groupby(["name", "kind"]):
         whole = shapely.union_all(shapely.make_valid(group.geometry.to_numpy()))
         rows += [(name, kind, body) for body in shapely.get_parts(whole)]
     names, kinds, shapes = zip(*rows, strict=True) if rows else ((), (), ())
@@ -162,18 +160,32 @@ def _clipped(columns: dict[str, object], shapes: Shapes, area: shapely.Geometry)
     for row in crossing[shapely.get_type_id(geometry[crossing]) == _COLLECTION]:
         parts = shapely.get_parts(geometry[row])
         geometry[row] = shapely.union_all(parts[shapely.get_dimensions(parts) == dimension[row]])
-    frame = frame.set_geometry(_simplified(geometry), crs=CRS)
-    return frame[~frame.geometry.is_empty].reset_index(drop=True)
+    there = ~shapely.is_empty(geometry)
+    frame = frame[there].set_geometry(_simplified(geometry[there]), crs=CRS)
+    return frame.reset_index(drop=True)
 
 
 def _simplified(shapes: Shapes) -> Shapes:
-    """Drop vertices closer than the tolerance to the line between others, more where there are too many."""
+    """Drop vertices closer than the tolerance to the line between others, more where there are too many.
+
+    Part by part: GEOS compares every part of a shape with all others, which takes long for a county's ponds.
+    """
+    parts, row = shapely.get_parts(shapes, return_index=True)
     tolerance = TOLERANCE_DEG
-    found = shapely.simplify(shapes, tolerance)
+    found = shapely.simplify(parts, tolerance)
     while shapely.get_num_coordinates(found).sum() > MOST_VERTICES:
         tolerance *= 2
-        found = shapely.simplify(shapes, tolerance)
-    return np.asarray(found)
+        found = shapely.simplify(found, tolerance)
+    first, n_parts = np.unique(row, return_index=True, return_counts=True)[1:]
+    whole = np.array(found[first])
+    joined = (
+        shapely.multipolygons
+        if shapely.get_dimensions(parts).max(initial=1) == 2
+        else shapely.multilinestrings
+    )
+    for at in np.flatnonzero(n_parts > 1):
+        whole[at] = joined(found[first[at] : first[at] + n_parts[at]])
+    return whole
 
 
 def _as_array(shapes: Sequence[shapely.Geometry]) -> Shapes:
