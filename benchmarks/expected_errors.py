@@ -1,8 +1,9 @@
-"""Stated and actual errors of the exponential mechanism: `python -m benchmarks.expected_errors [--data DIR]`.
+"""Stated and actual errors of the counts of a release: `python -m benchmarks.expected_errors [--data DIR]`.
 
-Draws are keyed, so every run finds the same numbers. Counts between a workplace tract and a home tract, and between two
-towns (county subdivisions, or counties where there are none), at all workplaces and at blocks of 1 to 9 workers; root
-mean squares over all counts whose true value is in a class.
+Without options, releases are made as the recommended preset makes them on Rhode Island. Draws are keyed, so every run
+finds the same numbers. Counts between a workplace tract and a home tract, and between two towns (county subdivisions,
+or counties where there are none), at all workplaces and at blocks of 1 to 9 workers; root mean squares over all counts
+whose true value is in a class.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import argparse
 import tempfile
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import pandas
 
 from benchmarks import rhode_island
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed, SecretKey, attempt_key
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
@@ -68,12 +69,13 @@ class Places:
         place = self.tract_of_block[rows["block"]] * n + rows["home_tract"]
         return np.bincount(place, rows["workers"], n * n).reshape(n, n)
 
-    def workplaces(self, rows: pandas.DataFrame, unit: str) -> Workplaces:
-        """Synthesizers of the released workers."""
+    def workplaces(self, rows: pandas.DataFrame, every: pandas.DataFrame, unit: str) -> Workplaces:
+        """Synthesizers of some of all released workers."""
         cells = rows.groupby(["block", "segment"], as_index=False)["workers"].sum()
         block, segment, workers = (cells[name].to_numpy(np.int64) for name in ("block", "segment", "workers"))
         tract = self.tract_of_block[block]
-        in_tract = np.bincount(tract, workers, len(self.tracts)).astype(np.int64)
+        in_tract = np.bincount(self.tract_of_block[every["block"]], every["workers"], len(self.tracts))
+        in_tract = in_tract.astype(np.int64)
         return synthesizers_of(WorkplaceCells(tract, block, segment, workers), UnitsOfTracts(unit, in_tract))
 
 
@@ -111,7 +113,7 @@ def measure(places: Places, real: pandas.DataFrame, source: SynthesisSource, num
         limit = SMALL if who == "small" else np.inf
         mine, truth = (rows[in_block[rows["block"]] <= limit] for rows in (drawn, real))
         counts, true = places.matrix(mine), places.matrix(truth)
-        workplaces = places.workplaces(mine, source.parameters.unit)
+        workplaces = places.workplaces(mine, drawn, source.parameters.unit)
         tracts = np.unique(workplaces.tract)[::every]
         towns = np.unique(places.town[tracts])
         inside = np.flatnonzero(places.town >= 0)
@@ -169,10 +171,32 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     rhode_island.add_dataset_options(parser)
     parser.add_argument("--epsilon", nargs="+", default=["2", "4", "6.5", "8.98"])
-    parser.add_argument("--unit", default="cell", choices=("cell", "block", "tract"))
+    parser.add_argument("--mechanism", default="exponential", choices=get_args(Mechanism))
+    parser.add_argument("--unit", default="cell", choices=get_args(Unit))
+    parser.add_argument(
+        "--clean", action=argparse.BooleanOptionalAction, help="by default, if the mechanism is exponential"
+    )
+    parser.add_argument(
+        "--radii", nargs=2, type=float, default=[30.0, 40.0], help="of tracts and PUMAs, miles"
+    )
+    parser.add_argument("--far-state-miles", type=float, default=300.0, help="0 keeps all states apart")
     parser.add_argument("--draws", type=int, default=3, help="keyed draws")
+    parser.add_argument("--first", type=int, default=0, help="number of the first keyed draw")
     parser.add_argument("--every", type=int, default=8, help="ask for every so many workplace tracts")
     return parser
+
+
+def parameters_of(chosen: argparse.Namespace) -> SynthesisParameters:
+    """Shape of the releases that the options describe."""
+    exponential = chosen.mechanism == "exponential"
+    return SynthesisParameters(
+        mechanism=chosen.mechanism,
+        unit=chosen.unit,
+        clean=exponential if chosen.clean is None else chosen.clean,
+        tract_radius_mi=chosen.radii[0],
+        puma_radius_mi=chosen.radii[1],
+        far_state_miles=chosen.far_state_miles or None,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -186,11 +210,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         covered = total = 0
         for epsilon in chosen.epsilon:
             privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention="1", accountant="sound")
-            parameters = SynthesisParameters(
-                mechanism="exponential", unit=chosen.unit, tract_radius_mi=25.0, puma_radius_mi=40.0
-            )
-            source = open_source(store, PublicSeed.for_tests(), privacy, parameters)
-            draws = [measure(places, real, source, number, chosen.every) for number in range(chosen.draws)]
+            source = open_source(store, PublicSeed.for_tests(), privacy, parameters_of(chosen))
+            numbers = range(chosen.first, chosen.first + chosen.draws)
+            draws = [measure(places, real, source, number, chosen.every) for number in numbers]
             sums = report(
                 epsilon, {name: np.concatenate([each[name] for each in draws]) for name in draws[0]}
             )

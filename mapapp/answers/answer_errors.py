@@ -30,7 +30,8 @@ from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.noisy_tables import ReleasedRows
-from mapapp.answers.picks import pick_of_rows
+from mapapp.answers.other_flows import Cell, error_of_other_flows
+from mapapp.answers.picks import CellPicks, pick_of_rows
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
@@ -129,8 +130,29 @@ class Errors:
             column[: len(known)] = [math.nan if error is None else error for error in known]
             sums = {kind: errors[id(pick)] for (of, kind), pick in rests.items() if of == name and pick}
             of_rest = {kind: error for kind, error in sums.items() if error is not None}
+            cells = row_picks[name]
+            if isinstance(cells, CellPicks) and len(table) > len(listed):
+                of_rest = {"": self._of_other_flows(cells.pick, [pick for pick in listed if pick])}
             changed[name] = with_rest_errors(table.assign(expected_error=column), rows, of_rest)
         return entry.with_derived_errors(with_fields(answer, changed))
+
+    def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:
+        """Return the error of a matrix's workers who are in none of the cells that are shown."""
+        tract = self._blocks[0]
+        block, workers = self._flows.by_block(every, "work")
+        by_tract = np.bincount(tract[block], workers, self._n_tracts)
+
+        def cell(pick: Pick) -> Cell:
+            inside = np.isin(block, cast(Blocks, pick.work))
+            here = np.bincount(tract[block[inside]], workers[inside], self._n_tracts)
+            share = here / np.maximum(by_tract, 1.0)
+            return Cell(self._home_share(cast(Blocks, pick.home)), share, self._by_tract([pick])[0])
+
+        home = np.ones(self._n_tracts) if every.home is None else self._home_share(every.home)
+        workplaces = self._workplaces_of(every.work).arrays(every.filters.segments)
+        return error_of_other_flows(
+            self._formula, home, by_tract.astype(np.float64), [cell(pick) for pick in shown], workplaces
+        )
 
     def _of_distances(
         self, answer: DistanceDirection | PairedAreas, tables: Collection[str]

@@ -12,11 +12,15 @@ import pandas
 from mapapp.answers.noisy_tables import Noise, ReleasedTables
 from mapapp.answers.prior_terms import (
     EXPONENTIAL,
+    GEOMETRIC,
     KEEP_OR_REDRAW,
+    LAPLACE,
+    SPARSE,
     WEIGHTED,
     ExponentialTerms,
     SupportTerms,
     WeightTerms,
+    delta_of,
     epsilon_of,
     is_cleaned,
     mechanism_of,
@@ -24,7 +28,13 @@ from mapapp.answers.prior_terms import (
 )
 from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers
 from mapapp.answers.table_errors import TableErrors
-from mapapp.answers.table_noise import ExponentialNoise, RedrawNoise
+from mapapp.answers.table_noise import (
+    ExponentialNoise,
+    GeometricNoise,
+    LaplaceNoise,
+    RedrawNoise,
+    SparseNoise,
+)
 from mapapp.answers.weighted_errors import WeightedErrors
 
 Floats = npt.NDArray[np.float64]
@@ -108,6 +118,18 @@ def _redraw_noise(certificate: Mapping[str, object]) -> Noise:
     return RedrawNoise(unit_of(certificate), epsilon_of(certificate))
 
 
+def _laplace_noise(certificate: Mapping[str, object]) -> Noise:
+    return LaplaceNoise(epsilon_of(certificate))
+
+
+def _sparse_noise(certificate: Mapping[str, object]) -> Noise:
+    return SparseNoise(epsilon_of(certificate), delta_of(certificate))
+
+
+def _geometric_noise(certificate: Mapping[str, object]) -> Noise:
+    return GeometricNoise(epsilon_of(certificate))
+
+
 class _Model(NamedTuple):
     """How a mechanism's model is made, and what reads its terms from a certificate."""
 
@@ -119,12 +141,16 @@ _MODELS: Final[Mapping[str, _Model]] = {
     **dict.fromkeys(WEIGHTED, _Model(_weighted, WeightTerms.of)),
     EXPONENTIAL: _Model(_by_tables(_exponential_noise), _exponential_noise),
     KEEP_OR_REDRAW: _Model(_by_tables(_redraw_noise), _redraw_noise),
+    LAPLACE: _Model(_by_tables(_laplace_noise), _laplace_noise),
+    SPARSE: _Model(_by_tables(_sparse_noise), _sparse_noise),
+    GEOMETRIC: _Model(_by_tables(_geometric_noise), _geometric_noise),
 }
 
 
 def has_error_model(certificate: Mapping[str, object]) -> bool:
-    """Return whether errors are known for the mechanism of a release."""
-    return mechanism_of(certificate) in _MODELS
+    """Return whether errors are known for the mechanism of a release, and for the unit that it draws together."""
+    mechanism = mechanism_of(certificate)
+    return mechanism in _MODELS and (mechanism != GEOMETRIC or unit_of(certificate) == "tract")
 
 
 def check_terms(certificate: Mapping[str, object]) -> None:

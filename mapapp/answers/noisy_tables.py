@@ -15,6 +15,7 @@ from mapapp.answers.support_prior import Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 __all__ = [
     "DrawnTables",
@@ -80,41 +81,63 @@ class NoiseOfTables(NamedTuple):
         variance of s over all k points.
     lost_variance : float64[rows]
         Variance of the number of workers whom each point loses.
+    lost : float64[rows], optional
+        Workers whom each point loses, where that does not depend on how many it has.
+    hidden : bool[rows], optional
+        Whether all of a point's workers were drawn again.
     """
 
     freed: Floats
     gained_variance: Floats
     lost_variance: Floats
+    lost: Floats | None = None
+    hidden: Bools | None = None
 
 
 class Noise(Protocol):
-    """The noise of a mechanism that redraws workers uniformly."""
+    """The noise of a mechanism that draws some workers again, over all points or by the public prior."""
 
     @property
     def unit(self) -> str:
         """Which workers are drawn together: "cell", "block" or "tract"."""
+
+    @property
+    def is_even(self) -> bool:
+        """Whether workers are drawn again evenly over all points, and not by the public prior."""
 
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return what the mechanism is expected to have done to released tables over so many support points."""
 
 
 class NoisyTables(NamedTuple):
-    """All tables of a workplace tract, added up by J classes of n, over K points.
+    """All tables of a workplace tract, added up by J classes, over K points.
+
+    Classes are those of n. If a mechanism hides points, the same classes follow again, for the points that it hides.
 
     Attributes
     ----------
-    workers, lost_variance : float64[J, K]
-        Released workers of each point, and the variance of the number whom it loses.
+    workers, lost, lost_variance : float64[J, K]
+        Released workers of each point, those whom it lost in any case, and the variance of the number whom it loses.
     freed, gained_variance : float64[J]
     even : float64[K]
-        Expected share of each point in a uniform draw of points.
+        Expected share of each point in the draw of freed workers.
+    n_sizes : int
+        Classes of n.
     """
 
     workers: Floats
+    lost: Floats
     lost_variance: Floats
     freed: Floats
     gained_variance: Floats
     even: Floats
+    n_sizes: int
+
+    @property
+    def kept(self) -> Floats:
+        """Part of the workers of each class who are expected to stay: float64[J]."""
+        part = (self.freed - self.lost.sum(axis=1)) / np.maximum(self.workers.sum(axis=1), 1.0)
+        return np.asarray(np.clip(1.0 - part, 0.0, 1.0))
 
 
 def tables_of(rows: ReleasedRows, unit: str, prior: TractPrior) -> DrawnTables:
@@ -128,23 +151,32 @@ def tables_of(rows: ReleasedRows, unit: str, prior: TractPrior) -> DrawnTables:
     return DrawnTables(table, key % n_shares, workers, np.bincount(table, workers).astype(np.int64))
 
 
-def add_up_tables(tables: DrawnTables, noise: NoiseOfTables, prior: TractPrior) -> NoisyTables:
-    """Add tables of about the same number of workers up."""
+def add_up_tables(tables: DrawnTables, noise: Noise, prior: TractPrior) -> NoisyTables:
+    """Add tables of about the same number of workers up, with what noise is expected to have done to them."""
+    found = noise.of_tables(tables, prior.n_points)
     n_shares = prior.share.size
     size = size_class(tables.n_workers)
     n_sizes = int(size.max()) + 1
+    hidden = np.zeros(tables.table.size, dtype=np.bool_) if found.hidden is None else found.hidden
+    n_classes = n_sizes if found.hidden is None else 2 * n_sizes
+    row_class = size[tables.table] + n_sizes * hidden
+    freed_class = size + n_sizes * (found.hidden is not None)
 
     def by_point(values: Floats | Ints) -> Floats:
-        place = size[tables.table] * n_shares + tables.point
-        added = np.bincount(place, values, n_sizes * n_shares).reshape(n_sizes, n_shares)
-        return added.astype(np.float64)
+        added = np.bincount(row_class * n_shares + tables.point, values, n_classes * n_shares)
+        return added.reshape(n_classes, n_shares).astype(np.float64)
+
+    def by_class(values: Floats) -> Floats:
+        return np.bincount(freed_class, values, n_classes).astype(np.float64)
 
     return NoisyTables(
         workers=by_point(tables.workers),
-        lost_variance=by_point(noise.lost_variance),
-        freed=np.bincount(size, noise.freed, n_sizes).astype(np.float64),
-        gained_variance=np.bincount(size, noise.gained_variance, n_sizes).astype(np.float64),
-        even=(prior.stays + prior.pooled * prior.share) / prior.n_points,
+        lost=by_point(np.zeros(hidden.size) if found.lost is None else found.lost),
+        lost_variance=by_point(found.lost_variance),
+        freed=by_class(found.freed),
+        gained_variance=by_class(found.gained_variance),
+        even=(prior.stays + prior.pooled * prior.share) / prior.n_points if noise.is_even else prior.share,
+        n_sizes=n_sizes,
     )
 
 
@@ -157,9 +189,11 @@ def size_class(n_workers: Floats | Ints) -> Ints:
 def parts_of_classes(tables: NoisyTables, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
     """Return the part of each class that R counts cover, and the same times their part of a synthesizer: [R, J]."""
     n, times, units = synthesizers
-    whole = tables.workers.sum(axis=1)
+    layers = len(tables.workers) // tables.n_sizes
+    whole = tables.workers.sum(axis=1).reshape(layers, tables.n_sizes).sum(axis=0)
     size = np.minimum(size_class(n), whole.size - 1)
     of_class = np.zeros((n.size, whole.size))
     of_class[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)
+    of_class = np.tile(of_class, layers)
     share = np.ones_like(times) if units is None else times / np.maximum(units, 1.0)
     return times @ of_class, (times * share) @ of_class

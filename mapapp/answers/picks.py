@@ -97,10 +97,26 @@ def of_flow_matrix(areas: Areas, answer: FlowMatrix) -> Counts:
     homes = by_unit(pick, "home", areas.units(answer.home_layer))
     works = by_unit(pick, "work", areas.units(answer.work_layer))
 
-    def cell(row: object) -> Pick | None:
-        return replace(pick, home=_unit_of(homes, row, "home").home, work=_unit_of(works, row, "work").work)
+    return {"workers": pick}, {"cells": CellPicks(pick, homes, works), "homes": homes, "works": works}
 
-    return {"workers": pick}, {"cells": cell, "homes": homes, "works": works}
+
+class CellPicks:
+    """The picks of the cells of a flow matrix.
+
+    Attributes
+    ----------
+    pick : Pick
+        The whole matrix.
+    """
+
+    def __init__(self, pick: Pick, homes: PickOf, works: PickOf) -> None:
+        self.pick = pick
+        self._homes, self._works = homes, works
+
+    def __call__(self, row: Row) -> Pick:
+        """Return the pick of a cell."""
+        home, work = _unit_of(self._homes, row, "home").home, _unit_of(self._works, row, "work").work
+        return replace(self.pick, home=home, work=work)
 
 
 def _of_two_areas(areas: Areas, answer: Result) -> Pick:

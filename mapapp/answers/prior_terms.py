@@ -16,11 +16,15 @@ from geodata.json_objects import JsonMapping
 __all__ = [
     "CLEANED_RANGES_MI",
     "EXPONENTIAL",
+    "GEOMETRIC",
     "KEEP_OR_REDRAW",
+    "LAPLACE",
+    "SPARSE",
     "WEIGHTED",
     "ExponentialTerms",
     "SupportTerms",
     "WeightTerms",
+    "delta_of",
     "epsilon_of",
     "is_cleaned",
     "mechanism_of",
@@ -31,6 +35,9 @@ WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
 """Mechanisms that have prior weights."""
 EXPONENTIAL: Final = "exponential"
 KEEP_OR_REDRAW: Final = "keep-or-redraw"
+GEOMETRIC: Final = "geometric"
+LAPLACE: Final = "laplace"
+SPARSE: Final = "sparse-histogram"
 UNITS: Final = ("cell", "block", "tract")
 CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
 """Miles between the commute ranges that cleaning takes noise out of."""
@@ -175,6 +182,11 @@ def mechanism_of(certificate: JsonMapping) -> str:
 def epsilon_of(certificate: JsonMapping) -> float:
     """Return the epsilon of a mechanism that has no other privacy parameter; errors as :meth:`WeightTerms.of`."""
     return _fraction(str(certificate["parameters"]["privacy"]["epsilon"]))
+
+
+def delta_of(certificate: JsonMapping) -> float:
+    """Return the delta of a mechanism that has epsilon and delta alone; errors as :meth:`WeightTerms.of`."""
+    return _fraction(str(certificate["parameters"]["privacy"]["delta"]))
 
 
 def is_cleaned(certificate: JsonMapping) -> bool:

@@ -1,18 +1,27 @@
 """What real counts a noisy release makes likely, given the public prior: the estimate behind expected errors.
 
-A count C of released workers who work in tract t and live in H has the expectation A + kappa X, where X is the real
-count, A the workers whom noise is expected to put into H, and kappa the part of the real ones who are expected to stay.
-A, kappa and the variance v of C follow from the mechanism. The public prior expects mu workers. It is taken to be off
-by a common factor for the whole count, with a relative error of `COMMON`, and besides for every workplace tract by
-itself, with a variance tau^2 (`independent_variance`). With d = C - A - kappa mu and S = kappa^2 tau^2 + v,
+The workers of tract t are in J classes of tables, a part w_j of them in class j. A count C_j of released workers of
+class j who live in H has the expectation A_j + kappa_j X_j, where X_j is the real count, A_j the workers whom noise is
+expected to put into H, and kappa_j the part of the real ones who are expected to stay. A, kappa and the variance v of C
+follow from the mechanism. The public prior expects mu workers in all. Three things are unknown: a common factor
+1 + alpha of the whole count, with a relative error of `COMMON`; the homes of each workplace tract, Z, with a variance
+tau^2 around (1 + alpha) mu; and those of each class, X_j, with a variance omega_j^2 around w_j Z (`prior_variances`).
+With S_j = kappa_j^2 omega_j^2 + v_j and q = kappa_j omega_j^2 / S_j,
 
-    alpha      sum of kappa mu d/S  /  (1/COMMON^2 + sum of kappa^2 mu^2/S)          how far off the common factor is
-    E[X]       mu + alpha mu + (kappa tau^2/S) (d - kappa mu alpha)
-    Var[X]     (1 - kappa^2 tau^2/S) tau^2, plus what the uncertainty of alpha adds
+    P           sum over classes of kappa^2 w^2/S        what the classes say about Z: information
+    b           sum over classes of kappa w (C - A)/S    and that times the value
+    alpha       sum over tracts of mu (b - P mu)/(1 + tau^2 P)  /  (1/COMMON^2 + sum of mu^2 P/(1 + tau^2 P))
+    E[Z]        ((1 + alpha) mu + tau^2 b)/(1 + tau^2 P)
+    E[X_j]      w_j E[Z] + q (C_j - A_j - kappa_j w_j E[Z])
+    Var[X]      sum over classes of (1 - q kappa) omega^2, plus what the uncertainty of Z and alpha adds
 
-where sums are over workplace tracts. These are the usual formulas of a linear mixed model. The expected error of C is
-the root of (C - sum of E[X])^2 + Var[X]. If noise is small, X is (C - A)/kappa, and the prior has no effect; if nearly
-all workers are redrawn, X is what the prior expects, within its error.
+These are the usual formulas of a linear mixed model. The expected error of C is the root of (C - sum of E[X])^2 +
+Var[X]. If noise is small, X is (C - A)/kappa, and the prior has no effect; if nearly all workers are redrawn, X is what
+the prior expects, within its error.
+
+Small tables show little of their workers' homes, so what large tables show takes the place of it. But the homes of both
+differ, in all tracts alike. If e_j is how the error of sum of E[X] depends on the share of H in class j, this adds
+`UNLIKE` times half the sum of |e_j| to the error, where sums are over tracts first.
 
 Somebody in a point that H cuts may live in H or not, so the error of such a count is at least one worker.
 
@@ -31,12 +40,26 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["COMMON", "PAIR", "STRAY", "NoisyCounts", "add_up", "errors_of"]
+__all__ = [
+    "CLASS",
+    "COMMON",
+    "PAIR",
+    "STRAY",
+    "UNLIKE",
+    "NoisyCounts",
+    "add_up",
+    "errors_of",
+    "prior_variances",
+]
 
 COMMON: Final = 1.0
 """Relative error of the public prior of a whole count: right to within a factor of about two."""
 PAIR: Final = 6.0
 """Relative error of the public prior of one workplace tract and support point: right to within a factor of seven."""
+CLASS: Final = 1.0
+"""Relative error of supposing that a class of tables has the same homes as its tract, for one support point."""
+UNLIKE: Final = 0.25
+"""Relative difference of the homes of workers in small and in large tables, the same for all points of a count."""
 STRAY: Final = 0.05
 """Part of the workers who may live anywhere, because the prior gives some places nobody."""
 
@@ -44,16 +67,20 @@ _TINY: Final = 1e-9
 
 
 class NoisyCounts(NamedTuple):
-    """R counts in one workplace tract.
+    """R counts in one workplace tract, by J classes of tables.
 
     Attributes
     ----------
-    read : float64[R]
-        Released counts C.
-    gained, kept, variance : float64[R]
-        A, kappa and v.
-    usual, independent : float64[R]
+    read, gained, variance : float64[R, J]
+        Released counts C, A and v.
+    kept : float64[J]
+        kappa.
+    part : float64[R, J]
+        w.
+    usual, common : float64[R]
         mu and tau^2.
+    independent : float64[R, J]
+        omega^2.
     placed, dealt : float64[R]
         Further variance, which says nothing about the real count: by where workers of a point that H cuts live, and by
         which workers of a unit that was drawn together belong to the count.
@@ -67,7 +94,9 @@ class NoisyCounts(NamedTuple):
     gained: Floats
     kept: Floats
     variance: Floats
+    part: Floats
     usual: Floats
+    common: Floats
     independent: Floats
     placed: Floats
     dealt: Floats
@@ -77,25 +106,35 @@ class NoisyCounts(NamedTuple):
 
 def add_up(counts: NoisyCounts) -> Floats:
     """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[12, R]."""
-    read, gained, kept, variance, usual, independent, placed, dealt, cut, moved = counts
-    away = read - gained - kept * usual
-    total = kept**2 * independent + variance + _TINY
-    gain = kept * independent / total
+    kept, part, usual, common = counts.kept, counts.part, counts.usual, counts.common
+    away = counts.read - counts.gained
+    total = kept**2 * counts.independent + counts.variance + _TINY
+    gain = kept * counts.independent / total
     left = 1.0 - gain * kept
+    # What all classes say together about the workers whom the tract has in H: information, and that times the number.
+    known = (kept**2 * part**2 / total).sum(axis=1)
+    said = (kept * part * away / total).sum(axis=1)
+    open_part = 1.0 / (1.0 + common * known)
+    passed = (part * left).sum(axis=1)
+    passed_found = passed * (usual + common * said) * open_part
+    # How far the estimate follows the homes of some classes and the real count those of others.
+    learnt = kept**2 * part**2 / total * (passed * common * open_part)[:, None]
+    follows = part * left - learnt
+    unlike = np.abs(follows - part * follows.sum(axis=1, keepdims=True)).sum(axis=1) / 2.0
     return np.stack(
         [
-            read,
-            usual,
-            (kept * usual) ** 2 / total,
-            kept * usual * away / total,
-            gain * away,
-            gain * kept * usual,
-            left * independent,
-            left * usual,
-            placed,
-            dealt,
-            cut,
-            moved,
+            counts.read.sum(axis=1),
+            usual**2 * known * open_part,
+            usual * (said - known * usual) * open_part,
+            (gain * away).sum(axis=1) + passed_found,
+            passed * usual * open_part,
+            unlike * (usual + common * said) * open_part,
+            unlike * usual * open_part,
+            (left * counts.independent).sum(axis=1) + passed**2 * common * open_part,
+            counts.placed,
+            counts.dealt,
+            counts.cut,
+            counts.moved,
         ]
     )
 
@@ -110,27 +149,35 @@ def errors_of(sums: Floats, least: float = 0.0) -> tuple[Floats, Floats, Floats]
     least : float
         No real count is below it.
     """
-    read, usual, weight, weighted, found, shifted, open_variance, open_usual, placed, dealt, cut, moved = sums
+    read, weight, weighted, found, open_usual, unlike, unlike_usual, open_variance, *rest = sums
+    placed, dealt, cut, moved = rest
     precision = 1.0 / COMMON**2 + weight
     factor = weighted / precision
-    real = np.maximum(usual + factor * usual + found - factor * shifted, least)
+    real = np.maximum(found + factor * open_usual, least)
     placed = np.maximum(placed, np.minimum(cut, 1.0))
-    return read - real, open_variance + open_usual**2 / precision + placed + dealt, np.abs(moved)
+    unlike = UNLIKE * (unlike + factor * unlike_usual)
+    variance = open_variance + open_usual**2 / precision + unlike**2 + placed + dealt
+    return read - real, variance, np.abs(moved)
 
 
-def independent_variance(
+def prior_variances(
     workers: Floats, values: Floats, squares: Floats, share: Floats, even: Floats
-) -> Floats:
-    """Return tau^2 of R sums: the prior's own error in one workplace tract, and the chance of single workers.
+) -> dict[str, Floats]:
+    """Return tau^2 and omega^2 of R sums: errors of the prior in a workplace tract, and in each class of its tables.
 
     Parameters
     ----------
-    workers : float64[R]
-        Workers of each sum in the tract.
+    workers : float64[R, J]
+        Workers of each sum in the tract, by class.
     values, squares : float64[R, K]
         Mean and mean square of a worker's value in each support point; in a count, 1 in H and 0 elsewhere.
     share, even : float64[K]
         Public prior share of each point, and its share in a uniform draw of points.
     """
     wide = (1.0 - STRAY) * share + STRAY * even
-    return np.asarray((PAIR * workers) ** 2 * (values**2 @ wide**2) + workers * (squares @ wide))
+    off = values**2 @ wide**2
+    single = squares @ wide
+    return {
+        "common": (PAIR * workers.sum(axis=1)) ** 2 * off,
+        "independent": (CLASS * workers) ** 2 * off[:, None] + workers * single[:, None],
+    }

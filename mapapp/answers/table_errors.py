@@ -1,4 +1,4 @@
-"""Expected errors of counts under mechanisms that redraw workers uniformly over all support points.
+"""Expected errors of counts under mechanisms that draw workers again.
 
 Of a table of n workers over k points, R workers are redrawn. A count over points with shares s in the home area gains
 E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own. With L_i the workers
@@ -6,14 +6,14 @@ whom point i loses, its variance is
 
     sum of Var[L_i] (s_i - s_mean)^2  +  (variance of who arrives) (mean of s^2 - s_mean^2)
 
-added up over the tables of a workplace tract. `mapapp.answers.table_noise` gives the terms of a mechanism,
-`mapapp.answers.cleaned` what cleaning changes, and `mapapp.answers.real_counts` what follows for the error.
+added up over the tables of a workplace tract, by classes of n. `mapapp.answers.table_noise` gives the terms of a
+mechanism, `mapapp.answers.cleaned` what cleaning changes, and `mapapp.answers.real_counts` what follows for the error.
 
 Approximations: of a work area's tables in a tract, only the numbers of workers are used: they are taken to be like the
 tract's other tables of that size. Fuller points lose more than others, by a few percent. Domain editing enters by its
 probability. Losses of different points of one table are taken to be independent, which overstates the variance.
 
-Source: docs/method.md, sections 7d to 7f; docs/validity.md, "Under mechanisms that redraw workers".
+Source: docs/method.md, sections 7b and 7d to 7f; docs/validity.md, "Under mechanisms that redraw workers".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mapapp.answers.noisy_tables import (
     parts_of_classes,
     tables_of,
 )
-from mapapp.answers.real_counts import NoisyCounts, add_up, errors_of, independent_variance
+from mapapp.answers.real_counts import NoisyCounts, add_up, errors_of, prior_variances
 from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
@@ -89,32 +89,28 @@ class TableErrors:
         s, g = prior.of_points(values[0], prior.people), prior.of_points(values[0], prior.gravity)
         second = s if is_count else prior.of_points(values[1], prior.people)
         part, within = parts_of_classes(tables, synthesizers)
-        workers = synthesizers.times @ synthesizers.n_workers
-        mine = part @ tables.workers
-        if (
-            is_count
-        ):  # the count may hold more of the workers of the points that its home area cuts than others do
-            alike = (mine * s).sum(axis=1)
-            mine = mine * np.maximum(found[0] / np.where(alike > 0, alike, np.inf), 1.0)[:, None]
-        freed = part @ tables.freed
+        workers = part * tables.workers.sum(axis=1)
+        read, mine = _by_class(found[0], part, tables.workers, s, is_count)
+        freed = part * tables.freed
         mean = (s @ tables.even)[:, None]
-        varied = ((within @ tables.lost_variance) * (s - mean) ** 2).sum(axis=1)
+        lost = (s - mean) ** 2 @ tables.lost_variance.T
         spread = s**2 @ tables.even - mean[:, 0] ** 2
-        usual = np.abs(s) * prior.share
-        staying = (usual @ cleaning.kept) / np.maximum(usual.sum(axis=1), 1e-300)
-        staying = np.where(usual.any(axis=1), staying, 1.0)
+        of_tract = float(tables.freed.sum()), float(tables.workers.sum() - tables.freed.sum())
+        again = cleaning.parts_of(freed, workers - freed, of_tract)
+        varied = within * (lost + tables.gained_variance * spread[:, None])
         return add_up(
             NoisyCounts(
-                read=found[0],
-                gained=freed * (s @ (tables.even * cleaning.gained)),
-                kept=staying * np.maximum(1.0 - freed / np.maximum(workers, 1.0), 0.0),
-                variance=staying**2 * (varied + (within @ tables.gained_variance) * spread),
-                usual=workers * (s @ prior.share),
-                independent=independent_variance(workers, s, second, prior.share, tables.even),
+                read=read,
+                gained=freed * mean - part * (s @ tables.lost.T) + again * (s @ cleaning.change)[:, None],
+                kept=tables.kept,
+                variance=varied + again * (s**2 @ np.abs(cleaning.change))[:, None],
+                part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
+                usual=workers.sum(axis=1) * (s @ prior.share),
+                **prior_variances(workers, s, second, prior.share, tables.even),
                 placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1),
                 cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
                 dealt=_dealt(synthesizers)
-                * _variety(found, (s @ prior.share, second @ prior.share), workers),
+                * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1)),
                 moved=(mine * (s - g)).sum(axis=1),
             )
         )
@@ -123,12 +119,37 @@ class TableErrors:
         if tract not in self._made:
             prior = self._support.of_tract(tract)
             drawn = tables_of(self._released(tract), self._noise.unit, prior)
-            tables = add_up_tables(drawn, self._noise.of_tables(drawn, prior.n_points), prior)
+            tables = add_up_tables(drawn, self._noise, prior)
             self._made[tract] = tables, self._cleaning(tables, prior)
         return self._made[tract]
 
     def _cleaning(self, tables: NoisyTables, prior: TractPrior) -> Cleaning:
-        return cleaning_of(tables, prior.away_mi) if self._cleans else Cleaning.none(prior.share.size)
+        return (
+            cleaning_of(tables, prior.away_mi, prior.share)
+            if self._cleans
+            else Cleaning.none(prior.share.size)
+        )
+
+
+def _by_class(
+    read: Floats, part: Floats, workers: Floats, s: Floats, is_count: bool
+) -> tuple[Floats, Floats]:
+    """Return what R counts or sums read by class of tables, float64[R, J], and by point, float64[R, K].
+
+    Tables of a class are taken to be like the tract's other tables of the class.
+    """
+    usual = part * (s @ workers.T)
+    mine = part @ workers
+    alike = usual.sum(axis=1)
+    if not is_count:
+        of_class = part * workers.sum(axis=1)
+        share = of_class / np.maximum(of_class.sum(axis=1), 1e-300)[:, None]
+        return usual + (read - alike)[:, None] * share, mine
+    usual = np.where(alike[:, None] > 0, usual, part * workers.sum(axis=1))
+    total = usual.sum(axis=1)
+    # A count may hold more of the workers of the points that its home area cuts than others do.
+    more = np.maximum(read / np.where(alike > 0, alike, np.inf), 1.0)
+    return usual * (read / np.where(total > 0, total, np.inf))[:, None], mine * more[:, None]
 
 
 def _dealt(synthesizers: Synthesizers) -> Floats:

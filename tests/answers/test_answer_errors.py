@@ -130,6 +130,20 @@ def test_the_rest_of_a_table_has_the_error_of_its_sum(release: Release, workers:
     assert numpy.isnan(shortened(found.units, 2)["expected_error"].iloc[-1])
 
 
+def test_the_rest_of_a_flow_matrix_has_the_error_of_its_sum(
+    release: Release, workers: Any, county: str
+) -> None:
+    """With one workplace area, all cells but the first are one count of workers with other homes."""
+    matrix = release.flow_matrix("county", "county", work_area=f"county:{county}")
+    found: Any = release.with_errors(matrix, rows=1)
+    other = shortened(found.cells, 1).iloc[-1]
+    first = found.cells.iloc[0]
+    kind = "state_id" if first["home_kind"] == "elsewhere" else "county_id"
+    here, work = within(release, kind, first["home_id"]), within(release, "county_id", county)
+    assert other["workers"] == matrix.cells["workers"].iloc[1:].sum()
+    assert other["expected_error"] == pytest.approx(plain_error(release, workers, ~here, work), rel=0.1)
+
+
 def test_a_change_has_the_errors_of_both(release: Release, county: str) -> None:
     answer = release.with_errors(release.destinations(f"county:{county}"), rows=1)
     rows = change(answer, answer).rows

@@ -207,9 +207,10 @@ def test_a_count_is_shown_with_its_error() -> None:
     assert found.interval == (0.0, 10.0)
 
 
-def test_other_mechanisms_have_no_expected_error() -> None:
+@pytest.mark.parametrize("synthesis", [{"mechanism": "plug-in"}, {"mechanism": "geometric", "unit": "block"}])
+def test_other_mechanisms_have_no_expected_error(synthesis: dict[str, str]) -> None:
     certificate = certificate_of({1: 0.1}, 1.0)
-    certificate["parameters"]["synthesis"]["mechanism"] = "laplace"
+    certificate["parameters"]["synthesis"] |= synthesis
     assert not ExpectedErrors.is_known(certificate)
     with pytest.raises(ValueError, match="check is_known first"):
         ExpectedErrors(certificate, line_of_tracts(4), NO_FLOWS)

@@ -1,0 +1,70 @@
+"""The expected error of all flows of a matrix but some: a sum of workers whose cells are not among those shown.
+
+No single pick counts these workers, because which homes are left out depends on the workplace. So they are a sum over
+workers: a worker counts with the part of the home tract's people who live in no shown cell of the worker's workplace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.workplaces import WorkplaceArrays
+
+Floats = npt.NDArray[np.float64]
+
+__all__ = ["Cell", "error_of_other_flows"]
+
+
+class Cell(NamedTuple):
+    """One end-to-end flow that is shown.
+
+    Attributes
+    ----------
+    home_share : float64[n_tracts]
+        Share of each tract's people who live in its home area.
+    work_share : float64[n_tracts]
+        Share of the matrix's workers of each workplace tract who work in its work area.
+    workers : float64[n_tracts]
+        Its workers by workplace tract.
+    """
+
+    home_share: Floats
+    work_share: Floats
+    workers: Floats
+
+
+def error_of_other_flows(
+    formula: ExpectedErrors,
+    home_share: Floats,
+    workers: Floats,
+    shown: list[Cell],
+    workplaces: WorkplaceArrays,
+) -> float:
+    """Return the expected root mean squared error of the workers in no shown cell.
+
+    Parameters
+    ----------
+    formula : ExpectedErrors
+    home_share, workers : float64[n_tracts]
+        As in `Cell`, for the whole matrix.
+    shown : list of Cell
+        Cells that do not overlap.
+    workplaces : tuple
+        As `ExpectedErrors.of_sums` takes them.
+    """
+    rest = np.maximum(workers - sum(cell.workers for cell in shown), 0.0)[None]
+    return formula.of_sums(_values(home_share, shown), rest, rest, *workplaces)[0]
+
+
+def _values(home_share: Floats, shown: list[Cell]) -> Callable[[int], tuple[Floats, Floats]]:
+    def of(tract: int) -> tuple[Floats, Floats]:
+        hidden = home_share - sum(cell.work_share[tract] * cell.home_share for cell in shown)
+        value = np.clip(hidden, 0.0, 1.0)[None]
+        return value, value
+
+    return of
