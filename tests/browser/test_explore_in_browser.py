@@ -10,7 +10,9 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
+from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Theme
 from mapapp.question.question import Question
@@ -61,8 +63,10 @@ def click_on(visit: Visit, place: Any) -> None:
 
 
 def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> None:
-    tract_id, place = a_large_tract(release)
-    key = f"tract:{tract_id}"
+    level = click_level(release, Question())
+    (unit_id,) = largest_units(release, level)
+    key, inside = f"{level}:{unit_id}", map_layers.unit_shapes(release, level)[unit_id].representative_point()
+    place = [inside.x, inside.y]
     visit.go("/")
     visit.settle()
     assert visit.count() == workers(release)
@@ -139,7 +143,7 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
         "text => ![text, ''].includes(document.getElementById('worker-count')?.innerText)",
         f"{workers(release):,}",
     )
-    visit.page.locator(".chip button").first.click()
+    visit.page.locator(".chip > button").first.click()
     visit.wait_for_count(workers(release))
     visit.page.locator(".suggestion").first.click()
     visit.page.locator(".chip").first.wait_for()
