@@ -36,7 +36,7 @@ function drawMatrix() {
   const total = columns.length; // the place of the totals
   const shown = [total, ...across];
   const inner = counts.slice(0, rows.length - rest[0]).map((line) => line.slice(0, columns.length - rest[1]));
-  const top = Math.log1p(Math.max(1, ...inner.flat()));
+  const top = Math.max(1, ...inner.flat());
   const nameOf = (place) => (place === total ? "Total" : columns[place]);
 
   const heads = element("tr");
@@ -72,7 +72,7 @@ function head(name, scope, isSorted, by) {
 
 function value(count, top, isSame) {
   const cell = element("td", count.toLocaleString("en-US"), isSame ? "same" : count ? "" : "quiet");
-  if (count && top) cell.style.setProperty("--heat", `${Math.round(4 + (50 * Math.log1p(count)) / top)}%`);
+  if (count && top) cell.style.setProperty("--heat", `${Math.round(3 + 52 * (count / top) ** 0.4)}%`);
   return cell;
 }
 
