@@ -167,7 +167,7 @@ def _only(part: object, name: str) -> str:
 def _unit(unit: Unit, name: str) -> str:
     """Return the name of a unit; a tract's number says nothing without its county."""
     own, county = name_parts(name)
-    return f"{own} of {county}" if unit.level == "tract" and county else spoken_name(name)
+    return f"{own} of {spoken_name(county)}" if unit.level == "tract" and county else spoken_name(name)
 
 
 def _last_of_list(steps: Sequence[Step], name: str) -> str:
