@@ -301,6 +301,12 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     visit.page.goto(f"{visit.address}/?analysis=flow-matrix")
     visit.wait_for_count(workers(release))
     visit.settle()
+    matrix = visit.page.locator("#matrix")
+    expect(matrix.locator("tfoot td").first).to_have_text(f"{workers(release):,}")
+    heading = matrix.locator("thead button").last
+    heading.click()
+    expect(matrix.locator("thead th").last).to_have_attribute("aria-sort", "descending")
+    expect(heading).to_be_focused()
     row = visit.page.locator("#area-rows tr[data-unit]").first
     row.hover()
     home, work = row.get_attribute("data-unit").split(" ")

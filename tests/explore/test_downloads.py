@@ -78,7 +78,8 @@ def taken(client: Any, release: ServedRelease, name: str, query: str = "") -> by
 
 @pytest.mark.parametrize(
     ("analysis", "name"),
-    [("destinations", name) for name in FILES]
+    [("destinations", name) for name in FILES if name != "matrix.csv"]
+    + [("profile", "matrix.csv"), ("flow-matrix", "matrix.csv")]
     + [
         (analysis, name)
         for analysis in ANALYSES
@@ -97,6 +98,17 @@ def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, rel
     assert suffix == name.rpartition(".")[2] or (name.startswith("chart") and suffix == "zip")
     assert answer.get_data().startswith(STARTS.get(suffix, b""))
     assert answer.content_length == len(answer.get_data())
+
+
+def test_only_answers_with_two_sides_have_a_wide_table(client: Any, release: ServedRelease) -> None:
+    answer = get(client, release, "matrix.csv", f"analysis=destinations&{AREA}")
+    assert answer.status_code == 400
+    assert "Only a profile and a flow matrix have a wide table." in answer.get_data(as_text=True)
+    rows = list(
+        csv.reader(io.StringIO(taken(client, release, "matrix.csv", "analysis=flow-matrix").decode()))
+    )
+    assert rows[0][-1] == rows[-1][0] == "Total"
+    assert rows[-1][-1] == str(int(release.store.table("jobs")["count"].sum()))
 
 
 def test_tables_have_the_numbers_of_the_query(client: Any, release: ServedRelease, tmp_path: Path) -> None:
@@ -159,7 +171,8 @@ def test_several_charts_come_as_one_zip(client: Any, release: ServedRelease) -> 
 
 def test_the_same_view_gives_the_same_bytes(client: Any, release: ServedRelease) -> None:
     for name in FILES:
-        assert taken(client, release, name, AREA) == taken(client, release, name, AREA), name
+        query = f"{AREA}&analysis=profile" if name == "matrix.csv" else AREA
+        assert taken(client, release, name, query) == taken(client, release, name, query), name
 
 
 @pytest.mark.parametrize(

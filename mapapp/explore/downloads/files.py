@@ -11,6 +11,7 @@ from typing import Final, Literal, cast
 import pandas
 
 from mapapp.answers import served_answers
+from mapapp.answers.entries import entry_of
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
@@ -126,8 +127,11 @@ def _matrix_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
         raise Refused(
             400, "A comparison has no matrix. Set “Compare with” to nothing, or download the table."
         )
+    found = answer(wanted)
+    if entry_of(found).grid is None:
+        raise Refused(400, "Only a profile and a flow matrix have a wide table. Download the table instead.")
     with file.open("w", encoding="utf-8", newline="") as stream:
-        answer_files.write_csv(answer_files.wide_tables([answer(wanted)]), stream)
+        answer_files.write_csv(answer_files.wide_tables([found]), stream)
     watch()
 
 
