@@ -113,20 +113,20 @@ def test_only_answers_with_two_sides_have_a_wide_table(client: Any, release: Ser
 
 def test_tables_have_the_numbers_of_the_query(client: Any, release: ServedRelease, tmp_path: Path) -> None:
     wanted = release.analyses.destinations("county:10001", layer="tract").units
-    text = taken(client, release, "table.csv", AREA).decode()
+    text = taken(client, release, "table.csv", f"{AREA}&layer=tract").decode()
     found = pandas.read_csv(io.StringIO(text), dtype={"unit_id": str})
     assert found["unit_id"].tolist() == wanted["unit_id"].tolist()
     assert found["workers"].tolist() == wanted["workers"].tolist()
     source = Provenance.of(release.store)
     assert set(found["release_sha256"]) == {source.release_sha256}
     assert set(found["certificate_sha256"]) == {source.certificate_sha256}
-    (tmp_path / "t.xlsx").write_bytes(taken(client, release, "table.xlsx", AREA))
+    (tmp_path / "t.xlsx").write_bytes(taken(client, release, "table.xlsx", f"{AREA}&layer=tract"))
     rows = reading.xlsx_rows(tmp_path / "t.xlsx", "units")
     assert [row["workers"] for row in rows] == wanted["workers"].tolist()
-    shapes = json.loads(taken(client, release, "shapes.geojson", AREA))
+    shapes = json.loads(taken(client, release, "shapes.geojson", f"{AREA}&layer=tract"))
     assert [each["properties"]["workers"] for each in shapes["features"]] == wanted["workers"].tolist()
     assert shapes["commutemap"]["release_sha256"] == source.release_sha256
-    (tmp_path / "s.zip").write_bytes(taken(client, release, "shapes.zip", AREA))
+    (tmp_path / "s.zip").write_bytes(taken(client, release, "shapes.zip", f"{AREA}&layer=tract"))
     rows, _ = reading.shapefile_rows(tmp_path / "s.zip", "destinations")
     assert [row["workers"] for row in rows] == wanted["workers"].tolist()
 
