@@ -6,7 +6,7 @@
 
 (() => {
   const LAYER = "flows";
-  const STEPS = 20; // pieces of a curve
+  const STEPS = 12; // pieces of a curve
   const NEAR_PX = 5; // from a flow to a mouse pointer; twice that to a finger
   const LEAST_WIDTH_PX = 0.8;
   const DIM = 0.25;
@@ -410,5 +410,22 @@
     box.querySelector("output").textContent = text;
   }
 
-  window.commutemap = Object.assign(window.commutemap ?? {}, { showFlows: show, flowsDrawn: isDrawn, tappedFlow: tapped });
+  // Where the middle of a flow is on the map, pixels; 0 is the largest flow.
+  function middleOf(flow) {
+    const { data, look } = shown;
+    const [home, work] = [spots()[data.home[flow]], spots()[data.work[flow]]];
+    const [dx, dy] = [work.x - home.x, work.y - home.y];
+    return { x: (home.x + work.x) / 2 - look.bow * dy, y: (home.y + work.y) / 2 + look.bow * dx };
+  }
+
+  Object.assign((window.commutemap ??= {}), {
+    showFlows: show,
+    flowsDrawn: isDrawn,
+    tappedFlow: tapped,
+    drawFlows: (data) => {
+      Object.assign(shown, { data, spots: null });
+      put();
+    },
+    middleOfFlow: middleOf,
+  });
 })();

@@ -4,6 +4,7 @@
 
 (() => {
   const LOOK_EVERY_MS = 400; // the map comes and goes with its page without an event
+  const LABEL_WEIGHT = 20; // a label that covers another is worse than one that covers an arrow
   const GAP = 6; // pixels between names
   const PIXELS_PER_NAME = 14_000; // of the map: more names than that hide it
   const LARGE = 100_000; // people; also in `mapapp.drawing.place_names`
@@ -163,25 +164,65 @@
     if (marks.dataset.key === key) return;
     marks.dataset.key = key;
     marks.replaceChildren();
-    for (const { lon, lat, text, more, kind } of wanted) {
+    for (const { lon, lat, box, text, more, kind } of wanted) {
       const made = element(`label ${kind}`, marks);
       made.dataset.at = JSON.stringify([lon, lat]);
+      made.dataset.box = JSON.stringify(box);
       const count = document.createElement("b");
       count.textContent = text;
       made.append(count, ` ${more}`);
     }
   }
 
-  // A label is centered above its place, unless the toolbar is there: then it ends at the toolbar's left edge.
+  // Labels go beside their arrows, all together where they cover least of the arrows, of each other, and of the toolbar.
   function drawMarks(map, marks) {
-    const tools = toolbar(map);
-    for (const made of marks.children) {
-      const { x, y } = map.project(JSON.parse(made.dataset.at));
-      const { offsetWidth: width, offsetHeight: height } = made;
-      const place = [x - width / 2, y - height, x + width / 2, y];
-      const left = overlap(place, tools) ? tools[0] - width : place[0];
-      made.style.transform = `translate(${Math.round(left)}px, ${Math.round(place[1])}px)`;
-    }
+    const made = [...marks.children];
+    if (!made.length) return;
+    const arrows = made.map(({ dataset }) => boxOf(map, JSON.parse(dataset.box)));
+    const places = made.map((one, index) => placesOf(map, one, arrows[index], [toolbar(map), ...arrows]));
+    let best = null;
+    const choose = (chosen, cost) => {
+      if (best && cost >= best.cost) return;
+      if (chosen.length === made.length) best = { chosen, cost };
+      else
+        for (const place of places[chosen.length]) {
+          const covered = chosen.reduce((sum, other) => sum + LABEL_WEIGHT * shared(place.box, other.box), place.cost);
+          choose([...chosen, place], cost + covered);
+        }
+    };
+    choose([], 0);
+    made.forEach((one, index) => {
+      const [left, top] = best.chosen[index].box;
+      one.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    });
+  }
+
+  // Where a label could go: in rows above and below its arrow, or at the arrow's ends; with what it would cover there.
+  function placesOf(map, made, [left, top, right, bottom], taken) {
+    const { clientWidth, clientHeight } = map.getContainer();
+    const { offsetWidth: width, offsetHeight: height } = made;
+    const step = height + GAP;
+    const rows = [top - step, bottom + GAP, top - 2 * step, bottom + GAP + step, GAP, clientHeight - step];
+    const columns = [(left + right - width) / 2, left, right - width];
+    const beside = [[left - width - GAP, (top + bottom - height) / 2], [right + GAP, (top + bottom - height) / 2]];
+    return [...rows.flatMap((y) => columns.map((x) => [x, y])), ...beside].map(([x, y], order) => {
+      const from = Math.min(Math.max(x, 0), Math.max(clientWidth - width, 0));
+      const down = Math.min(Math.max(y, 0), Math.max(clientHeight - height, 0));
+      const box = [from, down, from + width, down + height];
+      return { box, cost: taken.reduce((sum, other) => sum + shared(box, other), order) };
+    });
+  }
+
+  function boxOf(map, [west, south, east, north]) {
+    const [low, high] = [map.project([west, south]), map.project([east, north])];
+    return [low.x, high.y, high.x, low.y];
+  }
+
+  // The area in which two boxes overlap.
+  function shared(one, other) {
+    const width = Math.min(one[2], other[2]) - Math.max(one[0], other[0]);
+    const height = Math.min(one[3], other[3]) - Math.max(one[1], other[1]);
+    return Math.max(width, 0) * Math.max(height, 0);
   }
 
   // The box of the map's buttons with a gap around it, in the map's pixels; no size while there is no toolbar.

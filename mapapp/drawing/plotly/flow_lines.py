@@ -89,8 +89,10 @@ def slider_steps(largest: int, least: int) -> list[int]:
 
 def arrow_traces(
     bounds: Bounds, workers: Sequence[int], colors: Sequence[str]
-) -> tuple[list[go.Scattermap], list[dict[str, float]]]:
+) -> tuple[list[go.Scattermap], list[dict[str, object]]]:
     """Arrows for inflow, outflow and stay around an area, as filled shapes, and positions of their labels.
+
+    With each position comes the `box` of its arrow: west, south, east and north.
 
     Parameters
     ----------
@@ -114,4 +116,9 @@ def arrow_traces(
         )
         for shape, color in zip(shapes, colors, strict=True)
     ]
-    return traces, [{"lon": lon, "lat": lat} for lon, lat in places]
+    boxes = [
+        [min(lons), min(lats), max(lons), max(lats)] for lons, lats in (zip(*s, strict=True) for s in shapes)
+    ]
+    return traces, [
+        {"lon": lon, "lat": lat, "box": box} for (lon, lat), box in zip(places, boxes, strict=True)
+    ]
