@@ -84,6 +84,7 @@ class ColoredUnits:
 
 def colored_units(release: ServedRelease, question: Question, view: View) -> ColoredUnits:
     """Units with what their color shows: workers, their share of all workers, or workers per square mile."""
+    question = release.areas.usual.settled(question)
     frame = unit_frame(release, question)
     who, level = f"who {words.VERB[question.shown_end]}", words.level_word(question.layer)
     workers = frame["workers"].to_numpy(dtype=numpy.float64)

@@ -108,6 +108,7 @@ def unit_shapes(release: ServedRelease, level: str) -> dict[str, shapely.Geometr
 
 def uncertain_layer(release: ServedRelease, question: Question) -> bytes:
     """Gzipped GeoJSON of the units whose expected error exceeds their count."""
+    question = release.areas.usual.settled(question)
 
     def make() -> bytes:
         found = unit_shapes(release, question.layer)

@@ -16,9 +16,11 @@ from mapapp.answers.analyses import Release
 from mapapp.answers.asking import ask
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.usual_layers import UsualLayers
+from mapapp.drawing import map_content, map_layers
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
+from mapapp.question.view import View
 
 
 class Region:
@@ -152,3 +154,14 @@ def test_workers_outside_any_place_and_outside_the_area_have_rows_after_the_plac
     (note,) = [note.text for note in found.about.notes if note.code == "far-homes"]
     assert note.startswith(f"{far:,} of these people live outside the mapped area, in 2 other states")
     assert "head office" in note
+
+
+def test_maps_draw_the_settled_layer(release: ServedRelease) -> None:
+    view = View(show="areas", per="square-mile")
+    for question in (Question(), Question(areas=("stplc:8101000",), side="home")):
+        settled = release.areas.usual.settled(question)
+        shown, same = (map_content.colored_units(release, each, view) for each in (question, settled))
+        pandas.testing.assert_frame_equal(shown.frame, same.frame)
+        assert map_layers.uncertain_layer(release, question) == map_layers.uncertain_layer(release, settled)
+        text = map_content.what_is_drawn(release, question, view)
+        assert text == map_content.what_is_drawn(release, settled, view)
