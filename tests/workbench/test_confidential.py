@@ -31,6 +31,7 @@ PUBLIC_RULES = {
     "/static/<path:filename>",
     "/geo/<slug>/<version>/<name>.geojson",
     "/density/<slug>/<version>.png",
+    "/flows/<slug>/<version>.json",
     "/setup.json",
     "/take/<slug>/<version>/<name>",
     "/upload/area",
@@ -45,6 +46,7 @@ PUBLIC_OUTPUTS = {
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
     "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title", "release-choice",
+    "field-per", "matrix-card", "matrix-csv", "matrix-data",
 }  # fmt: skip
 
 
