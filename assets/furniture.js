@@ -350,13 +350,13 @@
     return made;
   }
 
-  // Boxes on the map that names avoid: its buttons, the scale bar, the legend, and what an answer writes on it.
+  // Boxes on the map that names avoid: buttons, the scale bar, the legend, and what an answer writes on it.
   function covered(map, others) {
     const container = map.getContainer();
     const { left, top } = container.getBoundingClientRect();
     const plot = container.closest(".js-plotly-plot");
     const drawn = plot.querySelectorAll(".infolayer .legend, .infolayer .cbbg, .infolayer .annotation");
-    return [...others, ...drawn, ...document.querySelectorAll("#glance")]
+    return [...others, ...drawn, ...document.querySelectorAll("#glance, [data-draw]")]
       .map((one) => one.getBoundingClientRect())
       .filter(({ width }) => width)
       .map((box) => [box.left - left, box.top - top, box.right - left, box.bottom - top])

@@ -45,6 +45,7 @@ PUBLIC_OUTPUTS = {
     "answered", "take-files", "opened-view",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
+    "field-per", "matrix-card", "matrix-data", "matrix-csv",
     "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title", "release-choice",
     "field-per", "matrix-card", "matrix-csv", "matrix-data",
 }  # fmt: skip
