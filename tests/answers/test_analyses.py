@@ -310,7 +310,10 @@ def test_answers_are_plain_values(release: Release) -> None:
 def test_a_shortened_table_keeps_the_total(release: Release) -> None:
     full = release.destinations(layer="tract").units
     short = shortened(full, 5)
-    assert short["kind"].tolist() == ["unit"] * 5 + ["other", "elsewhere"]
+    kinds = full["kind"].value_counts()
+    rest = [f"All other ({kinds['unit'] - 5})", f"Other states ({kinds['elsewhere']})"]
+    assert short["kind"].tolist() == ["unit"] * 5 + ["other"] * 2
+    assert short["name"].tolist()[5:] == rest
     assert short["workers"].sum() == full["workers"].sum()
     assert short["share"].sum() == pytest.approx(1.0)
     assert short["caution"].iloc[5] == caution(int(short["workers"].iloc[5]))
