@@ -47,7 +47,6 @@ PUBLIC_OUTPUTS = {
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
     "field-per", "matrix-card", "matrix-data", "matrix-csv",
     "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title", "release-choice",
-    "field-per", "matrix-card", "matrix-csv", "matrix-data",
 }  # fmt: skip
 
 
