@@ -394,7 +394,8 @@
         if (shown?.layer && shown.data) preview(shown.look.steps[Number(input.value)]);
       });
       input.addEventListener("change", () => window.commutemap.act("least", shown.look.steps[Number(input.value)]));
-      plot.closest("#map-part")?.append(box);
+      const isNarrow = window.matchMedia("(max-width: 900px)").matches;
+      (isNarrow ? document.getElementById("asked") : plot.closest("#map-part"))?.append(box);
     }
     const input = box.querySelector("input");
     input.max = look.steps.length - 1;
