@@ -55,8 +55,9 @@ def test_what_is_not_understood_is_said_and_nothing_is_lost(views: Views) -> Non
 def test_a_name_is_searched_and_a_sentence_is_offered_as_a_question(views: Views) -> None:
     release = views.releases["new"]
     for name in ("County 10001", "County", "x", "flobber the wug", "", "a" * 400):
-        assert question_option(release, name) is None
-    found = question_option(release, "who works in County 10001, over 55")
+        assert question_option(release, name, is_name=True) is None
+    assert question_option(release, "flobber the wug", is_name=False) is None
+    found = question_option(release, "who works in County 10001, over 55", is_name=False)
     assert found == {
         "group": "Ask",
         "items": [

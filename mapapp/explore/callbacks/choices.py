@@ -67,8 +67,8 @@ def _looking_up(app: Dash, views: Views) -> None:
     def look_up(text: str | None, query: str | None) -> tuple[list[dict[str, object]], str]:
         address, _ = views.parse(query)
         release, typed = views.release(address), _typed(text)
-        question = sentences.question_option(release, typed)
         found, is_guess = release.areas.search_or_guess(typed)
+        question = sentences.question_option(release, typed, is_name=bool(found) and not is_guess)
         options = area_controls.search_options(found, is_guess=is_guess)
         return options if question is None else [question, *options], area_controls.nothing_found(
             release, typed

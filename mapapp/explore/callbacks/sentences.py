@@ -23,8 +23,8 @@ def names_of_release(release: ServedRelease) -> SentenceNames:
     return release.once(("sentence names",), lambda: SentenceNames(release.areas))
 
 
-def question_option(release: ServedRelease, text: str) -> dict[str, object] | None:
-    """The search result that asks a typed sentence; None if the text is only a name."""
+def question_option(release: ServedRelease, text: str, *, is_name: bool) -> dict[str, object] | None:
+    """The search result that asks a typed sentence; None if it asks no more than a name that the search has found."""
     if len(text.split()) < _LEAST_WORDS:
         return None
     try:
@@ -32,8 +32,8 @@ def question_option(release: ServedRelease, text: str) -> dict[str, object] | No
     except UsageError:
         return None
     parts = [each.label for each in asked.understood]
-    is_name = len(parts) == 2 and asked.understood[0].said == "" and asked.question.areas
-    if asked.is_empty or is_name or len(asked.unknown) > len(parts):
+    is_only_name = is_name and len(parts) == 2 and asked.understood[0].said == ""
+    if asked.is_empty or is_only_name or len(asked.unknown) > len(parts):
         return None
     return {"group": "Ask", "items": [{"value": PREFIX + text, "label": " · ".join(parts)}]}
 

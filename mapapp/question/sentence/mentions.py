@@ -150,12 +150,12 @@ class _Finder:
         if self.between and joint == "and":
             is_list = False
         if joint == "except":
-            step, name = f"-{step.removeprefix('+')}", f"without {name}"
+            step, name = f"-{step.split()[0]}", f"without {name}"
         if not is_list and not (joint == "except" and self.groups and self.verb is None):
             end = self.verb.end if self.verb else self.noun.end if self.noun else None
             self.groups.append(Mention(end, item.first, item.last))
         group = self.groups[-1]
-        group.steps.append(step)
+        group.steps += step.split()
         group.names.append(name)
         group.last = item.last
         self.verb = self.noun = None

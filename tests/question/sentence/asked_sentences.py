@@ -120,6 +120,7 @@ BY_ITS_AUTHOR = {
     "high paid workers of East Providence by home ZIP code": workers(EAST_PROVIDENCE, **HIGH, layer="zcta"),
     "top ten home towns of Central Falls workers": workers(CENTRAL_FALLS, **TOWNS),
     "between 2 and 5 miles of 41.82, -71.41 jobs": profile(within("ring:-71.41,41.82,2,5")),
+    "jobs between 2 and 5 miles of Newport": profile(("near:stplc:4449960,5", "-near:stplc:4449960,2")),
     "who comes into Bristol and who leaves?": flows(BRISTOL),
     "What share of Cranston's residents work in Providence?": pair(CRANSTON, PROVIDENCE),
     "jobs-housing balance of Rhode Island by county": balance(("state:44",), layer="county"),
