@@ -43,6 +43,12 @@ _COMMON: Final = {
 }
 """Everyday words for layers, and what they mean where a release has it."""
 _LAYER_WORDS: Final = 4
+_ALSO_WORDS: Final = frozenset(
+    {("in",), ("or",), ("me",), ("hi",), ("ok",), ("oh",), ("la",), ("de",), ("al",), ("as",)}
+)
+"""Postal codes of states that are also words."""
+_PEOPLE: Final = ("ers", "er", "ians", "ian", "ans", "an", "s")
+"""Endings of the names of the people of a place: Rhode Islanders."""
 _RIVALS: Final = 3
 
 
@@ -104,6 +110,10 @@ class SentenceNames:
         if sum(character.isalpha() for character in text) < _LEAST_LETTERS:
             return None
         index = self._names()
+        for ending in _PEOPLE:
+            place = (*words[:-1], words[-1].removesuffix(ending))
+            if place != tuple(words) and place in index:
+                return self._place(index[place], place)
         known = [
             name
             for name in self._by_letter.get(text[0], [])
@@ -148,6 +158,10 @@ class SentenceNames:
                     if area.level not in _NOT_NAMED:
                         for name in _spellings(area.names[0]):
                             index.setdefault(name, []).append(area)
+                for postal, state_id in self._states.items():
+                    states_there = [area for area in self._areas.named() if area.key == f"state:{state_id}"]
+                    if len(postal) == 1 and postal not in _ALSO_WORDS and states_there:
+                        index.setdefault(postal, states_there)
                 self._most_words = max(map(len, index), default=0)
                 for name, areas in index.items():
                     if any(area.level in _GUESSED for area in areas) and name[0][:1].isalpha():
@@ -171,10 +185,7 @@ class SentenceNames:
         """Return the areas in the state that is named behind them, and the number of its words."""
         for name, count in _runs(words, after, 4):
             state_id = self._states.get(name)
-            # "in" and "or" are words as well as states.
-            if state_id is None or (
-                count == 1 and name[0] in ("in", "or", "me", "hi", "ok", "oh", "la", "de", "al")
-            ):
+            if state_id is None or name in _ALSO_WORDS:
                 continue
             found = [area for area in areas if area.unit_id.startswith(state_id) and area.level != "zcta"]
             if found:

@@ -55,7 +55,7 @@ _LESS: Final = (
 _OR_MORE: Final = r"(?:plus|(?:or|and) (?:more|older|over|above|up|higher))"
 _OR_LESS: Final = r"(?:(?:or|and) (?:less|younger|under|below|fewer))"
 _AGED: Final = r"(?:(?:people |workers |those )?(?:aged?|ages) )?"
-_YEARS: Final = r"(?: years?(?: (?:old|of age))?)?"
+_YEARS: Final = r"(?: years?(?: (?:olds?|of age))?)?"
 _EARN: Final = (
     r"(?:(?:who )?(?:earn(?:s|ing)?|mak(?:e|es|ing)|paid|with|wages?(?: of)?|pay(?: of)?|earnings(?: of)?) )?"
 )
@@ -194,8 +194,8 @@ _PATTERNS: Final[tuple[tuple[str, Callable[[re.Match[str]], Meaning | None]], ..
     (rf"(?:{_MORE}|{_LESS}) (?:a )?{_NUMBER} {_MILES}", _edge),
     (rf"{_NUMBER} {_MILES} {_OR_MORE}", _edge),
     (
-        r"(?:in )?(?:distance )?bands? (?:of|at|ending at) (\d+(?:\.\d+)?(?: (?:, and|,|"
-        r"and) \d+(?:\.\d+)?)*)(?: miles?| mi)?",
+        r"(?:in )?(?:distance )?bands? (?:of|at|ending at)"
+        r"((?: (?:\d+(?:\.\d+)?|,|and|to|under|over|more than|less than))+)(?: miles?| mi)?",
         _edges,
     ),
     (r"(-?\d{1,3}\.\d+) (?:, )?(-?\d{1,3}\.\d+)", _point),
@@ -215,6 +215,8 @@ _PATTERNS: Final[tuple[tuple[str, Callable[[re.Match[str]], Meaning | None]], ..
     (rf"{_EARN}{_MORE} \$ {_NUMBER}{_PERIOD}", _richer),
     (rf"{_EARN}{_LESS} \$ {_NUMBER}{_PERIOD}", _poorer),
     (rf"{_EARN}\$ {_NUMBER}{_PERIOD} {_OR_MORE}", _richer),
+    (rf"{_EARN}{_NUMBER}(?= dollars| usd){_PERIOD} {_OR_MORE}", _richer),
+    (rf"{_EARN}{_NUMBER}(?= dollars| usd){_PERIOD} {_OR_LESS}", _poorer),
     (rf"{_EARN}\$ {_NUMBER}{_PERIOD} {_OR_LESS}", _poorer),
     (rf"{_EARN}(?:between |from )?\$ {_NUMBER} (?:and|to) (?:\$ )?{_NUMBER}{_PERIOD}", _paid_between),
     (

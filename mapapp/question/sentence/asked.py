@@ -21,6 +21,7 @@ from mapapp.question.sentence.meanings import (
     Miles,
     Missing,
     Near,
+    Noun,
     People,
     Place,
     Shown,
@@ -133,6 +134,9 @@ def _side(items: Sequence[Item], mentions: Mentions) -> Side:
     if mentions.asked:
         # "Where do people in Cranston work?" asks for the other end of Cranston; without an area, for the end itself.
         return OTHER_END[mentions.asked[0]] if mentions.areas else mentions.asked[0]
+    ends = {noun.end for noun in all_of(items, Noun)}
+    if len(ends) == 1:
+        return ends.pop()
     return "home" if all_of(items, People) else "work"
 
 

@@ -52,11 +52,12 @@ class Near:
 class Verb:
     """Says at which end of the commute the place that follows is; without a place it asks for that end.
 
-    `is_back` if it is about the place before: `works there`.
+    `is_back` if it is about the place before: `works there`. One that does not ask has no effect without a place.
     """
 
     end: Side
     is_back: bool = False
+    asks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,14 @@ class Layer:
         The end of the commute whose units are meant, if the sentence says so.
     paired : bool
         Whether both ends are counted by it: `town to town`.
+    opens : bool
+        Whether the place that follows is at that end, too: `from each town of Kent County`.
     """
 
     level: str
     end: Side | None = None
     paired: bool = False
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from mapapp.question.sentence.meanings import (
     Item,
     Joint,
     Layer,
+    Meaning,
     Near,
     Noun,
     Place,
@@ -82,30 +83,39 @@ class _Finder:
         match meaning:
             case Place() | Point():
                 self._place(item, meaning)
-                return
+            case Near():
+                self.near = meaning
+            case Joint(kind="between"):
+                self.between, self.is_after_place = True, False
+            case Joint():
+                self._join(meaning)
+            case Empty():
+                pass
+            case _:
+                self._word(meaning, item.first)
+                self.is_after_place = False
+
+    def _word(self, meaning: Meaning, first: int) -> None:
+        """Take a word that says where the places around it are."""
+        match meaning:
             case Verb(is_back=True, end=end) if self.groups:
                 self.groups[-1].end = self.groups[-1].end or end
             case Verb():
-                self._settle_verb()
-                self.verb, self.noun, self.joint = meaning, None, ""
-            case Noun():
-                self._noun(meaning)
-            case Near():
-                self.near = meaning
-                return
-            case Joint(kind="between"):
-                self.between = True
-            case Joint():
-                self._join(meaning)
-                return
-            case Empty():
-                return
+                self._wait_with(meaning)
+            case Layer(opens=True, end="home" | "work" as end):
+                self._wait_with(Verb(end, asks=False))
             case Layer() | Where():
                 self._settle_verb()
                 self.noun = None
+            case Noun():
+                self._noun(meaning, first)
             case _:
                 pass
-        self.is_after_place = False
+
+    def _wait_with(self, verb: Verb) -> None:
+        """Keep a verb for the place that may follow."""
+        self._settle_verb()
+        self.verb, self.noun, self.joint = verb, None, ""
 
     def finish(self) -> Mentions:
         """Return what was found."""
@@ -126,12 +136,13 @@ class _Finder:
 
     def _settle_verb(self) -> None:
         """A verb that no place followed asks for its end."""
-        if self.verb is not None:
+        if self.verb is not None and self.verb.asks:
             self.asked.append(self.verb.end)
         self.verb = None
 
-    def _noun(self, noun: Noun) -> None:
-        if self.is_after_place and self.verb is None and self.groups[-1].end is None:
+    def _noun(self, noun: Noun, first: int) -> None:
+        is_next = self.is_after_place and self.groups[-1].last == first
+        if is_next and self.verb is None and self.groups[-1].end is None:
             self.groups[-1].end = noun.end  # "Newport residents"
             self.noun = None
         else:

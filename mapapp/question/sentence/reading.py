@@ -31,7 +31,9 @@ _AFTER: Final = re.compile(
     r"(?!\S)"
 )
 _OTHER: Final = re.compile(r"(?: level)? to (?:every |each |all )?(?:other )?")
-_OPENS_PAIR: Final = re.compile(r"(?:flows? )?(?:between|among|from (?:every|each|all)) (?:all )?(?:the )?")
+_OPENS_PAIR: Final = re.compile(
+    r"(?:flows? )?(?:between|among|(?:from|to) (?:every|each|all)) (?:all )?(?:the )?"
+)
 _WORK_WORDS: Final = ("workplace", "workplaces", "work", "destination", "job", "jobs", "employment")
 
 
@@ -117,17 +119,14 @@ def _word_after(sentence: Sentence, end: int) -> int:
 
 def _layer_at(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: int) -> Item | None:
     """Return the layer named at a word, along with `by`, `which`, `home` and the like around its name."""
-    opens = _OPENS_PAIR.match(sentence.joined, sentence.starts[first])
-    if opens and (pair := _named(sentence, words, gazetteer, _word_after(sentence, opens.end()))):
-        level, last, is_plural, _ = pair
-        if is_plural or opens[0].startswith("from"):
-            other = _other(sentence, words, gazetteer, last)
-            return Item(first, other or last, Layer(level, paired=True))
+    opened = _opened(sentence, words, gazetteer, first)
+    if opened is not None:
+        return opened
     before = _BEFORE.match(sentence.joined, sentence.starts[first])
     start = _word_after(sentence, before.end()) if before else first
     named = _named(sentence, words, gazetteer, start)
     if named is None:
-        return None
+        return _around_place(words, gazetteer, first, start) if before else None
     level, last, is_plural, end = named
     other = _other(sentence, words, gazetteer, last)
     if other is not None:
@@ -139,6 +138,30 @@ def _layer_at(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first:
         end = _end_of(said)
         last = _word_after(sentence, after.end())
     return Item(first, last, Layer(level, end))
+
+
+def _opened(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: int) -> Item | None:
+    """Return the layer of `between towns`, `from every town`, and `to each town`."""
+    opens = _OPENS_PAIR.match(sentence.joined, sentence.starts[first])
+    pair = _named(sentence, words, gazetteer, _word_after(sentence, opens.end())) if opens else None
+    if opens is None or pair is None:
+        return None
+    level, last, is_plural, _ = pair
+    preposition = opens[0].split()[0]
+    if preposition not in ("from", "to"):
+        return Item(first, last, Layer(level, paired=True)) if is_plural else None
+    other = _other(sentence, words, gazetteer, last)
+    if other is not None:
+        return Item(first, other, Layer(level, paired=True))
+    return Item(first, last, Layer(level, "home" if preposition == "from" else "work", opens=True))
+
+
+def _around_place(words: list[str], gazetteer: Gazetteer, first: int, start: int) -> Item | None:
+    """Return the layer whose name stands behind a place: `each Rhode Island town`; the place is read later."""
+    place = gazetteer.place_at(words, start) if start < len(words) else None
+    after = start + place[1] if place else len(words)
+    layer = gazetteer.layer_at(words, after) if after < len(words) else None
+    return Item(first, start, Layer(layer[0])) if layer else None
 
 
 def _named(

@@ -118,8 +118,8 @@ def _folded_character(character: str) -> str:
 
 
 def _possessives_blank(text: str) -> str:
-    """Replace the apostrophe and s of possessives by spaces, and join names such as O'Brien."""
-    text = re.sub(r"(?<=\w)'s\b", "  ", text)
+    """Replace possessives and contractions (`Newport's`, `I'd`) by spaces, and split names such as O'Brien."""
+    text = re.sub(r"(?<=\w)'(?:s|d|m|re|ve|ll)\b", lambda match: " " * len(match[0]), text)
     return re.sub(r"(?<=s)'(?=\s|$)", " ", text).replace("'", " ")
 
 

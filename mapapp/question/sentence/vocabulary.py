@@ -36,9 +36,12 @@ _COMMUTE: Final = (
     "ing)|head(?:s|ed|ing)?)"
 )
 
+_BACK: Final = "(?:there|here|(?:in|at) (?:them|it))"
+
 _ENDS: Final = (
-    ("(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)) (?:there|here)", Verb("home", is_back=True)),
-    ("(?:work(?:s|ed|ing)?|employed) (?:there|here)", Verb("work", is_back=True)),
+    (f"(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)) {_BACK}", Verb("home", is_back=True)),
+    (f"(?:work(?:s|ed|ing)?|employed) {_BACK}", Verb("work", is_back=True)),
+    (f"{_COMMUTE} in to(?: work)?", Verb("work")),
     ("liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|have (?:their|a) homes?|homes", Verb("home")),
     (f"(?:{_COMMUTE} )?(?:in )?from|origins? of|originat(?:e|es|ing)(?: in| from)?", Verb("home")),
     ("work(?:s|ed|ing)?|employed|(?:have|hold|holding|with) (?:a |their )?jobs?", Verb("work")),
@@ -72,7 +75,7 @@ _ANALYSES: Final = (
     (
         "jobs? (?:per|for (?:each|every)) (?:resident )?(?:workers?|residents?)|jobs? (?:housing |"
         "worker )?(?:balance|ratio)|"
-        "jobs? to (?:resident )?(?:workers?|residents?|housing)(?: ratio)?|enough jobs|"
+        "jobs? to (?:resident )?(?:workers?|residents?|housing)(?: ratio)?|enough jobs|ratio|balance|"
         "ratio of jobs to (?:resident )?(?:workers|residents)|"
         "more jobs than (?:resident )?(?:workers|residents)",
         Asks("job-balance"),
@@ -84,7 +87,8 @@ _ANALYSES: Final = (
         f"arrives?) and (?:goes?|going|leaves?|leaving)|"
         "(?:enter|enters|entering) and (?:leave|leaves|leaving|exit)|(?:leave|leaves|"
         "leaving)(?: and (?:enter|come|arrive)s?)?|"
-        f"net (?:commuters?|commuting|flows?|inflow)|who stays|{_COMMUTE} in|{_COMMUTE} out(?: of)?|"
+        f"net (?:commuters?|commuting|flows?|inflow)|(?:who )?stay(?:s|ing)?(?: put)?|{_COMMUTE} in|"
+        f"{_COMMUTE} out(?: of)?|"
         f"in commuters?|out commuters?",
         Asks("inflow-outflow"),
     ),
@@ -114,7 +118,7 @@ _ANALYSES: Final = (
         Asks("profile"),
     ),
     (
-        "who|how many|the number of|number of|counts?(?: of)?|total(?: number of)?",
+        "who|what (?:do|does)|how many|the number of|number of|counts?(?: of)?|total(?: number of)?",
         Asks("profile", is_weak=True),
     ),
     (
@@ -267,7 +271,10 @@ _EMPTY: Final = (
     "years? old|year|years|top|largest|biggest|main|major|"
     "home|earn|earning|paid|if|when|how|about|data|numbers?|figures?|share|percent|percentage|over|"
     "using|inside|within|"
-    "industry|industries|sectors?|earnings|wages?|age"
+    "industry|industries|sectors?|earnings|wages?|age|"
+    "ask(?:s|ed|ing)?|wonder(?:s|ing)?|needs?|wrote|writes?|readers?|pls|thanks?|thank you|(?:each |"
+    "every )?day|daily|olds?|put|taken|"
+    "together|combined|pay(?:s|ing)?|heads?|heading|hi|hello|hey|ok"
 )
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mapapp.errors import UsageError
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.fields import Values
 from mapapp.question.question import Question
 from mapapp.question.sentence.asked import Asked, ask_in_words
 from mapapp.question.sentence.text import MAX_CHARACTERS, sentence_of
@@ -14,16 +19,32 @@ from tests.question.sentence.asked_sentences import BY_ITS_AUTHOR, NEWPORT, WARW
 from tests.question.sentence.known_names import names
 
 NAMES = names()
+PLANNERS = Path(__file__).with_name("planners_sentences.json")
+"""Sentences by a planner who had not seen the grammar, and the questions that they ask."""
+
+
+def of_a_planner(asked: Values) -> Question:
+    values: Values = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in asked.items()
+    }
+    if ANALYSES[asked["analysis"]].n_areas == 2:
+        values["side"] = "home"
+    return Question(**values)
+
+
+SENTENCES = BY_ITS_AUTHOR | {
+    each.pop("sentence"): of_a_planner(each) for each in json.loads(PLANNERS.read_text(encoding="utf-8"))
+}
 
 
 def asked(sentence: str) -> Asked:
     return ask_in_words(sentence, NAMES)
 
 
-@pytest.mark.parametrize("sentence", BY_ITS_AUTHOR)
+@pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_sentence_asks_its_question_and_every_word_is_understood(sentence: str) -> None:
     found = asked(sentence)
-    assert found.question == BY_ITS_AUTHOR[sentence]
+    assert found.question == SENTENCES[sentence]
     assert not found.unknown
 
 
