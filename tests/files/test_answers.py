@@ -199,7 +199,7 @@ def test_names_of_files_and_fields() -> None:
 def test_every_format_of_the_command(release: Release, tmp_path: Path) -> None:
     path, digest = str(release.store.path), Provenance.of(release.store).release_sha256
     for name in ("a.gpkg", "a.zip", "a.kml", "a.geojson", "a.xlsx", "a.csv", "a.json"):
-        arguments = ["analyze", path, "--analysis", "destinations", "-o", str(tmp_path / name), "-q"]
+        arguments = ["analyze", path, "--layer", "county", "-o", str(tmp_path / name), "-q"]
         assert run(arguments) == 0
     assert {row["unit_id"] for row in rows_of("gpkg", tmp_path / "a.gpkg", "destinations")} >= {"10001"}
     assert digest in (tmp_path / "a.csv-metadata.json").read_text(encoding="utf-8")

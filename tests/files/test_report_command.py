@@ -39,7 +39,7 @@ def test_the_same_file_as_from_python(
         "--side",
         "home",
     )
-    state = Question(areas=("county:10001",), side="home")
+    state = Question(areas=("county:10001",), side="home", layer="tract")
     assert found == written(releases[:1], [state], suffix)
 
 

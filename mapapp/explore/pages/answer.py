@@ -127,7 +127,10 @@ def promise(release: ServedRelease) -> Component:
     said: list[Child] = (
         [dcc.Link("Privacy protected: how", href=href)]
         if words.is_private(release.certificate)
-        else [html.Strong("The dots show where real workers live. "), dcc.Link("What this means", href=href)]
+        else [
+            html.Strong("Not private: nothing is promised. The dots show where real workers live. "),
+            dcc.Link("What this means", href=href),
+        ]
     )
     return html.Section(
         html.P(said),

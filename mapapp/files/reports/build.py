@@ -76,7 +76,8 @@ def build(
     """
     if not releases or not parts:
         raise UsageError("a report needs a release and a question")
-    parts = [part.normal for part in parts]
+    # The layers that a question leaves open are named, so that the report can be made again as it is.
+    parts = [part.settled(releases[0].analyses) for part in parts]
     pairs = [(release, part) for part in parts for release in releases]
     titles = names_of(releases)
     found, answers = [], []

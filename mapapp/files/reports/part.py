@@ -38,6 +38,10 @@ class Part:
         """The normal form, equal for parts with the same question."""
         return replace(self, question=self.question.normal)
 
+    def settled(self, release: Release) -> Part:
+        """The normal form with the usual layer of a release in place of each layer that the question leaves open."""
+        return replace(self.normal, question=release.areas.usual.settled(self.question.normal))
+
 
 def parts_of(release: Release, several: Questions, show: Show = "points") -> list[Part]:
     """Return the parts for questions, one for each area, in order.
