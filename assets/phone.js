@@ -44,11 +44,13 @@
     if (small.matches && target.closest?.(".suggestion, #area-rows .drill")) turnSheet(false); // the map shows it
   });
 
-  document.addEventListener("keydown", ({ key, target }) => {
-    if (key !== "Escape" || target.closest?.("[data-expanded]")) return; // an open menu closes first
+  // An open menu closes first. This listener runs before the menu's own, which closes it.
+  function leave({ key, target }) {
+    if (key !== "Escape" || target.closest?.("[data-expanded], input[aria-expanded=true]")) return;
     if (isOpen()) turnQuestion(false);
     else if (small.matches) turnSheet(false);
-  });
+  }
+  document.addEventListener("keydown", leave, { capture: true });
 
   small.addEventListener("change", ({ matches }) => {
     if (matches) return;

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     AnyQuestion = Question | Questions
 
 FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
+NOT_ASKED: Final = {"table": None, "change": False, "over_years": False, "wide": False}
+"""Values of the options that `ask` does not have, because the sentence says it."""
 _SUFFIXES: Final = {
     ".json": "json",
     ".csv": "csv",

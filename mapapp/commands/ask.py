@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mapapp.commands.analyze import FORMATS, form_of, opened_releases, write_answers
+from mapapp.commands.analyze import FORMATS, NOT_ASKED, form_of, opened_releases, write_answers
 from mapapp.commands.options import STORE, Option, config_option, quiet_option
 from mapapp.commands.question import errors_option
 from mapapp.errors import UsageError
@@ -50,7 +50,7 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
     from mapapp.question.sentence.asked import ask_in_words
 
     paths, sentence = _split(arguments)
-    options |= {"table": None, "change": False, "over_years": False}
+    options |= NOT_ASKED
     form = form_of(options)
     with show_progress(quiet=options["quiet"]) as report:
         opened = opened_releases(paths, report)

@@ -82,7 +82,10 @@ def test_menus_headlines_and_captions_use_these_names(views: Views, address: Add
     earlier, later = names_of([views.releases["old"], views.releases["new"]]).values()
     assert earlier != later
     menus = json.dumps(
-        controls.controls(views.releases, address, {"tract": "Tract"}),
+        [
+            controls.controls(views.releases, address, {"tract": "Tract"}),
+            controls.release_choice(views.releases, address),
+        ],
         default=lambda part: part.to_plotly_json(),
         ensure_ascii=False,
     )

@@ -230,7 +230,7 @@ def test_too_many_rows_and_no_area_are_said(
     client: Any, release: ServedRelease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "MAX_REPORT_ROWS", 5)
-    answer = get(client, release, "report.html", AREA)
+    answer = get(client, release, "report.html", f"{AREA}&layer=tract")
     assert answer.status_code == 413
     assert "the limit is 5. Choose a smaller area" in answer.get_data(as_text=True)
     answer = get(client, release, "report.html")
