@@ -19,7 +19,7 @@ from tests.running_server import running
 MAX_BYTES = 200 * 1024
 CITY = "county:81011"
 VIEWS = {
-    "explore-destination": f"area={CITY}&side=home&layer=tract&show=areas",
+    "explore-destination": f"area={CITY}&side=home&show=areas",
     "explore-inflow-outflow": f"area={CITY}&analysis=inflow-outflow",
     "explore-paired-area": f"area={CITY}&other=county:82001&analysis=paired",
     "explore-flow-matrix": "analysis=flow-matrix&theme=dark",

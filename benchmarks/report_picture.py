@@ -21,7 +21,7 @@ from mapapp.question.question import Question
 
 MAX_BYTES = 200 * 1024
 GAP = 14
-PART = Part(Question(areas=("county:81011",), side="home", layer="tract"), "areas")
+PART = Part(Question(areas=("county:81011",), side="home"), "areas")
 SMALLEST = ("--release", "{release}", "--output", "{folder}/report.png")
 
 

@@ -54,7 +54,7 @@ def test_the_tutorial_works_from_beginning_to_end(
     (promise,) = re.findall(r"^    (promise .*)$", text, re.MULTILINE)
     assert promise in printed
     assert "release digest" in printed
-    assert "workers of Tarnwick" in printed
+    assert "Inflow and outflow: Tarnwick" in printed
     report = (tmp_path / "tarnwick.html").read_text(encoding="utf-8")
     assert "Tarnwick" in report
     assert "commutemap report" in report

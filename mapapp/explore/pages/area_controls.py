@@ -98,7 +98,7 @@ def find() -> Component:
                 id="field-target",
                 hidden=True,
             ),
-            search_box("search", "Find an area, or ask", "Newport, 02903, or: who works in Newport?"),
+            search_box("search", "Find an area, or ask", "A place, a ZIP code, or a question"),
             html.Div(
                 [
                     html.Div(id="chips", className="chips"),
