@@ -8,6 +8,7 @@ from typing import Final
 from geodata.errors import GeodataError
 from mapapp.answers import served_answers
 from mapapp.answers.over_years import OverYears, over_years
+from mapapp.answers.release_names import setting_words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
 from mapapp.question.question import Question
@@ -46,5 +47,5 @@ def years_of(release: ServedRelease, served: Iterable[ServedRelease], question: 
         return None
 
 
-def _setting(release: ServedRelease) -> tuple[object, ...]:
-    return tuple(str(release.certificate.get(name)) for name in ("preset", "epsilon_final", "mechanism"))
+def _setting(release: ServedRelease) -> str:
+    return setting_words(release.analyses.promise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from mapapp.drawing.year_lines import year_lines
 from mapapp.explore.pages.year_card import year_card
 from mapapp.question.question import Question
 from tests.commands.running import refused
-from tests.releases import releases_of
+from tests.releases import releases_of, rewrite_document
 
 AREA = "county:10001"
 
@@ -106,6 +107,15 @@ def test_a_server_finds_the_years_of_a_place(paths: list[Path]) -> None:
     assert year_card(None, "light") is None
     card = str(year_card(found, "dark"))
     assert all(each.text in card for _, values in found.lines() for each in values)
+
+
+def test_of_several_releases_of_a_year_the_one_with_the_same_setting_is_taken(tmp_path: Path) -> None:
+    paths = releases_of(tmp_path, {"first": 2018, "second": 2018, "shown": 2019})
+    for path, preset in zip(paths, ("onthemap-v3", "recommended", "recommended"), strict=True):
+        certificate = json.loads((path / "certificate.json").read_text())
+        rewrite_document(path, "certificate.json", certificate | {"construction": {"preset": preset}})
+    served = open_releases(paths)
+    assert [each.slug for each in releases_of_years(served["shown"], served.values())] == ["second", "shown"]
 
 
 def test_lines_show_every_year_and_start_at_zero_unless_all_values_are_close() -> None:
