@@ -34,16 +34,7 @@ def change(before: Result, after: Result) -> Change:
     UsageError
         If they are answers to different questions.
     """
-    check_answers(before, after)
-    if (
-        type(before) is not type(after)
-        or isinstance(before, Change)
-        or _question_key(before) != _question_key(after)
-    ):
-        raise UsageError(
-            f"cannot compare {before.about.title} of {before.about.release} with {after.about.title} of "
-            f"{after.about.release}; ask both releases the same question"
-        )
+    check_same_question(before, after)
     table, keys = main_table(before)
     entry = entry_of(before)
     earlier, later = (getattr(result, table).set_index(keys) for result in (before, after))
@@ -78,6 +69,20 @@ def change(before: Result, after: Result) -> Change:
         notes=after.about.notes + _notes(found),
     )
     return dataclasses.replace(found, about=about)
+
+
+def check_same_question(before: Result, after: Result) -> None:
+    """Raise UsageError if two answers are not to the same question."""
+    check_answers(before, after)
+    if (
+        type(before) is not type(after)
+        or isinstance(before, Change)
+        or _question_key(before) != _question_key(after)
+    ):
+        raise UsageError(
+            f"cannot compare {before.about.title} of {before.about.release} with {after.about.title} of "
+            f"{after.about.release}; ask both releases the same question"
+        )
 
 
 def _measured(

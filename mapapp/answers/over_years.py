@@ -12,7 +12,7 @@ import pandas
 
 from geodata.json_objects import JsonObject
 from mapapp.answers import words
-from mapapp.answers.change import change, main_table
+from mapapp.answers.change import change, check_same_question, main_table
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import NumberEntry, text_of
 from mapapp.answers.measures import MEASURES, Value
@@ -122,7 +122,7 @@ def over_years(answers: Sequence[Result]) -> OverYears:
         listed = ", ".join(year or "none" for year in years)
         raise UsageError(f"answers over the years need releases of different years; these are of: {listed}")
     for answer in ordered[1:]:
-        change(ordered[0], answer)  # refuses answers to different questions
+        check_same_question(ordered[0], answer)
     return OverYears(answers=tuple(ordered), years=years, numbers=_numbers(ordered), rows=_rows(ordered))
 
 

@@ -158,10 +158,10 @@ class SentenceNames:
                     if area.level not in _NOT_NAMED:
                         for name in _spellings(area.names[0]):
                             index.setdefault(name, []).append(area)
+                there = {area.unit_id: area for area in self._areas.named() if area.level == "state"}
                 for postal, state_id in self._states.items():
-                    states_there = [area for area in self._areas.named() if area.key == f"state:{state_id}"]
-                    if len(postal) == 1 and postal not in _ALSO_WORDS and states_there:
-                        index.setdefault(postal, states_there)
+                    if len(postal) == 1 and postal not in _ALSO_WORDS and state_id in there:
+                        index.setdefault(postal, [there[state_id]])
                 self._most_words = max(map(len, index), default=0)
                 for name, areas in index.items():
                     if any(area.level in _GUESSED for area in areas) and name[0][:1].isalpha():

@@ -11,6 +11,7 @@ import click
 from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
+    Function,
     error_rows_of,
     errors_option,
     print_notes_on_names,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     AnyQuestion = Question | Questions
 
-FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
+_FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
 NOT_ASKED: Final = {"table": None, "change": False, "over_years": False, "wide": False}
 """Values of the options that `ask` does not have, because the sentence says it."""
 _SUFFIXES: Final = {
@@ -53,6 +54,22 @@ _FILES: Final = ("xlsx", "gpkg", "shp", "kml")
 _SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
 _TEXT_ROWS: Final = 10
 _TEXT_COLUMNS: Final = 6
+
+
+def output_options(function: Function) -> Function:
+    """Add the format and the file of an answer."""
+    output = click.option(
+        "-o", "--output", type=STORE, default=None, help="File to write.  [default: (standard output)]"
+    )
+    as_json = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+    form = click.option(
+        "--format",
+        "form",
+        type=click.Choice(_FORMATS),
+        default=None,
+        help="Output format.  [default: (from the suffix of --output, else text)]",
+    )
+    return form(as_json(output(function)))
 
 
 @click.command()
@@ -92,15 +109,7 @@ _TEXT_COLUMNS: Final = 6
     is_flag=True,
     help="Write CSV as a grid with totals: a flow matrix of homes by workplaces, or a profile of all 27 groups.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default=None,
-    help="Output format.  [default: (from the suffix of --output, else text)]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
-@click.option("-o", "--output", type=STORE, default=None, help="File to write.  [default: (standard output)]")
+@output_options
 @quiet_option
 @config_option
 def analyze(releases: tuple[Path, ...], **options: Option) -> None:

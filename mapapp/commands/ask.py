@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mapapp.commands.analyze import FORMATS, NOT_ASKED, form_of, opened_releases, write_answers
-from mapapp.commands.options import STORE, Option, config_option, quiet_option
+from mapapp.commands.analyze import NOT_ASKED, form_of, opened_releases, output_options, write_answers
+from mapapp.commands.options import Option, config_option, quiet_option
 from mapapp.commands.question import errors_option
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 @click.argument("arguments", nargs=-1, required=True, metavar="RELEASE... SENTENCE")
 @errors_option(10)
 @click.option("--explain", is_flag=True, help="Only say what was understood; compute no answer.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default=None,
-    help="Output format.  [default: (from the suffix of --output, else text)]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
-@click.option("-o", "--output", type=STORE, default=None, help="File to write.  [default: (standard output)]")
+@output_options
 @quiet_option
 @config_option
 def ask(arguments: tuple[str, ...], **options: Option) -> None:
