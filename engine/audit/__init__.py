@@ -1,0 +1,18 @@
+"""What an attacker learns from a release, and how useful it is: arrays in, arrays out.
+
+Releases are compared with the schemes that an agency could use instead, on the same workers:
+
+- :mod:`engine.audit.decomposition`: boxes with counts of the sensitive values (``Decomposition``);
+- :mod:`engine.audit.criteria`: k-anonymity, l-diversity, t-closeness (``SplitRule``);
+- :mod:`engine.audit.syntactic_tree`: trees whose leaves meet these criteria (``syntactic_tree``);
+- :mod:`engine.audit.private_tree`: differentially private trees (``private_tree``);
+- :mod:`engine.audit.level_epsilon` and :mod:`engine.audit.consistency`: their budgets and their least-squares counts;
+- :mod:`engine.audit.naive_bayes`: the attacker who sees only such boxes (``NaiveBayes``);
+- :mod:`engine.audit.workload`: counting queries and their median relative error (``window_workload``);
+- :mod:`engine.audit.predictions`: what every attacker returns (``Predictions``).
+
+Codes of attributes and values are whole numbers from 0. Everything here reads confidential workers; results are for the
+analyst and are never published.
+
+Source: C13 (Cormode, Procopiuc, Shen, Srivastava and Yu 2013).
+"""
