@@ -23,8 +23,12 @@ MAX_WAITING: Final = 8
 MAX_WAITING_BYTES: Final = 64 << 20
 MAX_PER_CLIENT: Final = 2
 MAX_KEPT: Final = 32
-GONE_S: Final = 15.0
-"""A file and its area are dropped when the page has not polled for this long."""
+GONE_S: Final = 60.0
+"""A file and its area are dropped when the page has not polled for this long.
+
+Longer than a request may wait for a place (`heavy_requests.PATIENCE_S`): the page stops polling when the area is there,
+and the request that chooses the area may have to wait. A slow phone can also be busy with the map for many seconds.
+"""
 _BUSY: Final = "Other files are being read right now. Try again in a few seconds."
 _EXPIRED: Final = "the server no longer has this file; choose it again"
 

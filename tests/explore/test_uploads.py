@@ -14,6 +14,7 @@ import shapely
 from geodata.errors import GeometryError
 from mapapp.answers.watch import Refused
 from mapapp.errors import UsageError
+from mapapp.explore import heavy_requests
 from mapapp.explore import uploads as module
 from mapapp.explore.server import create_app
 from mapapp.explore.uploads import GONE_S, MAX_KEPT, MAX_PER_CLIENT, MAX_WAITING, Uploads
@@ -121,6 +122,15 @@ def test_a_file_that_nobody_asks_after_is_given_up(reading: Reading) -> None:
     reading.now += GONE_S + 1
     assert reading.uploads.progress(waiting)["state"] == "gone"
     assert reading.uploads.counts == (0, 0, 0)
+
+
+def test_an_area_outlasts_the_wait_of_the_request_that_chooses_it(reading: Reading) -> None:
+    token = reading.uploads.add("a", "x", b"")
+    reading.go.release()
+    reading.until(token, "done")
+    reading.now += 2 * heavy_requests.PATIENCE_S
+    reading.uploads.check_room("another", 0)
+    assert reading.uploads.area(token).area == 1
 
 
 def test_few_areas_are_kept(reading: Reading) -> None:
