@@ -12,8 +12,10 @@ import pytest
 
 from tests.sharing import group_of, made_once, rank_of
 
-# Tests assert no clock times, and a busy machine takes longer over one example than over another.
-hypothesis.settings.register_profile("commutemap", deadline=None)
+# Tests assert no clock times: a busy machine takes longer over one example than over another, and to make examples.
+hypothesis.settings.register_profile(
+    "commutemap", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("commutemap")
 
 
