@@ -50,6 +50,18 @@ def certificate_facts(
     }
 
 
+def epsilon_final_of(
+    privacy: PrivacyParameters, parameters: SynthesisParameters, certified: Sequence[CertifiedClasses]
+) -> float | None:
+    """Return the whole promise of a setting, pruning included; None for a mechanism that promises nothing."""
+    if parameters.mechanism in OWN_PROOFS:
+        promised = OWN_PROOFS[parameters.mechanism].promise(privacy).epsilon
+        return None if promised is None else float(promised)
+    if privacy.accountant == "sound":
+        return float(privacy.epsilon)
+    return _under_paper(privacy, [part.accounting for part in certified if part.accounting is not None])[0]
+
+
 def _of_own_proof(
     privacy: PrivacyParameters, parameters: SynthesisParameters, lone: dict[str, Plain]
 ) -> ExpectedPromise:

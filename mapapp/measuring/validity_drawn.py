@@ -122,7 +122,7 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
     workplaces = read_workplaces(store, geography)
     same = np.array_equal(workplaces.tract, data.tract)
     if not same or not np.array_equal(workplaces.n_workers, data.workplaces.n_workers):
-        raise UsageError(_other_counts(path, dataset))
+        raise UsageError(other_counts(path, dataset))
     key = bytes.fromhex(dataset.manifest["commitment_key"])
     return DrawnRelease(
         store=store,
@@ -137,7 +137,8 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
     )
 
 
-def _other_counts(path: Path, dataset: Store) -> str:
+def other_counts(path: Path, dataset: Store) -> str:
+    """Say that a release has other workers by workplace and segment than a dataset."""
     return (
         f"{path} does not hold the workplaces of {dataset.path}: counts by workplace and segment are public and must "
         "be the same; give the dataset that it was made from"
@@ -167,7 +168,7 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease) -> Dra
     drawn = read_tracts(release.store, data.geography, release.workplaces, panel.position)
     for name in ("destination", "segment", "count"):
         if not np.array_equal(getattr(real, name), getattr(drawn, name)):
-            raise UsageError(_other_counts(release.store.path, data.store))
+            raise UsageError(other_counts(release.store.path, data.store))
     ptr = real.worker_ptr[real.destination_ptr]
     n = np.diff(ptr)
     tract = np.repeat(real.tract, real.count)

@@ -123,21 +123,23 @@ class Validity:
         result: dict[str, Plain] = {
             "confidential": CONFIDENTIAL,
             "basis": self.basis,
-            "facts": _plain(self.facts),
-            "summary": _plain(self.summary),
+            "facts": plain_values(self.facts),
+            "summary": plain_values(self.summary),
         }
         if tables:
             result["tables"] = {
-                name: [_plain(row) for row in table.to_dict("records")] for name, table in self.tables.items()
+                name: [plain_values(row) for row in table.to_dict("records")]
+                for name, table in self.tables.items()
             }
         return result
 
 
-def _plain(value: object) -> Plain:
+def plain_values(value: object) -> Plain:
+    """Make numbers and containers plain for JSON: missing numbers become None, infinite ones "infinite"."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): plain_values(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain_values(one) for one in value]
     if hasattr(value, "item") and not isinstance(value, str):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

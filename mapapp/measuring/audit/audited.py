@@ -1,0 +1,182 @@
+"""What is audited: a release that was drawn, or a setting drawn once in memory before anything is released.
+
+Both give, for the workers of some destination tracts, the support points that an attacker can rebuild from public data,
+the certified prior weights, and a synthetic home for every worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.streams import PublicSeed, SecretKey
+from mapapp.errors import UsageError
+from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
+from mapapp.measuring.validity_drawn import DrawnRelease, open_release, other_counts
+from mapapp.publishing.batch import draw_workers
+from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
+from mapapp.publishing.geography import Geography
+from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.prior import PublicPrior
+from mapapp.publishing.support import Support, build_support
+
+__all__ = ["Audited", "AuditedPart", "audited_release", "audited_setting"]
+
+Blocks = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedPart:
+    """Some destination tracts of what is audited.
+
+    Attributes
+    ----------
+    panel : Panel
+        The real workers. Confidential.
+    support : Support
+    certified : CertifiedClasses
+    home_block : int32[W]
+        Row of `blocks` of every synthetic home, synthesizer by synthesizer, in the order of `panel.inputs`. Which of a
+        synthesizer's workers has which synthetic home means nothing.
+    """
+
+    panel: Panel
+    support: Support
+    certified: CertifiedClasses
+    home_block: Blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """A release, or a setting that was drawn once with the published test key.
+
+    Attributes
+    ----------
+    name : str
+        For tables and sentences: the release's folder name, or the setting's.
+    privacy, parameters
+        The promise and the shape of the synthesizers.
+    epsilon_final : float or None
+        The whole promise, as the certificate states it; None for a setting, and for a mechanism that promises nothing.
+    delta : float or None
+    is_release : bool
+        False for a setting.
+    """
+
+    name: str
+    privacy: PrivacyParameters
+    parameters: SynthesisParameters
+    epsilon_final: float | None
+    delta: float | None
+    is_release: bool
+    _geography: Geography
+    _prior: PublicPrior
+    _seed: PublicSeed
+    _homes: Callable[[Panel, Support, CertifiedClasses], Blocks]
+
+    def part(self, panel: Panel) -> AuditedPart:
+        """Rebuild the support points of some destination tracts, and read or draw their synthetic homes.
+
+        Raises
+        ------
+        UsageError
+            The release has other workers by workplace and segment.
+        EngineError
+            The setting cannot be certified.
+        """
+        inputs = panel.inputs
+        support = build_support(
+            self._seed,
+            self._geography.tracts,
+            inputs.destination_tract,
+            self._prior,
+            self.privacy,
+            self.parameters,
+        )
+        certified = certify_weights(inputs, support, self.privacy, self.parameters.mechanism)
+        return AuditedPart(
+            panel=panel,
+            support=support,
+            certified=certified,
+            home_block=self._homes(panel, support, certified),
+        )
+
+
+def audited_release(data: AnalystData, path: Path) -> Audited:
+    """Open a release to audit it.
+
+    Raises
+    ------
+    StoreError
+        It is not a release.
+    UsageError
+        Its geography or its workplaces are not those of the dataset.
+    """
+    release = open_release(data, path)
+    epsilon, delta = release.certificate["epsilon_final"], release.certificate["delta"]
+
+    def homes(panel: Panel, _support: Support, _certified: CertifiedClasses) -> Blocks:
+        return _released_homes(panel, data, release)
+
+    return Audited(
+        name=path.resolve().name,
+        privacy=release.privacy,
+        parameters=release.parameters,
+        epsilon_final=None if epsilon is None else float(epsilon["value"]),
+        delta=None if delta is None else float(delta["value"]),
+        is_release=True,
+        _geography=release.geography,
+        _prior=release.prior,
+        _seed=release.seed,
+        _homes=homes,
+    )
+
+
+def _released_homes(panel: Panel, data: AnalystData, release: DrawnRelease) -> Blocks:
+    real = panel.inputs
+    drawn = read_tracts(release.store, data.geography, release.workplaces, panel.position)
+    for name in ("destination", "segment", "count"):
+        if not np.array_equal(getattr(real, name), getattr(drawn, name)):
+            raise UsageError(other_counts(release.store.path, data.store))
+    return drawn.worker_origin
+
+
+def audited_setting(
+    data: AnalystData, name: str, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> Audited:
+    """Make a setting ready to audit: its homes are drawn once with the published test key, as `synthesize --test-key`.
+
+    Nothing is released, so nothing is spent.
+
+    Raises
+    ------
+    EngineError
+        The public prior cannot be made.
+    """
+
+    def homes(panel: Panel, support: Support, certified: CertifiedClasses) -> Blocks:
+        weights = certified.of_synthesizers()
+        drawn = draw_workers(
+            SecretKey.for_tests(), panel.inputs, data.geography, support, weights, privacy, parameters
+        )
+        return drawn.home_block
+
+    own = OWN_PROOFS.get(parameters.mechanism)
+    delta = privacy.delta if own is None else own.promise(privacy).delta
+    return Audited(
+        name=name,
+        privacy=privacy,
+        parameters=parameters,
+        epsilon_final=None,
+        delta=None if delta is None else float(delta),
+        is_release=False,
+        _geography=data.geography,
+        _prior=data.prior(parameters),
+        _seed=PublicSeed.for_tests(),
+        _homes=homes,
+    )

@@ -1,0 +1,210 @@
+"""Schemes that an agency could use instead of a release, as `--against` names them.
+
+A scheme is a name, a parameter, and options: ``k=8``, ``t=0.3:k=8``, ``kd=1:height=10``. Several values stand for
+several schemes: ``k=2,8,32``.
+
+Source: docs/audit.md, "Other schemes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, cast, get_args
+
+from engine.errors import ParameterError
+from engine.parameters import exact_fraction
+from mapapp.errors import UsageError
+
+__all__ = ["DEFAULT_HEIGHT", "LARGEST_TABLE", "MOST_CELLS", "SCHEMES", "Levels", "Scheme", "read_schemes"]
+
+Levels = Literal["leaf", "uniform", "geometric", "optimal"]
+
+LARGEST_TABLE: Final = 50_000_000
+"""Most numbers in the histograms of a tree: leaves times values."""
+
+MOST_CELLS: Final = 10_000_000
+"""Most cells of the domain of `cell`, whose grid is held in memory."""
+
+DEFAULT_HEIGHT: Final = 10
+_DEFAULT_K: Final = 8
+_MOST_HEIGHT: Final = 40
+
+
+class _Kind(NamedTuple):
+    """What a scheme's parameter is, and which options it takes."""
+
+    parameter: str
+    options: tuple[str, ...]
+
+
+SCHEMES: Final[Mapping[str, _Kind]] = {
+    "k": _Kind("k", ("height",)),
+    "l": _Kind("l", ("height", "k")),
+    "l-distinct": _Kind("l", ("height", "k")),
+    "l-entropy": _Kind("l", ("height", "k")),
+    "l-frequency": _Kind("l", ("height", "k")),
+    "t": _Kind("t", ("height", "k")),
+    "t-ordered": _Kind("t", ("height", "k")),
+    "quad": _Kind("epsilon", ("height", "levels")),
+    "kd": _Kind("epsilon", ("height", "levels")),
+    "hybrid": _Kind("epsilon", ("height", "levels")),
+    "cell": _Kind("epsilon", ("height", "levels")),
+}
+"""Every scheme by name: k-anonymity, l-diversity (recursive with c = 1 by default), t-closeness, and private trees."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheme:
+    """One scheme with its parameter.
+
+    Attributes
+    ----------
+    name : str
+        One of `SCHEMES`.
+    value : float
+        k, l, t, or epsilon.
+    height : int or None
+        Most cuts above a leaf; None lets a syntactic tree grow as far as its test allows.
+    k : int or None
+        Least workers of a leaf, besides the scheme's own test.
+    levels : str
+        How a private tree divides epsilon among its levels.
+    """
+
+    name: str
+    value: float
+    height: int | None = None
+    k: int | None = None
+    levels: Levels = "leaf"
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is a differentially private tree."""
+        return SCHEMES[self.name].parameter == "epsilon"
+
+    @property
+    def label(self) -> str:
+        """The scheme as it is written on the command line, with the options that differ from the defaults."""
+        shown = [f"{self.name}={self.value:g}"]
+        if self.height is not None and not (self.is_private and self.height == DEFAULT_HEIGHT):
+            shown.append(f"height={self.height}")
+        if self.k is not None and not (self.name.startswith("t") and self.k == _DEFAULT_K):
+            shown.append(f"k={self.k}")
+        if self.levels != "leaf":
+            shown.append(f"levels={self.levels}")
+        return ":".join(shown)
+
+    def require_values(self, n_values: int, what: str) -> None:
+        """Refuse the scheme for a question with `n_values` answers.
+
+        Raises
+        ------
+        UsageError
+            l is above the number of values, or the tree would be too large.
+        """
+        if SCHEMES[self.name].parameter == "l" and self.value > n_values:
+            raise UsageError(
+                f"--against {self.label}: {what} has only {n_values} values, so no group can be that diverse; give an "
+                f"l of at most {n_values}"
+            )
+        if self.is_private and self.height is not None and n_values << self.height > LARGEST_TABLE:
+            raise UsageError(
+                f"--against {self.label}: 2^{self.height} leaves of {n_values} values each are more than "
+                f"{LARGEST_TABLE:,} numbers; give a smaller height"
+            )
+
+    def require_cells(self, n_cells: int) -> None:
+        """Refuse `cell` on a domain that is too large.
+
+        Raises
+        ------
+        UsageError
+            It has more than `MOST_CELLS` cells.
+        """
+        if self.name == "cell" and n_cells > MOST_CELLS:
+            raise UsageError(
+                f"--against {self.label}: the question's attributes have {n_cells:,} cells, and the grid of cell holds "
+                f"at most {MOST_CELLS:,}; use kd, quad, or hybrid"
+            )
+
+
+def read_schemes(specs: tuple[str, ...]) -> list[Scheme]:
+    """Read `--against` options.
+
+    Raises
+    ------
+    UsageError
+        A scheme or an option is unknown, or a value is outside its range.
+    """
+    return [scheme for spec in specs for scheme in _read(spec)]
+
+
+def _read(spec: str) -> list[Scheme]:
+    head, *tail = spec.split(":")
+    name, equals, values = head.partition("=")
+    if name not in SCHEMES:
+        raise UsageError(f"--against {spec}: {name!r} is not a scheme; the schemes are {', '.join(SCHEMES)}")
+    if not equals or not values:
+        raise UsageError(f"--against {spec}: give a value, such as {name}={_example(name)}")
+    options = dict(_option(spec, name, one) for one in tail)
+    kind = SCHEMES[name]
+    height = _whole(spec, "height", options["height"], _MOST_HEIGHT, 0) if "height" in options else None
+    if height is None and kind.parameter == "epsilon":
+        height = DEFAULT_HEIGHT
+    k = _whole(spec, "k", options["k"], None, 1) if "k" in options else None
+    if k is None and kind.parameter == "t":
+        k = _DEFAULT_K
+    levels = options.get("levels", "leaf")
+    if levels not in get_args(Levels):
+        raise UsageError(f"--against {spec}: levels is {levels!r}; give one of {', '.join(get_args(Levels))}")
+    return [
+        Scheme(
+            name=name,
+            value=_value(spec, kind.parameter, text),
+            height=height,
+            k=k,
+            levels=cast(Levels, levels),
+        )
+        for text in values.split(",")
+    ]
+
+
+def _example(name: str) -> str:
+    return {"k": "8", "l": "3", "t": "0.3", "epsilon": "1"}[SCHEMES[name].parameter]
+
+
+def _option(spec: str, name: str, text: str) -> tuple[str, str]:
+    option, _, value = text.partition("=")
+    allowed = SCHEMES[name].options
+    if option not in allowed:
+        raise UsageError(f"--against {spec}: {name} has no option {option!r}; it takes {', '.join(allowed)}")
+    return option, value
+
+
+def _value(spec: str, parameter: str, text: str) -> float:
+    if parameter == "k":
+        return float(_whole(spec, "k", text, None, 1))
+    try:
+        value = float(exact_fraction(text, parameter))
+    except ParameterError:
+        raise UsageError(f"--against {spec}: {parameter} is {text!r}; give a number") from None
+    if parameter == "l" and value < 1:
+        raise UsageError(f"--against {spec}: l is {text}; give a number of at least 1")
+    if parameter == "t" and not 0 <= value <= 1:
+        raise UsageError(f"--against {spec}: t is {text}; give a distance from 0 to 1")
+    if parameter == "epsilon" and value <= 0:
+        raise UsageError(f"--against {spec}: epsilon is {text}; give a number above 0")
+    return value
+
+
+def _whole(spec: str, option: str, text: str, most: int | None, least: int) -> int:
+    allowed = f"at least {least}" if most is None else f"from {least} to {most}"
+    refusal = UsageError(f"--against {spec}: {option} is {text!r}; give a whole number {allowed}")
+    try:
+        value = int(text)
+    except ValueError:
+        raise refusal from None
+    if value < least or (most is not None and value > most):
+        raise refusal
+    return value

@@ -1,0 +1,66 @@
+"""Schemes as `--against` names them: what is read, and what is refused in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from mapapp.errors import UsageError
+from mapapp.measuring.audit.schemes import DEFAULT_HEIGHT, Scheme, read_schemes
+
+
+def test_values_and_options_are_read() -> None:
+    assert read_schemes(("k=2,8:height=5", "t=0.3", "kd=1:levels=geometric")) == [
+        Scheme(name="k", value=2.0, height=5),
+        Scheme(name="k", value=8.0, height=5),
+        Scheme(name="t", value=0.3, k=8),
+        Scheme(name="kd", value=1.0, height=DEFAULT_HEIGHT, levels="geometric"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "spec", ["k=8", "l-entropy=2:k=4", "t=0.3", "t=0.3:k=2", "kd=0.5:height=4", "cell=1"]
+)
+def test_labels_are_read_as_the_same_scheme(spec: str) -> None:
+    (scheme,) = read_schemes((spec,))
+    assert scheme.label == spec
+    assert read_schemes((scheme.label,)) == [scheme]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("m=8", "the schemes are k, l, l-distinct"),
+        ("k", "give a value, such as k=8"),
+        ("k=0", "whole number at least 1"),
+        ("k=2.5", "whole number at least 1"),
+        ("l=0.5", "at least 1"),
+        ("t=1.5", "from 0 to 1"),
+        ("t=near", "give a number"),
+        ("kd=0", "above 0"),
+        ("kd=-1", "above 0"),
+        ("kd=1:height=-1", "from 0 to 40"),
+        ("kd=1:k=8", "it takes height, levels"),
+        ("kd=1:levels=some", "leaf, uniform, geometric, optimal"),
+        ("k=8,0", "whole number at least 1"),
+    ],
+)
+def test_bad_schemes_are_refused_in_one_line(spec: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as refusal:
+        read_schemes((spec,))
+    assert "\n" not in str(refusal.value)
+    assert spec in str(refusal.value)
+
+
+def test_what_depends_on_the_question_is_refused() -> None:
+    (diverse,) = read_schemes(("l=4",))
+    diverse.require_values(4, "home county")
+    with pytest.raises(UsageError, match="only 3 values"):
+        diverse.require_values(3, "earnings")
+    (deep,) = read_schemes(("kd=1:height=24",))
+    deep.require_values(2, "earnings")
+    with pytest.raises(UsageError, match="50,000,000 numbers"):
+        deep.require_values(3, "earnings")
+    (cell,) = read_schemes(("cell=1",))
+    cell.require_cells(10_000_000)
+    with pytest.raises(UsageError, match="use kd"):
+        cell.require_cells(10_000_001)
