@@ -1,0 +1,147 @@
+"""Kernels over boxes of the attribute space: counting queries, and the tables of the naive Bayes attacker.
+
+Symbols: L boxes, d attributes, V values of the sensitive attribute, E entries (a value of a box with its count), Q
+queries, N victims. Bounds are inclusive.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine._jit import jit
+from engine._kernels.arrays import Bools, Floats, Indices, Ints
+
+__all__ = ["Beliefs", "Boxes", "Entries", "add_marginal", "answer_queries", "predict_values"]
+
+_TIE = 1e-11
+"""Log beliefs this close are equal: rounding of a sum of logs stays below it."""
+
+
+class Boxes(NamedTuple):
+    """First and last code of each box in each attribute, both [L, d]."""
+
+    lo: Ints
+    hi: Ints
+
+
+class Entries(NamedTuple):
+    """Values of each box and their counts: CSR offsets [L + 1], value [E], people [E]."""
+
+    ptr: Ints
+    value: Ints
+    people: Floats
+
+
+@jit
+def _covered(boxes: Boxes, box: int, queries: Boxes, query: int) -> float:
+    """The share of a box that a query covers."""
+    share = 1.0
+    for attribute in range(boxes.lo.shape[1]):
+        lo, hi = boxes.lo[box, attribute], boxes.hi[box, attribute]
+        first = max(lo, queries.lo[query, attribute])
+        last = min(hi, queries.hi[query, attribute])
+        if first > last:
+            return 0.0
+        if first > lo or last < hi:
+            share *= (last - first + 1) / (hi - lo + 1)
+    return share
+
+
+@jit
+def answer_queries(boxes: Boxes, entries: Entries, queries: Boxes, wanted: Bools, answers: Floats) -> None:
+    """Fill the answers [Q]: counts of the wanted values [Q, V], spread evenly over each box; V = 0 wants all."""
+    counts = np.zeros(boxes.lo.shape[0])
+    for box in range(boxes.lo.shape[0]):
+        counts[box] = entries.people[entries.ptr[box] : entries.ptr[box + 1]].sum()
+    for query in range(answers.size):
+        total = 0.0
+        for box in range(boxes.lo.shape[0]):
+            share = _covered(boxes, box, queries, query)
+            if share == 0.0:
+                continue
+            if wanted.shape[1] == 0:
+                total += share * counts[box]
+                continue
+            for entry in range(entries.ptr[box], entries.ptr[box + 1]):
+                if wanted[query, entries.value[entry]]:
+                    total += share * entries.people[entry]
+        answers[query] = total
+
+
+@jit
+def add_marginal(lo: Ints, hi: Ints, entries: Entries, n_open: Indices, joint: Floats) -> None:
+    """Add each count, spread evenly over its box from lo to hi [L], to joint [D + 1, V, zeroed]; negative counts are 0.
+
+    Steps are written first and summed afterwards; the last row takes the steps that end there. ``n_open`` [D + 1, V,
+    zeroed] counts the boxes over each code: where there are none, joint is 0 and not what rounding leaves of it.
+    """
+    for box in range(lo.size):
+        for entry in range(entries.ptr[box], entries.ptr[box + 1]):
+            if entries.people[entry] <= 0.0:
+                continue
+            value = entries.value[entry]
+            density = entries.people[entry] / (hi[box] - lo[box] + 1)
+            joint[lo[box], value] += density
+            joint[hi[box] + 1, value] -= density
+            n_open[lo[box], value] += 1
+            n_open[hi[box] + 1, value] -= 1
+    for code in range(joint.shape[0]):
+        for value in range(joint.shape[1]):
+            if code > 0:
+                n_open[code, value] += n_open[code - 1, value]
+                joint[code, value] += joint[code - 1, value]
+            if n_open[code, value] == 0:
+                joint[code, value] = 0.0
+
+
+class Beliefs(NamedTuple):
+    """Log chances of the values [V], and of each attribute's codes given the value [sum of D_j, V] from offset [d]."""
+
+    log_prior: Floats
+    log_table: Floats
+    offset: Ints
+
+
+@jit
+def _fill_scores(beliefs: Beliefs, codes: Ints, victim: int, scores: Floats) -> None:
+    """Fill the log beliefs [V] up to a constant; if no value is possible, with those of the prior."""
+    scores[:] = beliefs.log_prior
+    for attribute in range(codes.shape[1]):
+        row = beliefs.offset[attribute] + codes[victim, attribute]
+        for value in range(scores.size):
+            scores[value] += beliefs.log_table[row, value]
+    if scores.max() == -np.inf:
+        scores[:] = beliefs.log_prior
+
+
+@jit
+def _largest(scores: Floats, log_prior: Floats) -> int:
+    """The value of greatest belief; ties go to the greater prior, then to the lower code."""
+    best = 0
+    for value in range(1, scores.size):
+        if scores[value] == -np.inf:
+            continue
+        ahead = scores[value] - scores[best]
+        if ahead > _TIE or (ahead >= -_TIE and log_prior[value] > log_prior[best]):
+            best = value
+    return best
+
+
+@jit
+def _belief(scores: Floats, value: int) -> float:
+    highest = scores.max()
+    total = 0.0
+    for other in range(scores.size):
+        total += np.exp(scores[other] - highest)
+    return float(np.exp(scores[value] - highest) / total)
+
+
+@jit
+def predict_values(beliefs: Beliefs, codes: Ints, value: Ints, belief: Floats) -> None:
+    """Fill the belief [N] in a value of each victim; where the value is -1, in the likeliest, which is filled in."""
+    scores = np.empty(beliefs.log_prior.size)
+    for victim in range(codes.shape[0]):
+        _fill_scores(beliefs, codes, victim, scores)
+        if value[victim] < 0:
+            value[victim] = _largest(scores, beliefs.log_prior)
+        belief[victim] = _belief(scores, value[victim])

@@ -1,0 +1,96 @@
+"""The naive Bayes attacker: someone who sees only boxes with counts, and knows every victim's quasi-identifiers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import FloatArray
+from engine._kernels.audit_boxes import Beliefs, add_marginal, predict_values
+from engine.audit.decomposition import Decomposition
+from engine.audit.predictions import Predictions
+from engine.audit.tables import as_codes, as_values, distinct_rows
+
+__all__ = ["NaiveBayes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NaiveBayes:
+    """Shares of the sensitive values, and of each attribute's codes among the people of each value.
+
+    Attributes
+    ----------
+    sizes : int64[d]
+        Number of codes of each attribute.
+    prior : float64[V]
+        Share of each value.
+    table : float64[sum of sizes, V]
+        Share of each code among the people of a value; the attributes one below the other.
+
+    Source: C13, section II, "Attack model". There is no smoothing beyond that of the boxes. A count below 0 is 0.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    prior: FloatArray
+    table: FloatArray
+
+    @classmethod
+    def of(cls, decomposition: Decomposition) -> NaiveBayes:
+        """The attacker's model of a scheme. If no count is above 0, every value is equally likely."""
+        entries, n_values = decomposition.entries, decomposition.n_values
+        weight = np.bincount(entries.value, np.maximum(entries.people, 0.0), minlength=n_values)
+        total = weight.sum()
+        tables = []
+        for attribute, size in enumerate(decomposition.sizes.tolist()):
+            joint, n_open = np.zeros((size + 1, n_values)), np.zeros((size + 1, n_values), dtype=np.int32)
+            lo, hi = (
+                np.ascontiguousarray(bound[:, attribute]) for bound in (decomposition.lo, decomposition.hi)
+            )
+            add_marginal(lo, hi, entries, n_open, joint)
+            tables.append(joint[:-1])
+        return cls(
+            sizes=decomposition.sizes,
+            prior=weight / total if total > 0 else np.full(n_values, 1 / n_values),
+            table=np.maximum(np.concatenate(tables), 0.0) / np.where(weight > 0, weight, 1.0),
+        )
+
+    def predict(self, codes: npt.ArrayLike) -> Predictions:
+        """Predict the sensitive value of each victim.
+
+        Beliefs that differ by less than 1e-11 of their value are ties.
+
+        Parameters
+        ----------
+        codes : int[N, d]
+            Quasi-identifiers of the victims.
+
+        Raises
+        ------
+        ParameterError
+            A code is out of range.
+        """
+        cells, cell_of = distinct_rows(as_codes("codes", codes, self.sizes))
+        value, belief = np.full(cells.shape[0], -1), np.zeros(cells.shape[0])
+        predict_values(self._beliefs(), cells, value, belief)
+        return Predictions(value[cell_of], belief[cell_of])
+
+    def belief_of(self, codes: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """The attacker's belief, float64[N], in one given value of each victim.
+
+        Raises
+        ------
+        ParameterError
+            A code or a value is out of range.
+        """
+        table = as_codes("codes", codes, self.sizes)
+        asked = as_values("value", value, self.prior.size, n_rows=table.shape[0]).copy()
+        belief = np.zeros(asked.size)
+        predict_values(self._beliefs(), table, asked, belief)
+        return belief
+
+    def _beliefs(self) -> Beliefs:
+        with np.errstate(divide="ignore"):
+            offset = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
+            return Beliefs(np.log(self.prior), np.log(self.table), offset)
