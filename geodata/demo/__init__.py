@@ -35,8 +35,8 @@ def generate(
 
     Parameters
     ----------
-    size : {"small", "metro"}
-        "small" has about 50 tracts and 3,000 workers, "metro" about 380 and 312,000.
+    size : {"small", "metro", "state"}
+        "small" has about 50 tracts and 3,000 workers, "metro" about 380 and 312,000, "state" 2,400 and 5 million.
     seed : int
         At least 0; the same seed gives the same country.
     progress : callable
@@ -65,7 +65,7 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
     ----------
     path : Path
         Where there is nothing yet.
-    size : {"small", "metro", "nation"}
+    size : {"small", "metro", "state", "nation"}
         As `generate`, or "nation": 72,000 tracts and 140 million workers, written as they are made.
     seed : int
         At least 0.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Size = Literal["small", "metro"]
+Size = Literal["small", "metro", "state"]
 
 MAIN_STATES: Final = ("81", "82")
 """States with workplaces; the Census Bureau uses no state code between 79 and 98."""
@@ -37,6 +37,12 @@ class Scale:
         Length of the coastline's finest step, kilometres.
     border_step_km : float
         Length of the blocks that line a border between states, kilometres.
+    towns : tuple of int
+        Towns of each state besides its city.
+    town_gap_km : float
+        Least distance between two towns of a main state, kilometres.
+    counties, pumas : tuple of int
+        Counties and PUMAs of each state.
     """
 
     people: dict[str, int]
@@ -47,6 +53,10 @@ class Scale:
     n_jobs: int
     coast_km: float
     border_step_km: float
+    towns: tuple[int, ...] = (15, 11, 9, 8, 7)
+    town_gap_km: float = 8.5
+    counties: tuple[int, ...] = (6, 5, 5, 4, 4)
+    pumas: tuple[int, ...] = (8, 4, 4, 4, 4)
 
 
 SCALES: Final[dict[Size, Scale]] = {
@@ -69,5 +79,19 @@ SCALES: Final[dict[Size, Scale]] = {
         n_jobs=3_000,
         coast_km=3.2,
         border_step_km=16.0,
+    ),
+    "state": Scale(
+        people={"81": 8_000_000, "82": 4_000_000, "83": 1_500_000, "84": 1_500_000, "85": 1_500_000},
+        blocks={"81": 58_000, "82": 34_000, "83": 2_500, "84": 2_500, "85": 2_500},
+        tract_people={"81": 5_600, "82": 5_600, "83": 15_000, "84": 15_000, "85": 15_000},
+        puma_people=100_000,
+        superpuma_people=400_000,
+        n_jobs=5_000_000,
+        coast_km=0.8,
+        border_step_km=3.2,
+        towns=(60, 40, 9, 8, 7),
+        town_gap_km=5.0,
+        counties=(16, 10, 5, 4, 4),
+        pumas=(50, 25, 8, 8, 8),
     ),
 }

@@ -14,10 +14,10 @@ from scipy.spatial import cKDTree
 from geodata.demo.curves import Floats, roughened
 from geodata.demo.grouping import Ints
 from geodata.demo.land import Land
-from geodata.demo.sizes import FAR_STATES, MAIN_STATES
+from geodata.demo.sizes import FAR_STATES, MAIN_STATES, Scale
 
 STATES: Final = (*MAIN_STATES, *FAR_STATES)
-_TOWNS: Final = (15, 11, 9, 8, 7)  # of each state, its city apart
+_FAR_GAP_KM: Final = 17.0  # between two towns of a state of homes only
 _SPREAD_KM: Final = (5.2, 4.4, 5.0, 4.4, 4.4)  # of each city
 PEOPLE_SHARES: Final = (0.46, 0.28, 0.12, 0.14)  # in cities, towns, strips along highways, the country
 _SEED_SHARES: Final = (0.40, 0.24, 0.17, 0.19)  # of blocks: the country gets more than its people
@@ -79,11 +79,11 @@ class Towns:
         return np.append(True, self.state[1:] != self.state[:-1])
 
 
-def make_towns(land: Land, rng: np.random.Generator) -> Towns:
+def make_towns(land: Land, scale: Scale, rng: np.random.Generator) -> Towns:
     """Place the cities and towns of a country, and join them by highways."""
     places, states = [], []
     for position in range(len(STATES)):
-        found = _places_of_state(land, position, rng)
+        found = _places_of_state(land, position, scale, rng)
         places.append(found)
         states.append(np.full(len(found), position))
     place, state = np.vstack(places), np.concatenate(states)
@@ -176,7 +176,7 @@ def _around(towns: Towns, position: int, kind: int, count: int, rng: np.random.G
     return np.asarray(towns.place_km[town] + away, dtype=np.float64)
 
 
-def _places_of_state(land: Land, position: int, rng: np.random.Generator) -> Floats:
+def _places_of_state(land: Land, position: int, scale: Scale, rng: np.random.Generator) -> Floats:
     shapely.prepare(land.shape)
     west, south, east, north = state_box(land, position)
     drawn = rng.uniform((west, south), (east, north), (4_000, 2))
@@ -193,9 +193,9 @@ def _places_of_state(land: Land, position: int, rng: np.random.Generator) -> Flo
     luck = rng.random(len(drawn)) * np.where(shore_km < 4.0, 0.45, 1.0)
     chosen = [city]
     for candidate in drawn[np.argsort(luck, kind="stable")]:
-        if len(chosen) > _TOWNS[position]:
+        if len(chosen) > scale.towns[position]:
             break
-        if min(np.hypot(*(candidate - other)) for other in chosen) > (8.5 if position < 2 else 17.0):
+        if min(np.hypot(*(candidate - other)) for other in chosen) > (scale.town_gap_km if position < len(MAIN_STATES) else _FAR_GAP_KM):
             chosen.append(candidate)
     towns = np.array(chosen[1:])
     towns = towns[np.argsort(rng.random(len(towns)))]

@@ -18,8 +18,6 @@ from geodata.demo.sizes import Scale
 from geodata.demo.towns import STATES, Towns
 from geodata.superpumas import superpuma_ids
 
-_PUMAS: Final = (8, 4, 4, 4, 4)  # of each state
-_COUNTIES: Final = (6, 5, 5, 4, 4)
 _TRACTS_TO_SUBDIVISION: Final = 6
 _TRACTS_TO_ZIP: Final = 1.7
 _METRO_KM: Final = 42.0
@@ -76,9 +74,9 @@ def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
     area = np.bincount(tract, weights=blocks.area_km2)
     state = np.zeros(n_tracts, np.int64)
     state[tract] = blocks.state
-    puma = _numbered(state, centre, people, _PUMAS)
+    puma = _numbered(state, centre, people, scale.pumas)
     polygon = joined(blocks.polygon, tract)
-    county = _numbered(state, centre, np.sqrt(area * people), _COUNTIES)
+    county = _numbered(state, centre, np.sqrt(area * people), scale.counties)
     return Units(
         tract=tract,
         block_group=_block_groups(tract, blocks.place_km, weight),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,27 @@ def test_last_year_has_gaps_far_away(metro: tuple[dict[str, Any], dict[str, Any]
     assert seen[away < 5].mean() > 0.8
     assert 0.001 < seen[away > 100].mean() < 0.3
     assert prior["weight"].sum() == pytest.approx(SCALES["metro"].n_jobs, rel=0.1)
+
+
+def test_a_state_of_many_towns_nests_and_names_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = SCALES["state"]
+    fewer = {
+        "people": {state: people // 200 for state, people in full.people.items()},
+        "blocks": {state: max(blocks // 40, 60) for state, blocks in full.blocks.items()},
+        "tract_people": {state: people // 20 for state, people in full.tract_people.items()},
+    }
+    monkeypatch.setitem(
+        SCALES, "state", replace(full, **fewer, n_jobs=25_000, puma_people=500, superpuma_people=2_000)
+    )
+    tables, facts = generate("state", 1)
+    check_hierarchy(tables)
+    assert facts["n_jobs"] == 25_000
+    assert not any("one resident in four" in note for note in facts["notes"])
+    layers = tables["layers"]
+    towns = layers.loc[layers["layer"] == "stplc", "name"]
+    assert len(towns) > 100
+    assert towns.is_unique
+    assert tables["counties"]["state_id"].isin(["81", "82"]).sum() == sum(full.counties[:2])
 
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
