@@ -192,10 +192,11 @@ def _places_of_state(land: Land, position: int, scale: Scale, rng: np.random.Gen
     # Harbours are favoured: a town is twice as likely on the shore as inland.
     luck = rng.random(len(drawn)) * np.where(shore_km < 4.0, 0.45, 1.0)
     chosen = [city]
+    gap_km = scale.town_gap_km if position < len(MAIN_STATES) else _FAR_GAP_KM
     for candidate in drawn[np.argsort(luck, kind="stable")]:
         if len(chosen) > scale.towns[position]:
             break
-        if min(np.hypot(*(candidate - other)) for other in chosen) > (scale.town_gap_km if position < len(MAIN_STATES) else _FAR_GAP_KM):
+        if min(np.hypot(*(candidate - other)) for other in chosen) > gap_km:
             chosen.append(candidate)
     towns = np.array(chosen[1:])
     towns = towns[np.argsort(rng.random(len(towns)))]
