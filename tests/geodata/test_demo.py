@@ -255,14 +255,16 @@ def test_last_year_has_gaps_far_away(metro: tuple[dict[str, Any], dict[str, Any]
 
 def test_a_state_of_many_towns_nests_and_names_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     full = SCALES["state"]
-    fewer = {
-        "people": {state: people // 200 for state, people in full.people.items()},
-        "blocks": {state: max(blocks // 40, 60) for state, blocks in full.blocks.items()},
-        "tract_people": {state: people // 20 for state, people in full.tract_people.items()},
-    }
-    monkeypatch.setitem(
-        SCALES, "state", replace(full, **fewer, n_jobs=25_000, puma_people=500, superpuma_people=2_000)
+    smaller = replace(
+        full,
+        people={state: people // 200 for state, people in full.people.items()},
+        blocks={state: max(blocks // 40, 60) for state, blocks in full.blocks.items()},
+        tract_people={state: people // 20 for state, people in full.tract_people.items()},
+        n_jobs=25_000,
+        puma_people=500,
+        superpuma_people=2_000,
     )
+    monkeypatch.setitem(SCALES, "state", smaller)
     tables, facts = generate("state", 1)
     check_hierarchy(tables)
     assert facts["n_jobs"] == 25_000
