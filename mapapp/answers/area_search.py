@@ -4,6 +4,8 @@ Every word typed must begin a word of the name. Words are compared without case,
 forms written out (`St.`, `Mt`, `N`). The state's name and postal code count as words of every area in it. The index
 holds, for each known word in alphabetical order, the areas that have it, so that the areas of all words with one
 beginning are one slice. Looking something up therefore reads only slices, however many areas a release has.
+
+Sentences look up whole names in the same index: the longest name that starts at a word, or one that is spelled alike.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geodata.elsewhere import states
-from mapapp.answers.unit_names import base_name, name_with_state, unplaced_name
+from mapapp.answers.unit_names import spellings
 from mapapp.question.sentence.text import folded_words
 
 MAX_WORDS: Final = 8
@@ -41,15 +43,20 @@ _SPELLED: Final = {
 }
 """Short forms: a name that has one of the two can be found by the other."""
 _WRITTEN_OUT: Final = {short: word for word, short in _SPELLED.items()}
+CENTERS: Final = ("downtown", "central", "midtown", "uptown")
+"""Words for the center of a city, which few releases have as an area of its own."""
 _LEFT_OUT: Final = (
     *("the", "of", "in", "at", "near", "and", "city", "town", "county", "state", "usa"),
-    *("downtown", "central", "area", "zip", "code"),
+    *(*CENTERS, "area", "zip", "code"),
 )
 """Words that may be missing from a name; they are dropped if nothing has all the words."""
-_LEAST_LETTERS: Final = 4
+LEAST_LETTERS: Final = 4
+"""A shorter word is not corrected."""
 _LIKE: Final = 0.75
+_LIKE_WHOLE: Final = 0.8
+_MOST_CHANGED: Final = 2
 _LAST: Final = "\uffff"
-Rows = npt.NDArray[np.int64]
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +73,15 @@ class Entry:
         FIPS code of its state; empty if it has none.
     is_guessed : bool
         Whether a misspelled word may be taken for a word of this name.
+    other_name : str
+        A whole name that only sentences use, such as the postal code of a state; empty for most.
     """
 
     name: str
     code: str = ""
     state_id: str = ""
     is_guessed: bool = False
+    other_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +111,10 @@ class AreaSearch:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._n = len(entries)
-        of_state = _state_words()
+        of_state = _words_of_states()
         pairs: dict[str, list[int]] = {}
         self._exact: dict[str, list[int]] = {}
+        self._spelled: dict[str, set[str]] = {}
         begins: list[tuple[str, int]] = []
         guessed: set[str] = set()
         for row, entry in enumerate(entries):
@@ -111,11 +122,16 @@ class AreaSearch:
             own = {*words, *map(_short, words), *(_WRITTEN_OUT.get(word, word) for word in words)}
             for word in own | {*folded_words(entry.code)} | of_state.get(entry.state_id, set()):
                 pairs.setdefault(word, []).append(row)
-            for text in {_shorter_text(form) for form in _forms(entry.name)} - {""}:
+            forms = {words, *map(folded_words, spellings(entry.name) - {entry.name})}
+            forms = (forms | {folded_words(entry.other_name)}) - {()}
+            for text in {_shorter_text(form) for form in forms}:
                 self._exact.setdefault(text, []).append(row)
-            begins += [(text, row) for text in {" ".join(words), _shorter_text(entry.name)}]
+            begins += [(text, row) for text in {" ".join(words), _shorter_text(words)}]
             if entry.is_guessed:
-                guessed |= {word for word in words if len(word) >= _LEAST_LETTERS and word.isalpha()}
+                guessed |= {word for word in words if len(word) >= LEAST_LETTERS and word.isalpha()}
+                for form in forms:
+                    self._spelled.setdefault(form[0][0], set()).add(" ".join(form))
+        self._most_words = max((text.count(" ") + 1 for text in self._exact), default=0)
         self._words = sorted(pairs)
         self._ptr = np.cumsum([0, *(len(pairs[word]) for word in self._words)])
         self._rows = np.array([row for word in self._words for row in pairs[word]], dtype=np.int64)
@@ -144,6 +160,33 @@ class AreaSearch:
         has = self._having(words)
         exact = [self._exact.get(form, []) for form in _without_state([_short(word) for word in words])]
         return list(dict.fromkeys(row for rows in exact for row in rows if has[row]))
+
+    def named(self, words: Sequence[str]) -> list[int]:
+        """Return the entries whose whole name, in one of its spellings, has these words."""
+        return self._exact.get(_shorter_text(words), [])
+
+    def longest_at(self, words: Sequence[str], first: int) -> tuple[list[int], int]:
+        """Return the entries with the longest whole name that starts at a word, and how many words it takes up.
+
+        Commas within a name are passed over. Without such a name, return no entries.
+        """
+        found: tuple[list[int], int] = ([], 0)
+        for name, count in runs(words, first, self._most_words):
+            rows = self.named(name)
+            if rows:
+                found = (rows, count)
+        return found
+
+    def spelled_like(self, words: Sequence[str]) -> list[int]:
+        """Return the entries whose whole name some words almost spell."""
+        text = " ".join(words)
+        known = [
+            name
+            for name in self._spelled.get(text[:1], ())
+            if abs(len(name) - len(text)) <= _MOST_CHANGED and name.count(" ") == len(words) - 1
+        ]
+        near = difflib.get_close_matches(text, sorted(known), n=1, cutoff=_LIKE_WHOLE)
+        return self.named(near[0].split()) if near else []
 
     def _guesses(self, words: list[str]) -> Iterable[list[str]]:
         """Yield what may be meant instead: without words that names often lack, corrected, and shorter numbers."""
@@ -190,7 +233,7 @@ class AreaSearch:
     def _nearest(self, word: str) -> str:
         """Return the word itself if a known word begins with it, else the most similar one, if there is one."""
         first, last = self._slice(word)
-        if first < last or len(word) < _LEAST_LETTERS:
+        if first < last or len(word) < LEAST_LETTERS:
             return word
         known = {each for short in (word, *_shorter(word)) for each in self._like.get(short, ())}
         near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=_LIKE)
@@ -207,19 +250,27 @@ def _short(word: str) -> str:
     return _SPELLED.get(word, word)
 
 
-def _shorter_text(name: str) -> str:
-    """Return a name in short forms, with single spaces."""
-    return " ".join(map(_short, folded_words(name)))
+def _shorter_text(words: Iterable[str]) -> str:
+    """Return words in their short forms, separated by spaces."""
+    return " ".join(map(_short, words))
 
 
-def _forms(name: str) -> tuple[str, ...]:
-    return name, unplaced_name(name), base_name(name), name_with_state(name)
+def runs(words: Sequence[str], first: int, most: int) -> Iterator[tuple[Words, int]]:
+    """Yield the first word, the first two and so on, without commas, and the number of words they take up."""
+    name: list[str] = []
+    for position in range(first, len(words)):
+        if words[position] == ",":
+            continue
+        name.append(words[position])
+        if len(name) > most:
+            return
+        yield tuple(name), position + 1 - first
 
 
 def _without_state(words: list[str]) -> list[str]:
     """Return the words as a text, and without the state that is named at their end or at their beginning."""
     found = [" ".join(words)]
-    for state in _STATES:
+    for state in _SHORT_STATES:
         n = len(state)
         if len(words) > n and tuple(words[-n:]) == state:
             found.append(" ".join(words[:-n]))
@@ -228,17 +279,20 @@ def _without_state(words: list[str]) -> list[str]:
     return found
 
 
-def _state_words() -> dict[str, set[str]]:
-    return {
-        state_id: {*folded_words(state.name), state.postal.lower()} for state_id, state in states().items()
-    }
+STATE_IDS: Final[dict[Words, str]] = {
+    words: state_id
+    for state_id, state in states().items()
+    for words in (folded_words(state.name), (state.postal.lower(),))
+}
+"""The FIPS code of each state by the words of its name, and by its postal code."""
+_SHORT_STATES: Final = [tuple(map(_short, words)) for words in STATE_IDS]
 
 
-_STATES: Final = [
-    form
-    for state in states().values()
-    for form in (tuple(map(_short, folded_words(state.name))), (state.postal.lower(),))
-]
+def _words_of_states() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for words, state_id in STATE_IDS.items():
+        found.setdefault(state_id, set()).update(words)
+    return found
 
 
 def _shorter(word: str) -> Iterable[str]:

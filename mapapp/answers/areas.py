@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -16,16 +16,16 @@ import pandas
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
 from mapapp.answers.area import Area
-from mapapp.answers.area_search import AreaSearch
+from mapapp.answers.area_names import AreaNames
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
-from mapapp.answers.findable import LANDMARK, entry_of_area, in_search_order, landmarks_of
+from mapapp.answers.findable import LANDMARK, findable_areas, landmarks_of
 from mapapp.answers.flows import Blocks
 from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
 from mapapp.answers.outlines import Outlines
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
-from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
+from mapapp.answers.unit_names import base_name, name_parts, readable_names
 from mapapp.answers.usual_layers import NAMED, UsualLayers
 from mapapp.errors import UsageError
 from mapapp.question.area_text import BLOCK, Step, Unit, area_text, parse_area
@@ -66,8 +66,6 @@ LEVEL_WORDS: Final = {
 """Everyday words for a layer; commands and Python also accept their plurals."""
 _KEPT_AREAS: Final = 200
 _SHOWN: Final = 5
-_MEANT_FIRST: Final = ("stplc", "ctycsub", "county")
-"""Layers that people usually mean by a base name, most likely first: cities and towns, then counties."""
 
 
 class Areas:
@@ -174,11 +172,6 @@ class Areas:
         """Every area that has a name."""
         return self._named.values()
 
-    def has_jobs(self, area: Area) -> bool:
-        """Return whether an area has blocks whose jobs the release has."""
-        blocks = self.with_workplaces(self.select(area.key).blocks)
-        return blocks is None or bool(blocks.size)
-
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
         """Find areas and landmarks whose name or identifier has every word of `text`, best matches first.
 
@@ -190,15 +183,12 @@ class Areas:
         self, text: str | int, limit: int = 12, *, near: bool = True
     ) -> tuple[list[Area], bool]:
         """Find areas as :meth:`search` does; also return whether they are a guess at what is meant."""
-        listed, index = self._index
-        found = index.find(str(text), limit, near=near)
-        return [listed[row] for row in found.rows], found.is_guess
+        return self.names.search(str(text), limit, near=near)
 
     @cached_property
-    def _index(self) -> tuple[list[Area], AreaSearch]:
-        """Everything that can be found, in the order of equally good matches, and the index of it."""
-        listed = in_search_order(self, [*self._named.values(), *landmarks_of(self._store)])
-        return listed, AreaSearch([entry_of_area(area) for area in listed])
+    def names(self) -> AreaNames:
+        """The index of everything that can be found by name; it is made on first use."""
+        return AreaNames(findable_areas(self, [*self._named.values(), *landmarks_of(self._store)]))
 
     def blocks(self, keys: Iterable[str]) -> Blocks | None:
         """Return positions of the blocks in an area: int32, ascending; None for everything, or without steps.
@@ -261,8 +251,9 @@ class Areas:
     def find(self, text: str) -> str:
         """Return an area as text; `text` is such a text already, or the name of one unit.
 
-        A full name comes first, then a base name, such as "Providence" for "Providence city, RI". Base names of places
-        come before those of county subdivisions, then counties, then all other layers.
+        A full name comes first, then a shorter one, such as "Providence" for "Providence city, RI". Of several areas
+        with one name, those whose jobs the release has come first; then the layer that people name (towns in states
+        where towns govern, places elsewhere), then the other one of these two, counties, and all other layers.
 
         Raises
         ------
@@ -295,10 +286,7 @@ class Areas:
         full = [area for area in found if wanted in map(_folded, _long_names(area))]
         # "Providence city" is not the "Providence City" of another layer.
         exact = [area for area in full if text.strip() in _long_names(area)]
-        same = exact or full or _best(found, wanted, unplaced_name) or _best(found, wanted, base_name)
-        if not same:
-            listed, index = self._index
-            same = _most_meant([listed[row] for row in index.called(text)])
+        same = exact or full or self.names.meant_by(text)
         if len(same) == 1 or (len(found) == 1 and wanted):
             return (same or found)[0]
         if found:
@@ -319,7 +307,7 @@ class Areas:
         return UsageError(f"area {text[:60]!r}: no area has that name; {remedy}")
 
     def _whole_search(self, text: str) -> list[Area]:
-        return self.search(text, limit=len(self._index[0]))
+        return self.search(text, limit=len(self.names.areas))
 
     @cached_property
     def places(self) -> pandas.DataFrame:
@@ -407,20 +395,6 @@ def _is_written(text: str) -> bool:
 def _folded(text: str) -> str:
     """Return a text in lower case with single spaces."""
     return " ".join(text.lower().split())
-
-
-def _best(found: list[Area], wanted: str, short: Callable[[str], str]) -> list[Area]:
-    """Return the areas with a short name, on the layer that people most likely mean."""
-    return _most_meant([area for area in found if _folded(short(area.names[0])) == wanted])
-
-
-def _most_meant(areas: list[Area]) -> list[Area]:
-    first = min((_rank(area) for area in areas), default=0)
-    return [area for area in areas if _rank(area) == first]
-
-
-def _rank(area: Area) -> int:
-    return _MEANT_FIRST.index(area.level) if area.level in _MEANT_FIRST else len(_MEANT_FIRST)
 
 
 def _listed(areas: list[Area]) -> str:

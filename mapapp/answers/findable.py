@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from geodata.elsewhere import states
 from geodata.store import Store
 from mapapp.answers.area import Area
 from mapapp.answers.area_search import Entry
@@ -40,31 +42,67 @@ def landmarks_of(store: Store) -> Iterator[Area]:
         yield Area(str(step).removeprefix("+"), LANDMARK, county_id, shown)
 
 
-def in_search_order(areas: Areas, listed: Iterable[Area]) -> list[Area]:
-    """Return areas so that those with jobs in the release come before others, cities and towns before larger and
-    smaller units, and then the larger ones first.
+Rank = tuple[bool, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Findable:
+    """An area that can be found by its name.
+
+    Attributes
+    ----------
+    area : Area
+    rank : (bool, int)
+        How likely people are to mean it: whether the release lacks its jobs, and its layer in the order of
+        `_levels_in_order`. The least rank is the most likely.
+    people : float
+        How many people live there, as far as it matters for the order of names; otherwise 0.
     """
-    first = [
-        areas.usual.named,
-        *(level for level in (*NAMED, "county", "cbsa") if level != areas.usual.named),
-    ]
-    order = {level: rank for rank, level in enumerate([*first, *_LATER])}
+
+    area: Area
+    rank: Rank
+    people: float = 0.0
+
+
+def findable_areas(areas: Areas, listed: Iterable[Area]) -> list[Findable]:
+    """Return areas in search order: those with jobs in the release come before others, cities and towns before
+    larger and smaller units, and then the larger ones first.
+    """
+    order = {level: rank for rank, level in enumerate(_levels_in_order(areas))}
     people: dict[str, dict[str, tuple[bool, float]]] = {
-        level: _people_of(areas, level) for level in _BY_PEOPLE if level in areas.columns
+        level: _people_of(areas, level) for level in (*_BY_PEOPLE, "state") if level in areas.columns
     }
 
-    def rank(area: Area) -> tuple[bool, int, float, str]:
-        has_jobs, n = people.get(area.level, {}).get(area.unit_id, (True, 0.0))
-        return not has_jobs, order.get(area.level, len(order)), -n, area.name
+    def findable(area: Area) -> Findable:
+        in_state, _ = people.get("state", {}).get(state_of(area), (True, 0.0))
+        has_jobs, n = people.get(area.level, {}).get(area.unit_id, (in_state, 0.0))
+        return Findable(area, (not has_jobs, order.get(area.level, len(order))), n)
 
-    return sorted(listed, key=rank)
+    return sorted(map(findable, listed), key=lambda each: (each.rank, -each.people, each.area.name))
+
+
+def _levels_in_order(areas: Areas) -> list[str]:
+    """Return the layers that people name, most likely first."""
+    first = areas.usual.named
+    return [first, *(level for level in (*NAMED, "county", "cbsa") if level != first), *_LATER]
 
 
 def entry_of_area(area: Area) -> Entry:
     """Return what is searched of an area: its full name."""
     code = "" if area.level == LANDMARK else area.unit_id
-    state_id = "" if area.level in _WITHOUT_STATE else area.unit_id[:2]
-    return Entry(area.names[0], code, state_id, is_guessed=area.level in _GUESSED)
+    state = states().get(area.unit_id) if area.level == "state" else None
+    return Entry(
+        area.names[0],
+        code,
+        state_of(area),
+        is_guessed=area.level in _GUESSED,
+        other_name=state.postal if state else "",
+    )
+
+
+def state_of(area: Area) -> str:
+    """Return the FIPS code of the state that an area is in; empty if the layer crosses states."""
+    return "" if area.level in _WITHOUT_STATE else area.unit_id[:2]
 
 
 def _people_of(areas: Areas, level: str) -> dict[str, tuple[bool, float]]:

@@ -70,6 +70,14 @@ def base_name(name: str) -> str:
     return found[1] if found else own
 
 
+def spellings(name: str) -> set[str]:
+    """Return the names by which people call an area: its whole name, and shorter forms with and without location."""
+    own, place = name_parts(name)
+    short = {unplaced_name(name), base_name(name)}
+    where = {place, name_parts(place)[0]} - {""}
+    return {name, own, name_with_state(name), *short, *(f"{each} {at}" for each in short for at in where)}
+
+
 def readable_names(names: Sequence[str]) -> list[str]:
     """Return names of the units of a layer as people say them, wherever no other unit could be meant.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from mapapp.question.sentence.meanings import Place
@@ -11,8 +11,13 @@ from mapapp.question.sentence.meanings import Place
 class Gazetteer(Protocol):
     """Names of areas and layers; words are in the spelling of `mapapp.question.sentence.text`."""
 
-    def place_at(self, words: Sequence[str], first: int) -> tuple[Place, int] | None:
-        """Return the area with the longest name that starts at a word, and the number of words of its name."""
+    def place_at(
+        self, words: Sequence[str], first: int, codes: Collection[int] = ()
+    ) -> tuple[Place, int] | None:
+        """Return the area with the longest name that starts at a word, and the number of words of its name.
+
+        `codes` are the positions of the words that are written in capitals, like the code of a state.
+        """
 
     def place_like(self, words: Sequence[str]) -> Place | None:
         """Return the area whose name all the words almost spell."""

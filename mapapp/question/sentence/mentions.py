@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from geodata.errors import GeometryError
 from mapapp.errors import UsageError
-from mapapp.question.area_text import Circle, Sign, Step, Unit, area_text, parse_area, widened
+from mapapp.question.area_text import MAX_LABEL, Circle, Sign, Step, Unit, area_text, parse_area, widened
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END
 from mapapp.question.sentence.meanings import (
@@ -196,11 +196,10 @@ def _step(meaning: Place | Point, near: Near | None) -> tuple[str, str]:
     if near is None:
         return meaning.step, meaning.name
     steps = parse_area(meaning.step)
-    if all(
-        isinstance(step.part, Circle) for step in steps
-    ):  # a landmark: its own circle gives way to the distance
-        wider = [Step("+", _circle(step, near)) for step in steps]
-        return area_text(wider), f"{_distance(near)} of {meaning.name}"
+    if all(isinstance(step.part, Circle) for step in steps):
+        # The distance replaces the radius of a landmark's own circle.
+        label = f"{_distance(near)} of {meaning.name}"
+        return area_text([Step("+", _circle(step, near), label[:MAX_LABEL]) for step in steps]), label
     text = area_text(widened(steps, near.outer_mi))
     if near.inner_mi:
         text += " " + area_text(_taken_away(widened(steps, near.inner_mi)))

@@ -106,7 +106,7 @@ def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     layer = _layer_at(sentence, words, gazetteer, first)
     if layer is not None:
         found.insert(0, layer)
-    place = gazetteer.place_at(words, first)
+    place = gazetteer.place_at(words, first, sentence.codes)
     if place is not None:
         found.append(Item(first, first + place[1], place[0]))
     return max(found, key=lambda item: item.last, default=None)

@@ -14,6 +14,7 @@ MAX_CHARACTERS: Final = 300
 _WORD: Final = re.compile(
     r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|[$+,;:?!()/&→-]"
 )
+_NAME_WORD: Final = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _JOINED: Final = ("-", "/", ":")
 _SPELLED: Final = {"&": "and", "+": "plus", ";": ",", "(": ",", ")": ",", "−": "-", "→": "to"}
 _DROPPED: Final = ("?", "!")
@@ -55,6 +56,14 @@ class Sentence:
             found.append(position)
             position += len(word.text) + 1
         return tuple(found)
+
+    @cached_property
+    def codes(self) -> frozenset[int]:
+        """Positions of the words that are written like the code of a state: `OR`, but not in a text in capitals."""
+        if self.text.isupper():
+            return frozenset()
+        written = (self.text[word.first : word.last] for word in self.words)
+        return frozenset(at for at, word in enumerate(written) if len(word) == 2 and word.isupper())
 
     def said(self, first: int, last: int) -> str:
         """Return the original text of words `first` to `last`, which is not included."""
@@ -99,12 +108,14 @@ def sentence_of(text: str) -> Sentence:
 
 def folded_words(name: str) -> tuple[str, ...]:
     """Return the words of a name in the spelling of a sentence's words, without punctuation."""
-    plain = _possessives_blank(_folded(name))
-    return tuple(match[0] for match in re.finditer(r"\d+(?:\.\d+)?|[^\W\d_]+", plain))
+    plain = _possessives_blank(_folded(name.replace("&", " and ")))
+    return tuple(_NAME_WORD.findall(plain))
 
 
 def _folded(text: str) -> str:
     """Return a text in lower case without accents, of the same length, so that positions stay valid."""
+    if text.isascii():
+        return text.replace("`", "'").lower()
     return "".join(_folded_character(character) for character in text)
 
 
@@ -119,6 +130,8 @@ def _folded_character(character: str) -> str:
 
 def _possessives_blank(text: str) -> str:
     """Replace possessives and contractions (`Newport's`, `I'd`) by spaces, and split names such as O'Brien."""
+    if "'" not in text:
+        return text
     text = re.sub(r"(?<=\w)'(?:s|d|m|re|ve|ll)\b", lambda match: " " * len(match[0]), text)
     return re.sub(r"(?<=s)'(?=\s|$)", " ", text).replace("'", " ")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from mapapp.answers.area import Area
+from mapapp.answers.area_names import AreaNames
+from mapapp.answers.findable import LANDMARK, Findable
 from mapapp.answers.sentence_names import SentenceNames
-from mapapp.errors import UsageError
 
 _NAMES = """
 county:44001 Bristol County, RI
@@ -17,6 +18,7 @@ county:44009 Washington County, RI
 county:25005 Bristol County, MA
 state:44 Rhode Island
 state:25 Massachusetts
+state:41 Oregon
 stplc:4414140 Central Falls city, RI
 stplc:4419180 Cranston city, RI
 stplc:4422960 East Providence city, RI
@@ -26,6 +28,8 @@ stplc:4459000 Providence city, RI
 stplc:4474300 Warwick city, RI
 stplc:4480780 Woonsocket city, RI
 stplc:0908420 Bristol city, CT
+stplc:2559105 Salem city, MA
+stplc:4164900 Salem city, OR
 ctycsub:4400109280 Bristol town (Bristol, RI)
 ctycsub:4400322240 East Greenwich town (Kent, RI)
 ctycsub:4400951580 North Kingstown town (Washington, RI)
@@ -37,27 +41,44 @@ tract:44007000800 Tract 8, Providence County, RI
 """
 
 
-class _FewAreas:
-    """Areas by name, without a release."""
+_LANDMARKS = {
+    "Brown University": "circle:-71.402,41.826,0.5",
+    "Downtown Providence": "circle:-71.412,41.824,0.5",
+    "Johnson & Wales University": "circle:-71.415,41.82,0.5",
+    "Quonset Point": "circle:-71.41,41.59,0.5",
+    "Providence Station": "circle:-71.413,41.829,0.5",
+    "Theodore Francis Green State Airport": "circle:-71.43,41.724,0.5",
+}
+_ORDER = ("stplc", "ctycsub", "county")
 
-    def __init__(self) -> None:
+
+class _FewAreas:
+    """Areas by name, without a release; those in Rhode Island have jobs."""
+
+    def __init__(self, landmarks: Mapping[str, str]) -> None:
         lines = (line.split(" ", 1) for line in _NAMES.strip().splitlines())
         keys = ((*key.partition(":")[::2], name) for key, name in lines)
-        self.all = [Area(f"{level}:{unit_id}", level, unit_id, name) for level, unit_id, name in keys]
-
-    def named(self) -> Iterable[Area]:
-        return self.all
-
-    def has_jobs(self, area: Area) -> bool:
-        return area.unit_id.startswith("44") or area.level == "zcta"
+        listed = [Area(f"{level}:{unit_id}", level, unit_id, name) for level, unit_id, name in keys]
+        self._levels = {area.level for area in listed}
+        listed += [
+            Area(key, LANDMARK, "44007", f"{name} (Providence County, RI)") for name, key in landmarks.items()
+        ]
+        self.names = AreaNames(sorted(map(_findable, listed), key=lambda each: each.rank))
 
     def has_units(self, level: str) -> bool:
-        return any(area.level == level for area in self.all)
+        return level in self._levels
 
-    def find(self, text: str) -> str:
-        raise UsageError(f"area {text!r}: several units have that name")
+
+def _findable(area: Area) -> Findable:
+    has_jobs = area.unit_id.startswith("44") or area.level == "zcta"
+    return Findable(area, (not has_jobs, _ORDER.index(area.level) if area.level in _ORDER else len(_ORDER)))
 
 
 def names() -> SentenceNames:
     """Return the names of the few areas."""
-    return SentenceNames(_FewAreas())
+    return SentenceNames(_FewAreas({}))
+
+
+def names_with_landmarks() -> SentenceNames:
+    """Return the names of the few areas and of a few landmarks."""
+    return SentenceNames(_FewAreas(_LANDMARKS))

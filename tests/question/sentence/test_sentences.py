@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
+from mapapp.question.area_text import parse_area
 from mapapp.question.fields import Values
 from mapapp.question.question import Question
 from mapapp.question.sentence.asked import Asked, ask_in_words
 from mapapp.question.sentence.text import MAX_CHARACTERS, sentence_of
 from tests.question.sentence.asked_sentences import BY_ITS_AUTHOR, NEWPORT, WARWICK
-from tests.question.sentence.known_names import names
+from tests.question.sentence.known_names import names, names_with_landmarks
 
-NAMES = names()
+NAMES, LANDMARKS = names(), names_with_landmarks()
 PLANNERS = Path(__file__).with_name("planners_sentences.json")
 """Sentences by a planner who had not seen the grammar, and the questions that they ask."""
 
@@ -111,6 +112,53 @@ def test_an_unknown_name_is_not_taken_for_an_industry_or_for_part_of_another_nam
     assert asked("people who live near Brown University").unknown == ("Brown University",)
     assert "stplc:4474300" not in asked("jobs at T.F. Warick Airport").question.areas
     assert asked("jobs in Warick").question.areas == WARWICK
+
+
+BROWN = "circle:-71.402,41.826,0.5"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "area"),
+    [
+        ("who works at Brown University, by industry", BROWN),
+        ("who works within a mile of Brown University, by industry", "circle:-71.402,41.826,1"),
+        ("jobs within half a mile of brown univ", "circle:-71.402,41.826,0.5"),
+        ("jobs near Brown Univercity", "circle:-71.402,41.826,1"),
+        ("workers of Johnson and Wales University", "circle:-71.415,41.82,0.5"),
+        ("workers of Johnson & Wales University, RI", "circle:-71.415,41.82,0.5"),
+        ("where do workers of downtown Providence live", "circle:-71.412,41.824,0.5"),
+        ("where do workers of downtown Newport live", "stplc:4449960"),
+        ("jobs in N. Kingstown", "ctycsub:4400951580"),
+    ],
+)
+def test_a_landmark_is_a_place_of_a_sentence(sentence: str, area: str) -> None:
+    found = ask_in_words(sentence, LANDMARKS)
+    assert not found.unknown
+    assert [step.partition("@")[0] for step in found.question.areas] == [area]
+
+
+def test_a_landmark_with_a_distance_keeps_its_name() -> None:
+    (area,) = ask_in_words("jobs within 2 miles of Brown University", LANDMARKS).question.areas
+    assert [step.label for step in parse_area(area)] == ["within 2 miles of Brown University"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "areas"),
+    [
+        ("workers of Bristol, CT", ("stplc:0908420",)),
+        ("workers of Salem, OR", ("stplc:4164900",)),
+        ("workers of Salem OR, by town", ("stplc:4164900",)),
+        ("workers of Salem, or", ("stplc:4164900",)),
+        ("workers of Salem or Newport", ("stplc:2559105", "stplc:4449960")),
+        ("who lives in Salem in 2019", ("stplc:2559105",)),
+        ("WORKERS OF SALEM OR NEWPORT", ("stplc:2559105", "stplc:4449960")),
+        ("jobs in OR", ()),
+    ],
+)
+def test_a_state_code_that_is_also_a_word_counts_only_behind_a_place(
+    sentence: str, areas: tuple[str, ...]
+) -> None:
+    assert asked(sentence).question.areas == areas
 
 
 @pytest.mark.parametrize("sentence", ["flobber the wug", "of the, and", "42", "please show me the table"])
