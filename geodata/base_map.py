@@ -66,18 +66,38 @@ def read_base_map(
     return {name: table for name, table in found.items() if len(table)}, files
 
 
+def water_blocks(blocks: pandas.DataFrame) -> npt.NDArray[np.bool_]:
+    """Return which blocks are all water: their number begins with 0, and nobody lives in them.
+
+    The number alone is not enough, because countries without this rule number their blocks differently. Where every
+    block counts as one person, because there was no population file, the number decides.
+
+    Parameters
+    ----------
+    blocks : DataFrame
+        `block_id`, `population`, and `elsewhere` are used.
+    """
+    here = ~blocks["elsewhere"].to_numpy(dtype=bool)
+    people = blocks["population"].to_numpy()
+    least = people[here].min(initial=1)
+    is_zero = blocks["block_id"].str[_BLOCK_AT].to_numpy() == _WATER_BLOCK
+    return np.asarray(here & is_zero & (people == least), dtype=bool)
+
+
 def water_of_blocks(blocks: pandas.DataFrame, cells: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
-    """Join the cells of water blocks, whose numbers begin with 0, to bodies of water, and guess their kind.
+    """Join the cells of water blocks to bodies of water, and guess their kind.
 
     What is in a tract that is all water is "ocean", other water is "bay" from about 10 square kilometers on, and
     "lake" below that. It has no names.
     """
-    block_id = blocks["block_id"].to_numpy(dtype=str)[cells["block_index"].to_numpy()]
-    shape = np.asarray(cells.geometry.array, dtype=object)
-    is_water = np.char.startswith(np.array([text[_BLOCK_AT:] for text in block_id]), _WATER_BLOCK)
-    is_sea = np.array([text[_TRACT_AT:].startswith(_WATER_TRACT) for text in block_id])
-    sea = shapely.get_parts(shapely.union_all(shape[is_water & is_sea]))
-    inland = shapely.get_parts(shapely.union_all(shape[is_water & ~is_sea]))
+    block = cells["block_index"].to_numpy()
+    wet = np.flatnonzero(water_blocks(blocks)[block])
+    shape = np.asarray(cells.geometry.array, dtype=object)[wet]
+    is_sea = (
+        blocks["block_id"].iloc[block[wet]].str[_TRACT_AT:].str.startswith(_WATER_TRACT).to_numpy(dtype=bool)
+    )
+    sea = shapely.get_parts(shapely.union_all(shape[is_sea]))
+    inland = shapely.get_parts(shapely.union_all(shape[~is_sea]))
     geometry = np.append(sea, inland)
     kind = np.where(shapely.area(geometry) < _BAY_DEG2, "lake", "bay").astype(object)
     kind[: sea.size] = "ocean"

@@ -88,9 +88,13 @@ def extent(lon_deg: Degrees, lat_deg: Degrees) -> tuple[float, float, float, flo
 
 
 def count_grid(
-    lon_deg: Degrees, lat_deg: Degrees, bounds: tuple[float, float, float, float], n_pixels: int = MAX_PIXELS
+    lon_deg: Degrees,
+    lat_deg: Degrees,
+    bounds: tuple[float, float, float, float],
+    n_pixels: int = MAX_PIXELS,
+    weights: npt.NDArray[numpy.integer] | None = None,
 ) -> npt.NDArray[numpy.float64]:
-    """Points per pixel: float64 of shape (rows from north, columns from west); ignores points outside."""
+    """Points, or their weights, per pixel: shape (rows from north, columns from west); ignores points outside."""
     west, south, east, north = bounds
     top, bottom = float(mercator_y(north)), float(mercator_y(south))
     width_units, height_units = numpy.radians(east - west), top - bottom
@@ -99,7 +103,8 @@ def count_grid(
     column = numpy.floor((numpy.asarray(lon_deg, dtype=float) - west) / (east - west) * n_columns).astype(int)
     row = numpy.floor((top - mercator_y(lat_deg)) / height_units * n_rows).astype(int)
     inside = (column >= 0) & (column < n_columns) & (row >= 0) & (row < n_rows)
-    flat = numpy.bincount(row[inside] * n_columns + column[inside], minlength=n_rows * n_columns)
+    held = None if weights is None else weights[inside]
+    flat = numpy.bincount(row[inside] * n_columns + column[inside], held, minlength=n_rows * n_columns)
     return flat.reshape(n_rows, n_columns).astype(float)
 
 
@@ -114,7 +119,7 @@ def mercator_y(lat_deg: npt.ArrayLike) -> npt.NDArray[numpy.float64]:
 def pixel_area_sq_mi(
     shape: tuple[int, int], bounds: tuple[float, float, float, float]
 ) -> npt.NDArray[numpy.float64]:
-    """ColorScheme area of a pixel in each row, square miles; it shrinks toward the poles."""
+    """Area of a pixel on the ground in each row, square miles; it shrinks toward the poles."""
     n_rows, n_columns = shape
     west, south, east, north = bounds
     edges = numpy.linspace(float(mercator_y(north)), float(mercator_y(south)), n_rows + 1)

@@ -1,7 +1,7 @@
-"""Water, main roads, and rail of the base map, simplified and limited in size.
+"""Water, main roads, rail, and populated land of the base map, simplified and limited in size.
 
-They come from the release's own tables. A release without a table of water draws its water blocks: the Census Bureau
-gives blocks of water only a number that begins with 0, and their cells end at the shore.
+Water, roads, and rail come from the release's own tables. A release without a table of water draws its water blocks,
+and a release without roads shows quietly where people live.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ from typing import Final, TypedDict
 
 import numpy
 import numpy.typing as npt
+import pandas
 import shapely
 
+from geodata import base_map
 from geodata.store import Store
-from mapapp.answers.areas import Areas
+from mapapp.drawing.populated_land import populated_land
 
 Shapes = npt.NDArray[numpy.object_]
 
-GROUND: Final = ("water", "roads", "rails")
+GROUND: Final = ("populated", "water", "roads", "rails")
 """Layers of the base map that a release may lack, in the order in which they are drawn."""
-MAX_CORNERS: Final = {"water": 25_000, "roads": 20_000, "rails": 8_000}
+MAX_CORNERS: Final = {"populated": 10_000, "water": 25_000, "roads": 20_000, "rails": 8_000}
 """Corners of the shapes of a layer; a corner takes about 20 bytes, 8 of them compressed."""
-_TOLERANCE_DEG: Final = {"water": 2e-4, "roads": 3e-4, "rails": 3e-4}
+_TOLERANCE_DEG: Final = {"populated": 5e-4, "water": 2e-4, "roads": 3e-4, "rails": 3e-4}
 _LEAST_AREA_DEG2: Final = 2e-6  # about 5 acres
 _RIM_DEG: Final = 1.5e-3  # further than simplified borders of states lie from where they were
-_BLOCK_NUMBER: Final = 11  # place of the block's number in its identifier
 
 
 class WaterName(TypedDict):
@@ -39,14 +40,14 @@ class WaterName(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Shapes of water, roads, or rail, the most important first.
+    """Shapes of a layer of `GROUND`, the most important first.
 
     Attributes
     ----------
     shapes : object[N]
         Polygons or lines, EPSG:4326.
     rank : int64[N]
-        Of roads: 1 for primary and 2 for secondary ones; else 1.
+        Of roads: 1 for primary and 2 for secondary ones; of populated land: 1 for the densest; else 1.
     name, kind : object[N]
         Texts, which may be empty.
     """
@@ -59,40 +60,55 @@ class Ground:
 
 def has_ground(store: Store, name: str) -> bool:
     """Whether a store has something to draw for a layer of `GROUND`."""
-    return store.has_table(name) or (name == "water" and bool(water_blocks(store).any()))
+    if name == "populated":
+        return not store.has_table("roads")
+    return store.has_table(name) or (name == "water" and bool(base_map.water_blocks(_blocks(store)).any()))
 
 
-def water_blocks(store: Store) -> npt.NDArray[numpy.bool_]:
-    """Whether each block is water by its number; such blocks have no residents."""
-    blocks = store.table("blocks", ["block_id", "population", "elsewhere"])
-    is_zero = blocks["block_id"].str[_BLOCK_NUMBER] == "0"
-    return numpy.asarray(is_zero & (blocks["population"] == 0) & ~blocks["elsewhere"], dtype=bool)
+def _blocks(store: Store) -> pandas.DataFrame:
+    """The columns of the blocks from which the base map can be made."""
+    return store.table("blocks", ["block_id", "lon_deg", "lat_deg", "population", "elsewhere"])
 
 
-def ground(store: Store, areas: Areas, name: str, borders: Shapes) -> Ground:
+def ground(store: Store, name: str, borders: Shapes) -> Ground:
     """The shapes of a layer of `GROUND`.
 
     Parameters
     ----------
     store : Store
-    areas : Areas
     name : str
     borders : object[S]
-        Polygons of the states as the map draws them. Water that reaches their outer edge covers the edge, too.
+        Polygons of the states as the map draws them. Water that reaches their outer edge covers the edge, too, and
+        populated land ends there.
     """
+    if name == "populated":
+        return _populated(store, borders)
     if name != "water":
         return _lines(store, name)
-    if store.has_table("water"):
-        frame = store.table("water")
-        found = Ground(
-            frame.geometry.to_numpy(),
-            numpy.ones(len(frame), dtype=numpy.int64),
-            frame["name"].to_numpy(dtype=object),
-            frame["kind"].to_numpy(dtype=object),
-        )
-    else:
-        found = _water_of_blocks(store, areas)
+    frame = (
+        store.table("water")
+        if store.has_table("water")
+        else base_map.water_of_blocks(_blocks(store), store.table("cells"))
+    )
+    found = Ground(
+        frame.geometry.to_numpy(),
+        numpy.ones(len(frame), dtype=numpy.int64),
+        frame["name"].to_numpy(dtype=object),
+        frame["kind"].to_numpy(dtype=object),
+    )
     return with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
+
+
+def _populated(store: Store, borders: Shapes) -> Ground:
+    if not has_ground(store, "populated"):
+        return _unnamed(numpy.empty(0, dtype=object), numpy.empty(0, dtype=numpy.int64))
+    shapes, rank = populated_land(_blocks(store), borders)
+    return _simplified(_unnamed(shapes, rank), "populated", -shapely.area(shapes))
+
+
+def _unnamed(shapes: Shapes, rank: npt.NDArray[numpy.int64]) -> Ground:
+    blank = numpy.full(len(shapes), "", dtype=object)
+    return Ground(shapes, rank, blank, blank)
 
 
 def _lines(store: Store, name: str) -> Ground:
@@ -102,14 +118,6 @@ def _lines(store: Store, name: str) -> Ground:
     blank = numpy.full(len(frame), "", dtype=object)
     found = Ground(shapes, rank, frame["name"].to_numpy(dtype=object), blank)
     return _simplified(found, name, rank * 1e6 - shapely.length(shapes))
-
-
-def _water_of_blocks(store: Store, areas: Areas) -> Ground:
-    blocks = numpy.flatnonzero(water_blocks(store)).astype(numpy.int32)
-    shape = areas.outlines.of_blocks(blocks) if len(blocks) else None
-    parts = shapely.get_parts(shape) if shape is not None else numpy.empty(0, dtype=object)
-    blank = numpy.full(len(parts), "", dtype=object)
-    return Ground(parts, numpy.ones(len(parts), dtype=numpy.int64), blank, blank)
 
 
 def _simplified(found: Ground, name: str, order: npt.NDArray[numpy.floating]) -> Ground:

@@ -49,7 +49,7 @@ def _covered(release: ServedRelease, shapes: npt.NDArray[numpy.object_]) -> Floa
     if not ground.has_ground(release.store, "water"):
         return numpy.zeros(len(shapes))
     nowhere = numpy.empty(0, dtype=object)
-    water = shapely.make_valid(ground.ground(release.store, release.areas, "water", nowhere).shapes)
+    water = shapely.make_valid(ground.ground(release.store, "water", nowhere).shapes)
     unit, at = shapely.STRtree(water).query(shapes, predicate="intersects")
     wet = square_miles(shapely.intersection(shapes[unit], water[at]))
     return numpy.asarray(numpy.bincount(unit, wet, len(shapes)), dtype=numpy.float64)

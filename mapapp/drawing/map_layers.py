@@ -66,7 +66,7 @@ def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
 
 
 def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
-    """Addresses of what the base map draws; water, roads, and rail only if the store has them."""
+    """Addresses of what the base map draws; layers of `GROUND` only if there is something to draw."""
     found = release.once(("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)])
     return {name: layer_url(prefix, release, name) for name in ("states", "counties", PLACES, *found)}
 
@@ -168,11 +168,11 @@ def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[sh
 
 
 def ground_of(release: BaseLayerSource, name: str) -> Ground:
-    """Water, roads, or rail as the map draws them."""
+    """The shapes of a layer of `GROUND` as the map draws them."""
 
     def make() -> Ground:
         states = numpy.array([*base_shapes(release, "states")[1], None], dtype=object)[:-1]
-        return ground(release.store, release.areas, name, states)
+        return ground(release.store, name, states)
 
     return release.once(("ground shapes", name), make)
 

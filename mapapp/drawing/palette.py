@@ -33,6 +33,8 @@ class ColorScheme:
         Colors from few to many, starting near the color of the land.
     outside, land, water : str
         Areas outside and inside the release's states, and water, which no color of a count resembles.
+    populated, crowded : str
+        Land where most people live, and the densest of it: close to the color of land, so that answers stand out.
     water_name : str
         Names of water.
     road, road_edge, rail : str
@@ -58,6 +60,8 @@ class ColorScheme:
     outside: str
     land: str
     water: str
+    populated: str
+    crowded: str
     water_name: str
     road: str
     road_edge: str
@@ -86,6 +90,8 @@ COLOR_SCHEMES: Final = {
         outside=OUTSIDE,
         land="#fbfaf6",
         water="#c1d9ea",
+        populated="#f2eee4",
+        crowded="#e8e2d4",
         water_name="#3f6583",
         road="#ffffff",
         road_edge="#94897a",
@@ -112,6 +118,8 @@ COLOR_SCHEMES: Final = {
         outside="#0d1218",
         land="#1a222b",
         water="#10293d",
+        populated="#222b34",
+        crowded="#2b3540",
         water_name="#8fb6d3",
         road="#8a96a2",
         road_edge="#0d1218",

@@ -16,10 +16,11 @@ import pytest
 import shapely
 from PIL import Image
 
+from geodata.base_map import water_blocks
 from geodata.store import Store, open_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import ground, map_layers, palette, place_names
+from mapapp.drawing import ground, map_layers, palette, place_names, populated_land
 from mapapp.drawing.paper import base_map, map_names
 from mapapp.drawing.paper.map_picture import map_picture
 from mapapp.drawing.plotly import commute_map
@@ -55,7 +56,7 @@ def features(packed: bytes) -> list[Any]:
 
 
 def test_blocks_whose_number_begins_with_0_are_water(wet: ServedRelease) -> None:
-    assert ground.water_blocks(wet.store).sum() == 3
+    assert water_blocks(wet.store.table("blocks")).sum() == 3
     water = shapely.union_all(map_layers.ground_of(wet, "water").shapes)
     cells = wet.store.table("cells").geometry.to_numpy()[:3]
     assert all(shapely.area(cell - water) < 0.02 * shapely.area(cell) for cell in cells)
@@ -63,7 +64,7 @@ def test_blocks_whose_number_begins_with_0_are_water(wet: ServedRelease) -> None
 
 def test_people_never_live_in_water(release: ServedRelease) -> None:
     """A number that begins with 0 is not enough: other countries, and generated blocks, number differently."""
-    assert not ground.water_blocks(release.store).any()
+    assert not water_blocks(release.store.table("blocks")).any()
     assert "water" not in map_layers.style_urls("/", release)
     assert features(map_layers.base_layer(release, "water")) == []
 
@@ -75,7 +76,7 @@ def test_water_covers_the_outer_border_and_fills(wet: ServedRelease) -> None:
 
 
 def test_the_style_draws_roads_and_rail_where_there_are_some() -> None:
-    urls = {name: f"/{name}" for name in ("states", "counties", "places", "water", "roads", "rails")}
+    urls = {name: f"/{name}" for name in ("states", "counties", "places", *ground.GROUND)}
     style: Any = commute_map.base_style("x", urls)
     assert set(style["sources"]) == set(urls) - {"places"}
     assert style["metadata"] == {"places": "/places"}
@@ -84,6 +85,46 @@ def test_the_style_draws_roads_and_rail_where_there_are_some() -> None:
         "x", {name: urls[name] for name in ("states", "counties", "places")}
     )
     assert set(without["sources"]) == {"states", "counties"}
+
+
+def test_populated_land_holds_most_people_and_the_densest_most_of_them() -> None:
+    """A town of 800 people beside a countryside of 200."""
+    at = numpy.random.default_rng(1).uniform(size=(1000, 2))
+    at[:800] = 0.5 + 0.02 * (at[:800] - 0.5)
+    columns = {"lon_deg": at[:, 0], "lat_deg": at[:, 1], "population": 1, "elsewhere": False}
+    square = numpy.array([shapely.box(0, 0, 1, 1)])
+    shapes, rank = populated_land.populated_land(pandas.DataFrame(columns), square)
+    town = shapely.box(0.48, 0.48, 0.52, 0.52)
+    densest, all_of_it = (shapely.union_all(shapes[rank == each]) for each in (1, 2))
+    assert all_of_it.intersects(town)
+    assert town.contains(densest)
+    assert shapely.area(all_of_it - town) < 0.3
+    held = shapely.contains_xy(all_of_it, at).mean()
+    assert abs(held - populated_land.PEOPLE_SHARES[1]) < 0.1
+
+
+def test_populated_land_ends_where_the_land_does() -> None:
+    columns = {"lon_deg": [0.5], "lat_deg": [0.5], "population": [100], "elsewhere": [False]}
+    land = shapely.box(0, 0, 0.5, 1)
+    shapes, _ = populated_land.populated_land(pandas.DataFrame(columns), numpy.array([land]))
+    assert len(shapes)
+    assert shapely.area(shapely.union_all(shapes) - land) < 1e-12
+
+
+def test_only_a_release_without_roads_shows_where_people_live(
+    release: ServedRelease, demo_release: Path
+) -> None:
+    demo = ServedRelease(demo_release, "demo")
+    assert "populated" in map_layers.style_urls("/", release)
+    assert "populated" not in map_layers.style_urls("/", demo)
+    assert features(map_layers.base_layer(release, "populated"))
+    assert features(map_layers.base_layer(demo, "populated")) == []
+
+
+def test_populated_land_lies_below_the_answer(release: ServedRelease) -> None:
+    style: Any = commute_map.base_style("x", map_layers.style_urls("/", release))
+    drawn = commute_map.layers_of(style)
+    assert drawn.index("land") < drawn.index("crowded") < drawn.index(commute_map.ABOVE_FILLS)
 
 
 def test_borders_of_the_counted_layer_are_thinner_for_more_units() -> None:
@@ -133,7 +174,7 @@ def test_shapes_have_a_limit(demo_release: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def drawn(store: Store, name: str) -> ground.Ground:
-    return ground.ground(store, Areas(store), name, numpy.empty(0, dtype=object))
+    return ground.ground(store, name, numpy.empty(0, dtype=object))
 
 
 def test_the_demo_has_water_roads_rail_and_names(demo_release: Path) -> None:

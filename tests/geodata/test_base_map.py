@@ -107,7 +107,8 @@ def test_without_files_water_blocks_are_water() -> None:
     west = [0.0, 0.5, 1.0, 0.05, 2.0]
     squares = [shapely.box(x, 0.0, x + a, a) for x, a in zip(west, side, strict=True)]
     cells = geopandas.GeoDataFrame({"block_index": np.arange(5)}, geometry=squares, crs="EPSG:4326")
-    water = water_of_blocks(pandas.DataFrame({"block_id": ids}), cells)
+    blocks = pandas.DataFrame({"block_id": ids, "population": 0, "elsewhere": False})
+    water = water_of_blocks(blocks, cells)
     areas = [round(shape.area, 6) for shape in water.geometry]
     # Two neighboring water blocks become one bay; the block that begins with 1 is land.
     assert sorted(zip(water["kind"], areas, strict=True)) == [

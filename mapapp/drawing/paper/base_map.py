@@ -23,7 +23,7 @@ from mapapp.drawing import map_layers
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet
-from mapapp.drawing.plotly.commute_map import ROAD_LAYERS, WIDTHS, unit_line_pixels
+from mapapp.drawing.plotly.commute_map import POPULATED_LAYERS, ROAD_LAYERS, WIDTHS, unit_line_pixels
 from mapapp.question.view import Bounds
 
 Shapes = npt.NDArray[numpy.object_]
@@ -70,7 +70,7 @@ class Frame:
 
     @property
     def mi_per_inch(self) -> float:
-        """ColorScheme miles per inch in the middle."""
+        """Miles on the ground per inch in the middle."""
         return self.per_inch * EARTH_RADIUS_MI * math.cos(math.radians(self.middle_lat_deg))
 
     @property
@@ -179,7 +179,7 @@ def lines(shapes: Shapes, frame: Frame) -> Path | None:
 
 
 def draw_land(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme) -> None:
-    """Draw the area outside the release's states, and the land."""
+    """Draw the area outside the release's states, the land, and where people live on it."""
     axes.set_xlim(frame.west, frame.east)
     axes.set_ylim(frame.south, frame.north)
     axes.fill(
@@ -190,6 +190,12 @@ def draw_land(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorSch
     )
     states = base_units(release, "states")
     fill(axes, outline(states.shapes[states.inside(frame)], frame), scheme.land, zorder=1)
+    populated = _ground(release, "populated")
+    rank, near = map_layers.ground_of(release, "populated").rank, populated.inside(frame)
+    colors = {"populated": scheme.populated, "crowded": scheme.crowded}
+    for place, (layer, wanted) in enumerate(POPULATED_LAYERS):
+        path = outline(populated.shapes[near[rank[near] == wanted]], frame)
+        fill(axes, path, colors[layer], zorder=1.1 + place / 100)
 
 
 def fill(axes: Axes, path: Path | None, color: str, **options: object) -> None:

@@ -55,12 +55,14 @@ WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
     "road-edges": (6.0, 1.0, 13.0, 6.4),
     "roads": (6.0, 0.4, 13.0, 4.6),
 }
+POPULATED_LAYERS: Final = (("populated", 2), ("crowded", 1))
+"""Layers of populated land, from the lowest, and the rank that each draws."""
 ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
 """Layers of roads, from the lowest, and the rank that each draws."""
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
-    """MapLibre style of the base map: land, water, borders, main roads, and rail. It needs no network.
+    """MapLibre style of the base map: land, water, borders, main roads and rail or where people live. No network.
 
     Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
     it, so the page's script repaints this style with the colors from `paint`.
@@ -70,24 +72,27 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
     name : str
         Changes with the addresses, so that the map reloads them.
     layer_urls : dict of str to str
-        GeoJSON addresses of `states`, `counties`, and `places`, and of `water`, `roads`, and `rails` if there are any.
+        GeoJSON addresses of `states`, `counties`, and `places`, and of `mapapp.drawing.ground.GROUND` as far as there
+        are any.
         The page's script draws the names in `places`.
     """
     colors = paint(palette.COLOR_SCHEMES["light"])
     layers: list[dict[str, object]] = [
         {"id": "outside", "type": "background", "paint": colors["outside"]},
         {"id": "land", "type": "fill", "source": "states", "paint": colors["land"]},
-        _line("counties", "county-lines", colors),
-        _line("states", "state-lines", colors),
     ]
+    if "populated" in layer_urls:  # below the answer
+        for layer, rank in POPULATED_LAYERS:
+            fill = {"id": layer, "type": "fill", "source": "populated", "paint": colors[layer]}
+            layers.append(fill | {"filter": _of_rank(rank)})
+    layers += [_line("counties", "county-lines", colors), _line("states", "state-lines", colors)]
     if "water" in layer_urls:  # borders in the water are hidden, so that the coast is what people see
         layers.append({"id": "water", "type": "fill", "source": "water", "paint": colors["water"]})
         layers.append(_line("water", "shore", colors))
     if "rails" in layer_urls:
         layers.append(_line("rails", "rails", colors))
     if "roads" in layer_urls:
-        of_rank = {rank: ["==", ["get", "rank"], rank] for rank in (1, 2)}
-        layers += [_line("roads", layer, colors) | {"filter": of_rank[rank]} for layer, rank in ROAD_LAYERS]
+        layers += [_line("roads", layer, colors) | {"filter": _of_rank(rank)} for layer, rank in ROAD_LAYERS]
     return {
         "version": 8,
         "id": name,
@@ -97,6 +102,10 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
         },
         "layers": layers,
     }
+
+
+def _of_rank(rank: int) -> list[object]:
+    return ["==", ["get", "rank"], rank]
 
 
 def _line(source: str, layer: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
@@ -116,6 +125,8 @@ def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
     return {
         "outside": {"background-color": scheme.outside},
         "land": {"fill-color": scheme.land},
+        "populated": {"fill-color": scheme.populated},
+        "crowded": {"fill-color": scheme.crowded},
         "county-lines": {"line-color": scheme.county_line},
         "state-lines": {"line-color": scheme.state_line},
         "water": {"fill-color": scheme.water},
