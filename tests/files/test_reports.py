@@ -216,6 +216,42 @@ def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRele
         assert "sound" in place
 
 
+def test_the_head_says_whether_privacy_is_protected_and_the_certificate_how(
+    releases: list[ServedRelease],
+) -> None:
+    report = built(releases[0], "inflow-outflow")
+    html = of(releases[0], "inflow-outflow", "html").decode()
+    head, rest = html.split("<main>")
+    assert '<a href="#method">Privacy protected: how</a>' in head
+    assert "ε" not in head
+    assert "ε" in rest
+    pages = pypdfium2.PdfDocument(of(releases[0], "inflow-outflow", "pdf"))
+    texts = [page.get_textpage().get_text_range() for page in pages]
+    method = next(place for place, text in enumerate(texts, 1) if "Method and certificate" in text)
+    first = " ".join(texts[0].split())
+    assert f"Privacy protected: how, on page {method}." in first
+    assert report.footer in first
+    book = openpyxl.load_workbook(BytesIO(of(releases[0], "inflow-outflow", "xlsx")))
+    rows = dict(book["Report"].iter_rows(min_row=2, max_col=2, values_only=True))
+    assert rows["Privacy"] == "Privacy protected. See the sheets Method and Provenance."
+
+
+def test_a_report_that_is_not_private_says_so_on_every_page(releases: list[ServedRelease]) -> None:
+    report = build(releases, [Part(PLACE)], pictures=False)
+    exposed, protected = report.sources
+    mixed = replace(report, sources=(replace(exposed, is_private=False), protected))
+    whole = replace(report, sources=tuple(replace(each, is_private=False) for each in report.sources))
+    assert mixed.protection == f"Not private: nothing is promised for {exposed.title}"
+    assert whole.protection == "Not private: nothing is promised"
+    assert whole.protection in whole.footer
+    stream = BytesIO()
+    write(whole, "html", stream)
+    assert "No record here is a real person" not in stream.getvalue().decode()
+    assert "Not private: nothing is promised. What this means, on page" in " ".join(
+        pdf_text(whole, "letter").split()
+    )
+
+
 def workers_of(release: ServedRelease, question: Question) -> float | None:
     workers = served_answers.result(release, question).numbers()["workers"]
     assert isinstance(workers, Number)

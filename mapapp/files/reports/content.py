@@ -289,10 +289,20 @@ class Report:
         return all(source.is_private for source in self.sources)
 
     @property
-    def promise(self) -> str:
-        """The certificates in one line."""
-        rows = [dict(source.certificate) for source in self.sources]
-        return " · ".join(dict.fromkeys(row["Promise"] for row in rows))
+    def protection(self) -> str:
+        """Whether privacy is protected; the certificates have epsilon and delta."""
+        if self.is_private:
+            return "Privacy protected"
+        exposed = [source.title for source in self.sources if not source.is_private]
+        which = "" if len(exposed) == len(self.sources) else f" for {words.listed(exposed)}"
+        return f"Not private: nothing is promised{which}"
+
+    @property
+    def footer(self) -> str:
+        """What the numbers are and where they come from, for every page."""
+        exposed = () if self.is_private else (self.protection,)
+        named = dict.fromkeys(source.title for source in self.sources)
+        return " · ".join(("Synthetic workers", *exposed, *named))
 
 
 def as_code_point(letter: str) -> str:

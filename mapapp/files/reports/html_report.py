@@ -10,11 +10,4 @@ from mapapp.files.reports.page_templates import write_page
 
 def write_html(report: Report, stream: IO[bytes]) -> None:
     """Write a report; the same report gives the same bytes."""
-    foot = ["Synthetic workers", *(source.title for source in report.sources), report.promise]
-    write_page(
-        stream,
-        "report.html",
-        title=f"{report.title} – {report.subtitle}",
-        report=report,
-        foot=" · ".join(part for part in foot if part),
-    )
+    write_page(stream, "report.html", title=f"{report.title} – {report.subtitle}", report=report)
