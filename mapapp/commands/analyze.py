@@ -234,7 +234,8 @@ def _write(
     if form == "json":
         answer_files.write_json(results, stream, sources)
     elif form == "xlsx":
-        answer_files.write_xlsx(results, stream, sources)
+        for left_out in answer_files.write_xlsx(results, stream, sources):
+            click.echo(f"note: {left_out}", err=True)
     elif form == "csv":
         answer_files.write_csv(_tables(releases, questions, options), stream)
     elif form == "geojson":

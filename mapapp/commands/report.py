@@ -154,7 +154,7 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) 
     with show_progress(quiet=options["quiet"]) as progress, whole_file(output, binary=True) as stream:
         progress("opening the release", 0, 0)
         releases = list(open_releases(list(paths)).values())
-        write_report(
+        made = write_report(
             releases,
             _parts(releases, options),
             cast("Form", form),
@@ -165,6 +165,9 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) 
             rows=options["rows"],
             progress=progress,
         )
+    for answer in made.answers:
+        if form == "xlsx" and answer.left_out:
+            click.echo(f"note: {answer.heading}: {answer.left_out}", err=True)
     click.echo(f"{output}: written", err=True)
 
 

@@ -21,6 +21,7 @@ from xlsxwriter.worksheet import Worksheet
 from mapapp.answers.entries import grid_of
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import Change, Result
+from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
@@ -102,7 +103,7 @@ def write_csv(tables: Iterable[pandas.DataFrame], stream: IO[str]) -> None:
     """Write tables with the same columns, one below the other."""
     writer = csv.writer(stream, lineterminator="\n")
     header: list[str] | None = None
-    for table in tables:
+    for table in map(with_exceeding, tables):
         if header is None:
             header = list(table.columns)
             writer.writerow(header)
@@ -110,10 +111,17 @@ def write_csv(tables: Iterable[pandas.DataFrame], stream: IO[str]) -> None:
         writer.writerows(zip(*columns, strict=True))
 
 
-def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[Provenance] = ()) -> None:
+def write_xlsx(
+    results: Iterable[Result], stream: IO[bytes], sources: Sequence[Provenance] = ()
+) -> tuple[str, ...]:
     """Write a workbook with a sheet each for the releases, the question, the numbers, and every table.
 
     The same answers give the same bytes.
+
+    Returns
+    -------
+    tuple of str
+        What the workbook leaves out, and why; its sheet `about` says so, too.
 
     Raises
     ------
@@ -125,26 +133,40 @@ def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[P
         bold = book.add_format({"bold": True})
         _write_sources(book, bold, sources)
         sheets: dict[str, _Sheet] = {}
+        left_out: dict[str, None] = {}
         for result in results:
+            grid, why_not = sheet_grid(result)
+            left_out |= {why_not: None} if why_not else {}
             for name, table in {
-                "about": _about_table(result),
+                "about": _about_table(result, why_not),
                 NUMBERS: _numbers(result),
                 **result.tables(),
-                **_wide_sheet(result),
+                **({} if grid is None else {WIDE: grid}),
             }.items():
                 if name not in sheets:
                     sheets[name] = _Sheet(book.add_worksheet(name), bold)
-                sheets[name].add(_with_about(result, table))
+                sheets[name].add(_with_about(result, with_exceeding(table)))
+    return tuple(left_out)
 
 
-def _wide_sheet(result: Result) -> dict[str, pandas.DataFrame]:
-    """Return the answer's grid, if it has one that fits in a sheet; the other sheets have all of its numbers, too."""
+def sheet_grid(result: Result) -> tuple[pandas.DataFrame | None, str]:
+    """Return an answer's grid if it fits in a sheet, and otherwise why it is left out; the text is empty if it is not.
+
+    An analysis without a grid has None, and nothing is left out.
+    """
     try:
         grid = grid_of(result)
-    except UsageError:
-        return {}
-    fits = grid is not None and len(grid.columns) <= MAX_SHEET_COLUMNS
-    return {WIDE: grid} if grid is not None and fits else {}
+    except UsageError as error:
+        return None, _left_out(result, str(error))
+    n_columns = 0 if grid is None else len(grid.columns)
+    if n_columns > MAX_SHEET_COLUMNS:
+        too_wide = f"it has {n_columns:,} columns (at most {MAX_SHEET_COLUMNS:,}); write CSV with --wide"
+        return None, _left_out(result, too_wide)
+    return grid, ""
+
+
+def _left_out(result: Result, why: str) -> str:
+    return f"The sheet {WIDE} is left out: {why}. The sheet {main_table(result)} has every number."
 
 
 class _Sheet:
@@ -222,6 +244,8 @@ def _numbers(result: Result) -> pandas.DataFrame:
                 f"{name}_expected_error": value.expected_error,
                 f"{name}_caution": value.caution,
             }
+            if isinstance(value, Number):
+                row |= {f"{name}_{EXCEEDS_COLUMN}": _exceeds(value)}
         elif isinstance(value, Miles):
             row |= {name: value.value, f"{name}_expected_error": value.expected_error}
         else:
@@ -229,7 +253,12 @@ def _numbers(result: Result) -> pandas.DataFrame:
     return pandas.DataFrame([row])
 
 
-def _about_table(result: Result) -> pandas.DataFrame:
+def _exceeds(number: Number) -> bool | None:
+    """Return whether the expected error of a number exceeds it; None if the error is unknown."""
+    return None if number.expected_error is None else error_exceeds(number.value, number.expected_error)
+
+
+def _about_table(result: Result, left_out: str) -> pandas.DataFrame:
     about = result.about
     promise = {f"promise: {name}": value for name, value in about.promise.items()}
     rows = {
@@ -243,6 +272,7 @@ def _about_table(result: Result) -> pandas.DataFrame:
         **promise,
         **{f"finding {place + 1}": text for place, text in enumerate(result.findings())},
         **{f"note {place + 1}": note.text for place, note in enumerate(about.notes)},
+        **({"left out": left_out} if left_out else {}),
     }
     return pandas.DataFrame({"what": list(rows), "value": [str(value) for value in rows.values()]})
 

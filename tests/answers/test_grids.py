@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from mapapp.answers import counted, grids, wide_tables
 from mapapp.answers.about import About
 from mapapp.answers.entries import grid_of
 from mapapp.answers.results import AreaProfile, FlowMatrix
+from mapapp.cli import run
 from mapapp.errors import UsageError
 from mapapp.explore.pages.answer_matrix import matrix
 from mapapp.files import answer_files
@@ -127,8 +130,42 @@ def test_a_matrix_that_no_file_should_hold_names_the_way_out(
         grid_of(answer)
     grids.of_flow_matrix(answer, grids.Limit(2, 2))
     stream = io.BytesIO()
-    answer_files.write_xlsx([answer], stream)
-    assert answer_files.WIDE not in load_workbook(stream).sheetnames
+    (left_out,) = answer_files.write_xlsx([answer], stream)
+    book = load_workbook(stream)
+    assert answer_files.WIDE not in book.sheetnames
+    assert re.match(
+        r"The sheet wide is left out: a matrix of 25 by 16 units .* The sheet cells has every", left_out
+    )
+    assert left_out in [row[-1] for row in book["about"].iter_rows(values_only=True)]
+
+
+def test_a_matrix_with_more_columns_than_a_sheet_is_left_out(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = release.flow_matrix("tract", "tract")
+    monkeypatch.setattr(answer_files, "MAX_SHEET_COLUMNS", 18)
+    grid, left_out = answer_files.sheet_grid(answer)
+    assert grid is None
+    assert "it has 19 columns (at most 18); write CSV with --wide" in left_out
+    assert answer_files.sheet_grid(release.flow_matrix("county", "county"))[1] == ""
+    assert answer_files.sheet_grid(release.destinations("county:10001")) == (None, "")
+
+
+def test_the_commands_say_what_a_workbook_leaves_out(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(grids, "MOST_CELLS", 8)
+    asked = [str(release.store.path), "--analysis", "flow-matrix", "--home-layer", "tract"]
+    asked += ["--work-layer", "tract", "-q", "-o"]
+    for command in ("analyze", "report"):
+        file = tmp_path / f"{command}.xlsx"
+        assert run([command, *asked, str(file)]) == 0
+        assert "The sheet wide is left out: a matrix of 25 by 16 units" in capsys.readouterr().err
+        book = load_workbook(file)
+        assert answer_files.WIDE not in book.sheetnames
+        front = book["about" if command == "analyze" else "Report"]
+        cells = [cell for row in front.iter_rows(values_only=True) for cell in row if cell]
+        assert any("is left out" in str(cell) for cell in cells)
 
 
 def test_wide_files_have_the_grid(release: Release) -> None:

@@ -1,22 +1,29 @@
-"""Units whose expected error exceeds their count: hatched on the map, and said in the table."""
+"""Units whose expected error exceeds their count: hatched on the map, and said in tables, files, and reports."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy
+import openpyxl
 import pytest
 
 from mapapp.answers import served_answers, uncertain_units
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.paper import map_picture
 from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import answer_tables
+from mapapp.files import answer_files
+from mapapp.files.reports import Part, Report, build, write
+from mapapp.files.reports.content import shown as shown_text
 from mapapp.question.question import Question
 from tests.addresses import shown
 
@@ -95,7 +102,49 @@ def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -
 def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, units: Any) -> None:
     answer = release.analyses.with_errors(served_answers.result(release, asked), 10_000, ("units",))
     rows = answer_tables.table(answer, every=True)["rows"]
-    said = {row["unit"] for row in rows if answer_tables.EXCEEDS in row["sub"]}
+    said = {row["unit"] for row in rows if EXCEEDS in row["sub"]}
     exceeds = units.loc[units["expected_error"] > units["workers"], "unit_id"]
     assert said == {f"tract:{unit}" for unit in exceeds}
     assert numpy.isfinite(units["expected_error"]).all()
+
+
+def test_csv_and_workbooks_say_it_in_a_column(release: ServedRelease, asked: Question, units: Any) -> None:
+    answer = release.analyses.with_errors(served_answers.result(release, asked), len(units) - 1, ("units",))
+    known = answer.tables()["units"].set_index("name")["expected_error"]
+    text, book = io.StringIO(), io.BytesIO()
+    answer_files.write_csv([answer_files.table_of(answer, "units")], text)
+    answer_files.write_xlsx([answer], book)
+    head, *sheet = openpyxl.load_workbook(book)["units"].iter_rows(values_only=True)
+    assert head[head.index("expected_error") + 1] == EXCEEDS_COLUMN
+    rows = list(csv.DictReader(io.StringIO(text.getvalue())))
+    said = {row["name"]: row[EXCEEDS_COLUMN] for row in rows}
+    assert {row[head.index("name")]: row[head.index(EXCEEDS_COLUMN)] for row in sheet} == {
+        name: {"True": True, "False": False, "": None}[value] for name, value in said.items()
+    }
+    for row in rows:
+        error = known[row["name"]]
+        assert said[row["name"]] == ("" if numpy.isnan(error) else str(error > int(row["workers"])))
+    assert set(said.values()) >= {"True", "False", ""}
+    assert "workers_error_exceeds_count" in answer_files.table_of(answer, "numbers").columns
+
+
+def test_a_report_says_it_in_a_column_and_a_note(release: ServedRelease, asked: Question, units: Any) -> None:
+    report = build([release], [Part(asked)], rows=None, error_rows=len(units), pictures=False)
+    (answer,) = report.answers
+    (table,) = answer.printed
+    place = [column.name for column in table.columns].index(EXCEEDS_COLUMN)
+    assert table.columns[place].head == EXCEEDS
+    assert place in table.printed
+    exceeds = set(units.loc[units["expected_error"] > units["workers"], "name"])
+    assert {row[0] for row in table.rows if row[place]} == exceeds
+    assert EXCEEDS_NOTE in answer.notes
+    assert shown_text("yes", True) in _texts(report, "html")
+    certain = build([release], [Part(asked)], rows=None, error_rows=1, pictures=False)
+    assert place not in certain.answers[0].printed[0].printed, "a column of no marks is not printed"
+    assert EXCEEDS_NOTE not in certain.answers[0].notes
+
+
+def _texts(report: Report, form: Any) -> str:
+    stream = io.BytesIO()
+    write(report, form, stream)
+    return stream.getvalue().decode()

@@ -18,12 +18,11 @@ from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMat
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
+from mapapp.answers.uncertain_rows import EXCEEDS, error_exceeds
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.usual_layers import NAMED
 
 SHORT_ROWS: Final = 12
-EXCEEDS: Final = "± exceeds the count"
-"""Said below the name of a row; such areas are hatched on the map."""
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
 _WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
 _TEXTS: Final[dict[str, Callable[[float], str]]] = {
@@ -153,10 +152,9 @@ def _worker_cells(row: object) -> list[str]:
     return [_TEXTS[column.kind](getattr(row, name)) for name, column in WORKER_CELLS.items()]
 
 
-def _exceeds(row: Row) -> bool:
-    """Whether the expected error of a row's workers exceeds their number."""
-    error, workers = getattr(row, "expected_error", math.nan), getattr(row, "workers", 0)
-    return bool(error is not None and workers and error > workers)
+def _exceeds(row: Row) -> str:
+    """The mark below the name of a row whose expected error exceeds its count; the map hatches such areas."""
+    return EXCEEDS if error_exceeds(row.workers, row.expected_error) else ""
 
 
 def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
@@ -165,8 +163,7 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
         name, sub = (row.name, "") if layer in NAMED else name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
-        unsure = EXCEEDS if _exceeds(row) else ""
-        more = " · ".join(part for part in (sub, partly, unsure) if part)
+        more = " · ".join(part for part in (sub, partly, _exceeds(row)) if part)
         counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
         return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more)
 
@@ -174,7 +171,7 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
 
 
 def _label_row(row: Row) -> TableRow:
-    return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
+    return _row(row.label, _worker_cells(row), marks=_marks(row.workers), sub=_exceeds(row))
 
 
 def _wide_row(row: Row) -> TableRow:
@@ -189,12 +186,11 @@ def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:
 def _pair_row(result: FlowMatrix) -> RowOf:
     def cells(row: Row) -> TableRow:
         if row.kind == "other":
-            return _row(row.name, _worker_cells(row), marks=_marks(row.workers))
+            return _row(row.name, _worker_cells(row), marks=_marks(row.workers), sub=_exceeds(row))
         both = row.home_kind == "unit" and row.work_kind == "unit"
         pair = f"{result.home_layer}:{row.home_id} {result.work_layer}:{row.work_id}" if both else ""
-        return _row(
-            f"{row.home_name} → {row.work_name}", _worker_cells(row), marks=_marks(row.workers), unit=pair
-        )
+        name, texts = f"{row.home_name} → {row.work_name}", _worker_cells(row)
+        return _row(name, texts, marks=_marks(row.workers), unit=pair, sub=_exceeds(row))
 
     return cells
 

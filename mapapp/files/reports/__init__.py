@@ -48,8 +48,10 @@ def write_report(
     error_rows: int | None = ROWS_WITH_ERRORS,
     rows: int | None = PRINTED_ROWS,
     progress: Progress = silent,
-) -> None:
-    """Write a report that puts the questions of its parts to releases; the same input gives the same bytes.
+) -> Report:
+    """Write a report that puts the questions of its parts to releases, and return what was written.
+
+    The same input gives the same bytes.
 
     Parameters
     ----------
@@ -80,6 +82,7 @@ def write_report(
         releases, parts, date=date, error_rows=error_rows, rows=rows, pictures=drawn, progress=progress
     )
     write(report, form, stream, paper=paper)
+    return report
 
 
 def write(report: Report, form: Form, stream: IO[bytes], *, paper: Paper | None = None) -> None:

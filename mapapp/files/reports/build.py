@@ -14,7 +14,9 @@ from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.answers.uncertain_rows import EXCEEDS_NOTE, has_exceeding
 from mapapp.errors import UsageError
+from mapapp.files.answer_files import sheet_grid
 from mapapp.files.reports.comparing import AnsweredPart, comparison
 from mapapp.files.reports.content import Answer, Paper, Report, Table
 from mapapp.files.reports.facts import source_of
@@ -129,6 +131,7 @@ def _answered(release: ServedRelease, part: Part, name: str, error_rows: int | N
 def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pictures: bool) -> Answer:
     about, place = one.result.about, place_of(one.release, one.part.question)
     has_workers = n_about(one.result) > 0
+    grid, left_out = sheet_grid(one.result)
     return Answer(
         name=name,
         heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",
@@ -144,9 +147,10 @@ def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pi
         first_numbers=first_numbers(one.result),
         numbers=(*key_numbers(one.result), *largest(one.result)),
         charts=charts_of(one.release, one.result, name) if has_workers and pictures else (),
-        tables=_with_rows(tables(one.result)),
+        tables=_with_rows(tables(one.result, grid)),
         printed=_with_rows(printed_tables(one.result, rows)),
-        notes=(*_coverage(one), *map(str, about.notes), *_errors(one.result)),
+        notes=(*_coverage(one), *map(str, about.notes), *_errors(one.result), *_exceeding(one.result)),
+        left_out=left_out,
     )
 
 
@@ -211,6 +215,12 @@ def _errors(result: Result) -> tuple[str, ...]:
         words.ERRORS_NOTE,
         "“Caution” marks counts of 3 to 9, and “substantial variability” marks counts of 1 and 2.",
     )
+
+
+def _exceeding(result: Result) -> tuple[str, ...]:
+    """A note on rows whose expected error exceeds their count, if there are any."""
+    exceeding = any(map(has_exceeding, result.tables().values()))
+    return (EXCEEDS_NOTE,) if exceeding else ()
 
 
 def _title(answers: Sequence[Answer]) -> str:

@@ -179,6 +179,8 @@ class Answer:
         Tables for HTML and PDF: those of areas have their largest rows.
     notes : tuple of str
         Notes that a reader needs to understand the numbers.
+    left_out : str
+        What a workbook leaves out, and why; empty if it has everything.
     """
 
     name: str
@@ -198,6 +200,7 @@ class Answer:
     tables: tuple[Table, ...]
     printed: tuple[Table, ...]
     notes: tuple[str, ...]
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
+from mapapp.answers.uncertain_rows import EXCEEDS, error_exceeds
 from mapapp.files.reports.content import KeyNumber, Kind
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Side
@@ -35,12 +36,22 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
 
 def _key_number(label: str, kind: Kind, value: Value) -> KeyNumber:
     if isinstance(value, (Number, Ratio)):
+        exceeds = kind == "count" and error_exceeds(value.value or 0, value.expected_error)
         return KeyNumber(
-            label=label, kind=kind, value=value.value, error=value.expected_error, caution=value.caution
+            label=label,
+            kind=kind,
+            value=value.value,
+            error=value.expected_error,
+            caution=_cautions(value.caution, exceeds=exceeds),
         )
     if isinstance(value, Miles):
         return KeyNumber(label=label, kind=kind, value=value.value, error=value.expected_error)
     return KeyNumber(label=label, kind=kind, value=value)
+
+
+def _cautions(caution: str, *, exceeds: bool) -> str:
+    """The caution of a number, and whether its expected error exceeds it."""
+    return "; ".join(part for part in (caution, EXCEEDS if exceeds else "") if part)
 
 
 def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
@@ -95,12 +106,13 @@ def _bands(result: Result) -> tuple[KeyNumber, ...]:
 
 def _of_row(label: str, row: Mapping[Hashable, Row]) -> KeyNumber:
     """A row of a table of workers as a key number."""
+    workers, error = int(row["workers"]), float(row["expected_error"])
     return KeyNumber(
         label=label,
         kind="count",
-        value=int(row["workers"]),
-        error=None if math.isnan(row["expected_error"]) else float(row["expected_error"]),
-        caution=row["caution"],
+        value=workers,
+        error=None if math.isnan(error) else error,
+        caution=_cautions(row["caution"], exceeds=error_exceeds(workers, error)),
     )
 
 

@@ -17,8 +17,8 @@ from mapapp.answers.grids import ERROR, Limit
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
-from mapapp.errors import UsageError
-from mapapp.files.answer_files import MAX_SHEET_COLUMNS, WIDE
+from mapapp.answers.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, with_exceeding
+from mapapp.files.answer_files import WIDE
 from mapapp.files.reports.content import Column, Kind, Table
 
 _BANDS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -50,6 +50,7 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
     "workers": ("Workers", "count", True),
     "share": ("Share", "share", True),
     "expected_error": ("Expected error", "error", True),
+    EXCEEDS_COLUMN: (EXCEEDS, "yes", True),
     "caution": ("Caution", "text", True),
     **{
         f"{name}_{band}": (label, "count", True)
@@ -62,9 +63,9 @@ _FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label
 _ENDS: Final = {"work": "homes", "home": "workplaces"}
 
 
-def tables(result: Result) -> tuple[Table, ...]:
-    """Every table of an answer with every row, the main one first; then the grid, if its analysis has one."""
-    return (*_tables(result, None), *_grid_tables(result, None))
+def tables(result: Result, grid: pandas.DataFrame | None = None) -> tuple[Table, ...]:
+    """Every table of an answer with every row, the main one first; then its grid, if one is given."""
+    return (*_tables(result, None), *_grid_tables(result, grid))
 
 
 def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
@@ -75,7 +76,7 @@ def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
     first, *others = [
         table for table in _tables(result, rows) if table.name != "segments" or not _has_grid(result)
     ]
-    return (first, *_grid_tables(result, _GRID), *others)
+    return (first, *_grid_tables(result, grid_of(result, _GRID)), *others)
 
 
 def _has_grid(result: Result) -> bool:
@@ -133,13 +134,9 @@ _GRID: Final = Limit(rows=20, columns=7)
 """Printed size of a grid, whose columns must fit on a page."""
 
 
-def _grid_tables(result: Result, limit: Limit | None) -> tuple[Table, ...]:
-    """An answer as a grid with totals; none if it has no grid, or one that is too large for a sheet."""
-    try:
-        grid = grid_of(result, limit)
-    except UsageError:
-        return ()
-    if grid is None or len(grid.columns) > MAX_SHEET_COLUMNS:
+def _grid_tables(result: Result, grid: pandas.DataFrame | None) -> tuple[Table, ...]:
+    """The grid of an answer as a table; none without a grid."""
+    if grid is None:
         return ()
     columns = []
     for name in grid.columns:
@@ -203,7 +200,7 @@ def table_of(
     name: str, title: str, about: str, frame: pandas.DataFrame, own: Mapping[str, ColumnEntry] = _NOTHING
 ) -> Table:
     """A table of a frame with known columns, or with some of its `own`; those for people come first."""
-    frame = _labelled(frame)
+    frame = _labelled(with_exceeding(frame))
     first = [each for each in _FIRST if each in frame.columns]
     order = [*first, *(each for each in frame.columns if each not in first)]
     columns = []

@@ -117,6 +117,7 @@ class _Book:
             rows += [("Only", answer.filters)] if answer.filters else []
             rows += [("", answer.empty)] if answer.empty else []
             rows += [("Note", note) for note in answer.notes]
+            rows += [("Left out", answer.left_out)] if answer.left_out else []
         rows += [("", ""), ("Sheet", "Content")]
         rows += [
             (name, f"{answer.heading}: {table.title}. {table.words}".strip())
