@@ -146,14 +146,15 @@ class SentenceNames:
         self, areas: Sequence[Area], words: Sequence[str], after: int, codes: Collection[int]
     ) -> tuple[list[Area], int]:
         """Return the areas in the state that is named behind them, and the number of its words."""
-        for name, count in runs(words, after, _STATE_WORDS):
+        start = after + (words[after : after + 1] == ["in"])  # "Newport in Rhode Island"
+        for name, count in runs(words, start, _STATE_WORDS):
             state_id = STATE_IDS.get(name)
-            last = after + count - 1
+            last = start + count - 1
             if state_id is None or _is_word(words, last, codes):
                 continue
             found = [area for area in areas if state_of(area) == state_id]
             if found:
-                return found, count
+                return found, last + 1 - after
         return [], 0
 
 

@@ -61,6 +61,8 @@ def _of_area(items: Sequence[Item], mentions: Mentions, strong: set[str]) -> str
     """Return the analysis of a sentence about one area."""
     layers, nouns = all_of(items, Layer), all_of(items, Noun)
     layer_ends = _ends_of(layers)
+    if "profile" in strong and not layers and not all_of(items, Where):
+        return "profile"  # "Which industries do residents of Newport work in?"
     if mentions.asked or layer_ends or "destinations" in strong:
         # "Residents of Kent County by home town" are counted where they are, the others at their other end.
         is_same_end = layer_ends == _ends_of(mentions.areas) and not mentions.asked and bool(layer_ends)

@@ -52,12 +52,18 @@ class Near:
 class Verb:
     """Says at which end of the commute the place that follows is; without a place it asks for that end.
 
-    `is_back` if it is about the place before: `works there`. One that does not ask has no effect without a place.
+    `is_back` if it is about the place before: `works there`.
     """
 
     end: Side
     is_back: bool = False
-    asks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """Asks for one end of the commute; the place that follows is at the other: `employ`, `labor shed of`."""
+
+    end: Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +81,13 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """Continues a list of places (`and`), leaves one out (`except`), or opens a range of two ends (`between`)."""
+    """Joins two places.
 
-    kind: Literal["and", "except", "between", "to"]
+    It continues a list (`and`), leaves a place out (`except`), says what the place before is in (`in`), or begins a
+    range of two ends (`between`).
+    """
+
+    kind: Literal["and", "except", "in", "between"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +181,7 @@ Meaning: TypeAlias = (
     | Point
     | Near
     | Verb
+    | Opposite
     | Noun
     | People
     | Joint

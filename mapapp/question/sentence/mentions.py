@@ -18,6 +18,7 @@ from mapapp.question.sentence.meanings import (
     Meaning,
     Near,
     Noun,
+    Opposite,
     Place,
     Point,
     Verb,
@@ -70,7 +71,8 @@ class _Finder:
         self.groups: list[Mention] = []
         self.asked: list[Side] = []
         self.notes: list[str] = []
-        self.verb: Verb | None = None
+        self.end: Side | None = None
+        self.is_asked = False
         self.noun: Noun | None = None
         self.near: Near | None = None
         self.joint: str = ""
@@ -100,10 +102,13 @@ class _Finder:
         match meaning:
             case Verb(is_back=True, end=end) if self.groups:
                 self.groups[-1].end = self.groups[-1].end or end
-            case Verb():
-                self._wait_with(meaning)
+            case Verb(end=end):
+                self._wait_at(end, is_asked=True)
+            case Opposite(end=end):
+                self._wait_at(OTHER_END[end])
+                self.asked.append(end)
             case Layer(opens=True, end="home" | "work" as end):
-                self._wait_with(Verb(end, asks=False))
+                self._wait_at(end)
             case Layer() | Where():
                 self._settle_verb()
                 self.noun = None
@@ -112,10 +117,10 @@ class _Finder:
             case _:
                 pass
 
-    def _wait_with(self, verb: Verb) -> None:
-        """Keep a verb for the place that may follow."""
+    def _wait_at(self, end: Side, *, is_asked: bool = False) -> None:
+        """Keep the end of the place that may follow; if none does, the sentence may ask for that end."""
         self._settle_verb()
-        self.verb, self.noun, self.joint = verb, None, ""
+        self.end, self.is_asked, self.noun, self.joint = end, is_asked, None, ""
 
     def finish(self) -> Mentions:
         """Return what was found."""
@@ -136,20 +141,20 @@ class _Finder:
 
     def _settle_verb(self) -> None:
         """A verb that no place followed asks for its end."""
-        if self.verb is not None and self.verb.asks:
-            self.asked.append(self.verb.end)
-        self.verb = None
+        if self.end is not None and self.is_asked:
+            self.asked.append(self.end)
+        self.end = None
 
     def _noun(self, noun: Noun, first: int) -> None:
         is_next = self.is_after_place and self.groups[-1].last == first
-        if is_next and self.verb is None and self.groups[-1].end is None:
-            self.groups[-1].end = noun.end  # "Newport residents"
+        if is_next and self.end is None:
+            self.groups[-1].end = noun.end  # "Newport residents", also in "jobs that go to Newport residents"
             self.noun = None
         else:
             self.noun = noun
 
     def _join(self, joint: Joint) -> None:
-        if joint.kind == "except" or not self.joint:
+        if joint.kind == "except" or self.joint in ("", "in"):
             self.joint = joint.kind
 
     def _place(self, item: Item, meaning: Place | Point) -> None:
@@ -157,20 +162,33 @@ class _Finder:
         joint, self.joint = self.joint, ""
         if step is None:
             return
-        is_list = self.is_after_place and bool(joint) and self.verb is None and self.noun is None
+        is_list = self.is_after_place and bool(joint) and self.end is None and self.noun is None
         if self.between and joint == "and":
             is_list = False
+        if is_list and joint == "in":
+            self._within(step, name, item.last)
+            return
         if joint == "except":
             step, name = f"-{step.split()[0]}", f"without {name}"
-        if not is_list and not (joint == "except" and self.groups and self.verb is None):
-            end = self.verb.end if self.verb else self.noun.end if self.noun else None
+        if not is_list and not (joint == "except" and self.groups and self.end is None):
+            end = self.end or (self.noun.end if self.noun else None)
             self.groups.append(Mention(end, item.first, item.last))
         group = self.groups[-1]
         group.steps += step.split()
         group.names.append(name)
         group.last = item.last
-        self.verb = self.noun = None
+        self.end = self.noun = None
         self.is_after_place = True
+
+    def _within(self, step: str, name: str, last: int) -> None:
+        """Keep the part of the place before that is in this one; a circle is not cut at a border."""
+        group = self.groups[-1]
+        group.last = last
+        if isinstance(parse_area(group.steps[-1])[-1].part, Unit):
+            group.steps += [f"&{each}" for each in step.split()]
+            group.names.append(f"only in {name}")
+        else:
+            self.notes.append(f"The area {group.names[-1]} is not cut at the border of {name}.")
 
     def _step(self, meaning: Place | Point) -> tuple[str | None, str]:
         near, self.near = self.near, None

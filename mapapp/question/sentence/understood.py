@@ -10,7 +10,7 @@ from mapapp.question.analyses import Show
 from mapapp.question.filters import CHARACTERISTICS
 from mapapp.question.question import Question
 from mapapp.question.sentence.gazetteer import Gazetteer
-from mapapp.question.sentence.meanings import Asks, Bands, Item, Layer, Miles, Verb, Where, Year
+from mapapp.question.sentence.meanings import Asks, Bands, Item, Layer, Miles, Opposite, Verb, Where, Year
 from mapapp.question.sentence.mentions import Mention, Mentions
 from mapapp.question.sentence.reading import Reading
 
@@ -47,7 +47,7 @@ def understood_of(
 ) -> tuple[Understood, ...]:
     """Return what was understood, in the order in which a reader would say it."""
     said = reading.sentence.said
-    asks = [item for item in reading.items if isinstance(item.meaning, Asks | Verb | Where)]
+    asks = [item for item in reading.items if isinstance(item.meaning, Asks | Opposite | Verb | Where)]
     found = [Understood("analysis", question.entry.title, said(asks[0].first, asks[0].last) if asks else "")]
     for mention in mentions.areas:
         field, label = _area(mention, question)

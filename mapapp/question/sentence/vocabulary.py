@@ -18,6 +18,7 @@ from mapapp.question.sentence.meanings import (
     Missing,
     Near,
     Noun,
+    Opposite,
     People,
     Shown,
     Verb,
@@ -33,7 +34,7 @@ _CHARACTERISTIC: Final = (
 )
 _COMMUTE: Final = (
     "(?:commut(?:e|es|ed|ing)|travel(?:s|ing)?|com(?:e|es|ing)|go(?:es|ing)?|driv(?:e|es|"
-    "ing)|head(?:s|ed|ing)?)"
+    "ing)|head(?:s|ed|ing)?|cross(?:es|ed|ing)?)"
 )
 
 _BACK: Final = "(?:there|here|(?:in|at) (?:them|it))"
@@ -47,7 +48,7 @@ _ENDS: Final = (
     ("work(?:s|ed|ing)?|employed|(?:have|hold|holding|with) (?:a |their )?jobs?", Verb("work")),
     (
         f"{_COMMUTE} (?:out )?(?:to|into)|into|to|(?:(?:{_COMMUTE}|get|gets|getting) )?to work|"
-        "(?:send|sends|supply|supplies|provide|provides) (?:the )?(?:most |many )?(?:workers?|commuters?|"
+        "(?:send(?:s|ing)?|suppl(?:y|ies|ying)|provid(?:e|es|ing)) (?:the )?(?:most |many )?(?:workers?|commuters?|"
         "people|labor) to",
         Verb("work"),
     ),
@@ -56,6 +57,8 @@ _ENDS: Final = (
     ("workers?|employees?|workforce|staff|job ?holders?|labor force|earners?", Noun("work")),
     ("jobs?|employment|positions", Noun("work", is_jobs=True)),
     ("workplaces?|places? of work", Verb("work")),
+    ("employ(?:s|ing)?|hir(?:e|es|ing)|commut(?:e|er) ?shed(?: of)?", Opposite("work")),
+    ("labor ?shed(?: of)?|workshed(?: of)?|catchment(?: area)?(?: of)?", Opposite("home")),
     ("people|persons?|everyone|everybody|anyone|anybody|folks", People()),
 )
 _JOINTS: Final = (
@@ -65,6 +68,7 @@ _JOINTS: Final = (
         Joint("except"),
     ),
     ("between", Joint("between")),
+    ("in|inside|within", Joint("in")),
 )
 _ANALYSES: Final = (
     (
@@ -89,7 +93,8 @@ _ANALYSES: Final = (
         "leaving)(?: and (?:enter|come|arrive)s?)?|"
         f"net (?:commuters?|commuting|flows?|inflow)|(?:who )?stay(?:s|ing)?(?: put)?|{_COMMUTE} in|"
         f"{_COMMUTE} out(?: of)?|"
-        f"in commuters?|out commuters?",
+        "in commuters?|out commuters?|(?:both )?(?:liv(?:e|es|ing) and work(?:s|ing)?|"
+        "work(?:s|ing)? and liv(?:e|es|ing))(?: in| there| here)?",
         Asks("inflow-outflow"),
     ),
     (
@@ -124,8 +129,7 @@ _ANALYSES: Final = (
     (
         "home ?towns?|(?:homes|workplaces|(?:home|work|job) (?:places|locations)) of|"
         "destinations?(?: of)?|where (?:they|"
-        "people) (?:live|work)|catchment(?: area)?(?: of)?|"
-        "commute ?shed|commuter ?shed|labor ?shed|laborshed|workshed",
+        "people) (?:live|work)",
         Asks("destinations"),
     ),
     ("pairs? of areas|paired areas?", Asks("paired")),
@@ -138,7 +142,7 @@ _SHOWN: Final = (
     ),
     ("as (?:dots|points)|dot map|dot density(?: map)?|as a dot map|points on (?:a|the) map", Shown("points")),
     (
-        "(?:as )?(?:a )?heat ?map|heat map|as density|density map|as a density map|hot ?spots?",
+        "(?:as )?(?:a )?heat ?map|heat map|density|as density|density map|as a density map|hot ?spots?",
         Shown("density"),
     ),
     (
@@ -247,8 +251,21 @@ _MISSING: Final = (
     ),
     (
         "rents?|house prices?|housing costs?|home prices?|unemploy(?:ed|ment)|poverty|retirees|retired|"
-        "children|students",
+        "children",
         Missing(f"That is not in this release: it counts jobs and the people who hold them; {_ASK}."),
+    ),
+    (
+        "(?:by )?(?:(?:college|university|graduate) )?students?(?: (?:workers?|jobs?|employees?))?|working students?",
+        Missing(
+            "Students are not counted apart: a release counts jobs and the people who hold them. "
+            "Ask about workers 29 or younger, or about the jobs at a school."
+        ),
+    ),
+    (
+        "(?:student|affordable|public|subsidized) (?:housing|apartments?)|dorms?|dormitor(?:y|ies)|student residences?",
+        Missing(
+            "Kinds of housing are not in this release; name a town, a ZIP code, or a landmark, or draw the area."
+        ),
     ),
     (
         "forecasts?|predict(?:ion|ions)?|will|next year|future",
@@ -256,7 +273,7 @@ _MISSING: Final = (
     ),
 )
 _EMPTY: Final = (
-    "a|an|the|of|in|at|on|for|is|are|was|were|be|do|does|did|am|that|which|what|whose|those|these|this|"
+    "a|an|the|of|at|on|for|is|are|was|were|be|do|does|did|am|that|which|what|whose|those|these|this|"
     "it|its|there|here|"
     "but|anywhere|everywhere|somewhere|their|they|them|theirs|somebody|commuters?|commut(?:e|es|ed|ing)|"
     "i|we|us|you|me|my|our|"
@@ -270,11 +287,11 @@ _EMPTY: Final = (
     "flows?|commuting|trips?|breakdown|divided|split|grouped|broken down|counted|group|groups|aged?|ages|"
     "years? old|year|years|top|largest|biggest|main|major|"
     "home|earn|earning|paid|if|when|how|about|data|numbers?|figures?|share|percent|percentage|over|"
-    "using|inside|within|"
+    "using|"
     "industry|industries|sectors?|earnings|wages?|age|"
-    "ask(?:s|ed|ing)?|wonder(?:s|ing)?|needs?|wrote|writes?|readers?|pls|thanks?|thank you|(?:each |"
-    "every )?day|daily|olds?|put|taken|"
-    "together|combined|pay(?:s|ing)?|heads?|heading|hi|hello|hey|ok"
+    "ask(?:s|ed|ing)?|wonder(?:s|ing)?|needs?|wrote|writes?|readers?|pls|thanks?|"
+    "thank you|(?:each |every )?day|daily|olds?|put|taken|"
+    "held|filled|together|combined|pay(?:s|ing)?|heads?|heading|hi|hello|hey|ok"
 )
 
 
@@ -295,7 +312,7 @@ PHRASES: Final = _compiled(
     _NEAR,
     _ENDS,
     _JOINTS,
-    ((_EMPTY, Empty()),),
+    (("(?:my|our) students?", Empty()), (_EMPTY, Empty())),
 )
 """Patterns and meanings; of two that match equally many words, the first counts."""
 

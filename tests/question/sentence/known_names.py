@@ -35,7 +35,14 @@ ctycsub:4400322240 East Greenwich town (Kent, RI)
 ctycsub:4400951580 North Kingstown town (Washington, RI)
 ctycsub:4400967460 South Kingstown town (Washington, RI)
 ctycsub:4400318640 Coventry town (Kent, RI)
+ctycsub:4400105140 Barrington town (Bristol, RI)
+ctycsub:4400737720 Johnston town (Providence, RI)
+ctycsub:4400741500 Lincoln town (Providence, RI)
+ctycsub:4400766200 Smithfield town (Providence, RI)
+ctycsub:4400570880 Tiverton town (Newport, RI)
+ctycsub:4400977000 Westerly town (Washington, RI)
 zcta:02840 02840
+zcta:02886 02886
 zcta:02903 02903
 tract:44007000800 Tract 8, Providence County, RI
 """
@@ -47,7 +54,7 @@ _LANDMARKS = {
     "Johnson & Wales University": "circle:-71.415,41.82,0.5",
     "Quonset Point": "circle:-71.41,41.59,0.5",
     "Providence Station": "circle:-71.413,41.829,0.5",
-    "Theodore Francis Green State Airport": "circle:-71.43,41.724,0.5",
+    "T. F. Green Airport": "circle:-71.43,41.724,0.5",
 }
 _ORDER = ("stplc", "ctycsub", "county")
 

@@ -22,6 +22,8 @@ from tests.question.sentence.known_names import names, names_with_landmarks
 NAMES, LANDMARKS = names(), names_with_landmarks()
 PLANNERS = Path(__file__).with_name("planners_sentences.json")
 """Sentences by a planner who had not seen the grammar, and the questions that they ask."""
+LATER = Path(__file__).with_name("second_planners_sentences.json")
+"""Sentences written for a second measurement, before their author read the grammar; some name landmarks."""
 
 
 def of_a_planner(asked: Values) -> Question:
@@ -33,9 +35,12 @@ def of_a_planner(asked: Values) -> Question:
     return Question(**values)
 
 
-SENTENCES = BY_ITS_AUTHOR | {
-    each.pop("sentence"): of_a_planner(each) for each in json.loads(PLANNERS.read_text(encoding="utf-8"))
-}
+def sentences_in(path: Path) -> dict[str, Question]:
+    return {each.pop("sentence"): of_a_planner(each) for each in json.loads(path.read_text(encoding="utf-8"))}
+
+
+SENTENCES = BY_ITS_AUTHOR | sentences_in(PLANNERS)
+LATER_SENTENCES = sentences_in(LATER)
 
 
 def asked(sentence: str) -> Asked:
@@ -46,6 +51,13 @@ def asked(sentence: str) -> Asked:
 def test_a_sentence_asks_its_question_and_every_word_is_understood(sentence: str) -> None:
     found = asked(sentence)
     assert found.question == SENTENCES[sentence]
+    assert not found.unknown
+
+
+@pytest.mark.parametrize("sentence", LATER_SENTENCES)
+def test_a_sentence_may_name_landmarks(sentence: str) -> None:
+    found = ask_in_words(sentence, LANDMARKS)
+    assert found.question == LATER_SENTENCES[sentence]
     assert not found.unknown
 
 
@@ -91,6 +103,10 @@ def test_a_way_to_draw_is_understood_or_refused() -> None:
         ("manufacturing jobs in Newport", "Manufacturing is not counted by itself"),
         ("workers of Newport over 60", "“over 60” is shown as 55 or older"),
         ("jobs near Newport", "“near” is taken as within 1 mile"),
+        ("where do students of Newport live", "Students are not counted apart"),
+        ("student workers in Newport", "Ask about workers 29 or younger"),
+        ("jobs near student housing", "Kinds of housing are not in this release"),
+        ("jobs near student housing", "The distance has no place to start from"),
         ("downtown Newport", "“Downtown” is not an area of this release; all of Newport city, RI is used"),
         ("Bristol", "“Bristol” could also be"),
         ("Newprt workers", "“Newprt” is taken as Newport city, RI"),
@@ -159,6 +175,34 @@ def test_a_state_code_that_is_also_a_word_counts_only_behind_a_place(
     sentence: str, areas: tuple[str, ...]
 ) -> None:
     assert asked(sentence).question.areas == areas
+
+
+def test_people_who_ask_are_not_the_people_asked_about() -> None:
+    assert not asked("My students ask where workers of Newport live").notes
+    assert asked("jobs in Newport for students").question.areas == NEWPORT
+
+
+@pytest.mark.parametrize(
+    ("sentence", "areas", "side"),
+    [
+        ("workers in Newport in ZIP 02840", ("stplc:4449960", "&zcta:02840"), "work"),
+        ("jobs in Newport in Rhode Island", ("stplc:4449960",), "work"),
+        ("jobs within a mile of Brown University in Providence", ("circle:-71.402,41.826,1",), "work"),
+        ("jobs in Newport in retail in Warwick", ("stplc:4449960", "stplc:4474300"), "work"),
+        ("residents of Newport and in Warwick", ("stplc:4449960", "stplc:4474300"), "home"),
+        ("jobs held by Newport residents", ("stplc:4449960",), "home"),
+        ("which industries do people in Newport work in", ("stplc:4449960",), "home"),
+        ("Warwick commute shed", ("stplc:4474300",), "home"),
+        ("Warwick labor shed", ("stplc:4474300",), "work"),
+    ],
+)
+def test_words_around_a_place_say_its_side_and_what_it_is_in(
+    sentence: str, areas: tuple[str, ...], side: str
+) -> None:
+    found = ask_in_words(sentence, LANDMARKS)
+    assert tuple(step.partition("@")[0] for step in found.question.areas) == areas
+    assert found.question.side == side
+    assert not found.unknown
 
 
 @pytest.mark.parametrize("sentence", ["flobber the wug", "of the, and", "42", "please show me the table"])
