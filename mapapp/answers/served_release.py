@@ -26,7 +26,7 @@ _SHAPES: Final = (
     "ground",
     "ground shapes",
     "place names",
-    "sentence names",
+    "sentences",
     "unit layer",
     "unit shapes",
     "unit tree",

@@ -34,6 +34,18 @@ def test_a_sentence_becomes_the_address(views: Views) -> None:
     assert said.startswith("Understood: Destinations · Workplaces: County 10001")
 
 
+def test_a_chosen_sentence_is_not_read_again(views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "who works in County 10003, under 30"
+    assert question_option(views.releases["new"], text, is_name=False) is not None
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the sentence was read twice")
+
+    monkeypatch.setattr("mapapp.explore.callbacks.sentences.ask_in_words", refuse)
+    search, _ = choose(views, "", "search", f"{PREFIX}{text}")
+    assert search == "?analysis=profile&area=county:10003&age=1"
+
+
 def test_years_choose_releases(views: Views) -> None:
     search, _ = choose(views, "", "search", f"{PREFIX}inflow of County 10001 in 2019 compared with 2018")
     assert search == "?against=old&analysis=inflow-outflow&area=county:10001"

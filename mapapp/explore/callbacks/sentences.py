@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.sentence_names import SentenceNames
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.served_years import releases_of_years
@@ -16,11 +17,20 @@ from mapapp.question.sentence.asked import Asked, ask_in_words
 PREFIX: Final = "ask:"
 """Begins the value of a search result that is a question."""
 _LEAST_WORDS: Final = 2
+_KEPT_SENTENCES: Final = 200
 
 
-def names_of_release(release: ServedRelease) -> SentenceNames:
-    """The names of a release's areas, indexed once."""
-    return release.once(("sentence names",), lambda: SentenceNames(release.areas))
+def asked_in(release: ServedRelease, text: str) -> Asked:
+    """What a sentence asks of a release; a sentence that was read lately, such as a chosen search result, is not read
+    again.
+
+    Raises
+    ------
+    UsageError
+        If the sentence is empty or too long.
+    """
+    read = release.once(("sentences",), lambda: ResultCache[Asked](max_entries=_KEPT_SENTENCES))
+    return read.get_or_make(text, lambda: ask_in_words(text, SentenceNames(release.areas)))
 
 
 def question_option(release: ServedRelease, text: str, *, is_name: bool) -> dict[str, object] | None:
@@ -28,7 +38,7 @@ def question_option(release: ServedRelease, text: str, *, is_name: bool) -> dict
     if len(text.split()) < _LEAST_WORDS:
         return None
     try:
-        asked = ask_in_words(text, names_of_release(release))
+        asked = asked_in(release, text)
     except UsageError:
         return None
     parts = [each.label for each in asked.understood]
@@ -47,7 +57,7 @@ def asked_address(views: Views, address: Address, text: str) -> tuple[Address, s
         If the sentence is empty or too long, or if it asks nothing.
     """
     release = views.release(address)
-    asked = ask_in_words(text, names_of_release(release))
+    asked = asked_in(release, text)
     if asked.is_empty:
         raise UsageError("Nothing in this sentence names a place or asks for something.")
     view = address.view if asked.show is None else replace(address.view, show=asked.show)
