@@ -1,7 +1,7 @@
 """Cleaning with other commute ranges: `python -m benchmarks.cleaning_ranges [--dataset DIR] [--radii NEAR FAR]`.
 
 One keyed draw of the exponential mechanism by cell, cleaned with several lists of ranges and compared with the
-confidential homes. Distances are between tracts, and counted in ranges that none of the lists has.
+confidential homes. Distances are between tracts, and counted in ranges that differ from all lists.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def tuned_table(workers: Workers, most: int | None) -> None:
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     rhode_island.add_dataset_options(parser)
-    parser.add_argument("--rows", type=int, help="at most so many rows in each table")
+    parser.add_argument("--rows", type=int, help="largest number of rows in each table")
     return parser
 
 

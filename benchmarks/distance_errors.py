@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     found.setdefault((name, side), []).append(rows[~np.isnan(rows[:, 2])])
                 for name, row in real.miles(answer, area, side).items():
                     miles.setdefault((name, side), []).append(row)
-    told({key: np.concatenate(rows) for key, rows in found.items()})
+    print_errors({key: np.concatenate(rows) for key, rows in found.items()})
     told_miles({key: np.array(rows) for key, rows in miles.items()})
 
 
@@ -110,7 +110,7 @@ class Real:
         return inside[self._place[side]]
 
 
-def told(found: dict[tuple[str, str], Any]) -> None:
+def print_errors(found: dict[tuple[str, str], Any]) -> None:
     print(
         "| counts | of | size | number | within two errors | real error | stated |\n|---|---|---|---|---|---|---|"
     )

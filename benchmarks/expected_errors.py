@@ -2,7 +2,7 @@
 
 Without options, releases are made as the recommended preset makes them on Rhode Island. Draws are keyed, so every run
 finds the same numbers. Counts between a workplace tract and a home tract, and between two towns (county subdivisions,
-or counties where there are none), at all workplaces and at blocks of 1 to 9 workers; root mean squares over all counts
+or counties without towns), at all workplaces and at blocks of 1 to 9 workers; root mean squares over all counts
 whose true value is in a class.
 """
 
@@ -182,7 +182,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--far-state-miles", type=float, default=300.0, help="0 keeps all states apart")
     parser.add_argument("--draws", type=int, default=3, help="keyed draws")
     parser.add_argument("--first", type=int, default=0, help="number of the first keyed draw")
-    parser.add_argument("--every", type=int, default=8, help="ask for every so many workplace tracts")
+    parser.add_argument("--every", type=int, default=8, help="ask for every nth workplace tract")
     return parser
 
 

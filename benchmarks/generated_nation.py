@@ -26,7 +26,7 @@ from geodata.schema import segment_code
 from geodata.store import Store, StoreWriter, open_store
 
 SAMPLED_TRACTS = 500
-EVERY_GROUP = 25  # commutes are measured in one row group of so many
+EVERY_GROUP = 25  # commutes are measured in one of this many row groups
 SMALLEST = ("--size", "small")
 
 

@@ -115,7 +115,7 @@ class Program:
         shape = (len(sizes), self.n_orbits)
         self.total = sparse.csr_array((times, (row, np.arange(self.n_orbits))), shape=shape)
         self.error = sparse.csr_array((times * error, (row, np.arange(self.n_orbits))), shape=shape)
-        # How many tables of one partition are so many workers away from a table of another.
+        # How many tables of one partition are at each distance, in workers, from a table of another.
         place = {partition: i for i, partition in enumerate(self.partitions)}
         self.tables_at = np.zeros((len(sizes), len(sizes), n + 1))
         for real, each in enumerate(sizes):
@@ -262,7 +262,7 @@ def redrawn_errors(partitions: Sequence[Table], epsilon: float) -> Errors:
 
 
 def dirichlet_errors(partitions: Sequence[Table], epsilon: str) -> Errors | None:
-    """Errors of Algorithm 1 with the least weight of the sound accountant, without pruning; None where it has none."""
+    """Errors of Algorithm 1 with the least weight of the sound accountant, without pruning; None if no weight holds."""
     n, k = sum(partitions[0]), len(partitions[0])
     try:
         weight = float(least_sound_weight(n, n, k, 1, Fraction(epsilon), DELTA).weight)

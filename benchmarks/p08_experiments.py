@@ -7,7 +7,7 @@ f, the histogram of a public distribution of commute distances, at least 0.0378.
 compared with the real ones, over all commutes and over those shorter than 6.23 miles, the median (Figures 1 to 4).
 
 Three ways to set alpha: as P08 prints it, by its Theorems 4.1 and 4.4 for each workplace's own n and k, and by the
-sound accountant at the same whole promise. The chosen setting of `--design auto`, with coarsening, stands beside.
+sound accountant at the same whole promise. The choice of `--design auto`, with coarsening, is listed beside them.
 
 Source: P08 section VI; docs/method.md, sections 9 and 10.
 """
@@ -59,7 +59,7 @@ EXPERIMENTS = {200.0: 0.01245, 100.0: 0.039764}
 SHORT_MI = 6.23
 N_DRAWS, CHOICE = 20, 2008
 SURVIVAL = ((0.0, 1.0), (6.23, 0.5), (13.1, 0.25), (21.54, 0.1), (200.0, 0.01))
-"""Share of commutes longer than so many miles: P08's percentiles of the Minnesota CTPP, the last "beyond the 99th"."""
+"""Share of commutes longer than these miles: P08's percentiles of the Minnesota CTPP, the last "beyond the 99th"."""
 
 SIZES = ((1, 9), (10, 49), (50, None))
 LENGTHS = ((0.0, SHORT_MI, "short"), (SHORT_MI, 21.54, "moderate"), (21.54, math.inf, "long"))

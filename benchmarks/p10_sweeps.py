@@ -291,7 +291,7 @@ def with_prior(short: str, path: Path, place: Path) -> Store:
 def argument_parser() -> argparse.ArgumentParser:
     parser = replication_parser(__doc__)
     parser.add_argument("--sweeps", nargs="+", choices=SWEEPS, default=tuple(SWEEPS))
-    parser.add_argument("--values", type=int, help="at most so many values of a sweep")
+    parser.add_argument("--values", type=int, help="largest number of values of a sweep")
     return parser
 
 

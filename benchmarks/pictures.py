@@ -83,7 +83,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", type=Path)
     parser.add_argument("--area", required=True)
-    parser.add_argument("--maps", type=int, help="measure only the first so many ways to draw a map")
+    parser.add_argument("--maps", type=int, help="how many ways to draw a map to measure")
     parser.add_argument("--each", default="")
     parser.add_argument("--within", default="")
     parser.add_argument("--out", type=Path)

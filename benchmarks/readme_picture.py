@@ -1,6 +1,6 @@
 """The picture in the README, taken anew: `python -m benchmarks.readme_picture [--release DIR] [--output FILE]`.
 
-Serves the demo release (made if there is none) on this machine, opens the workers of its centre in Chromium, and
+Serves the demo release (made if missing) on this machine, opens the workers of its centre in Chromium, and
 keeps the page as a PNG of few colours. Needs Playwright and a Chromium, as the browser tests do.
 """
 

@@ -28,7 +28,7 @@ def given_or_imported(chosen: argparse.Namespace, folder: Path) -> Path:
 
 
 def import_dataset(folder: Path, data: Path) -> Path:
-    """Import the files into the folder; exits if there are none."""
+    """Import the files into the folder; exit if they are missing."""
     if not data.is_dir():
         sys.exit(f"no {data}: name the folder of Census files with --data")
     commutemap("import", folder / "ri.dataset", "--from", data)

@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 pages = [recorded(browser, address, name, areas[1]) for name in chosen.analyses]
             # In a thread of its own: Playwright keeps an event loop in this one.
             found = loop.submit(asyncio.run, visited(pid, address, pages, areas, chosen)).result()
-    told(found, title, chosen)
+    print_record(found, title, chosen)
 
 
 def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
@@ -182,7 +182,7 @@ async def visitor(
     """One visitor: opens a page, reads, opens the next."""
     chance = random.Random(number)
     tab = Tab(address, record)
-    await asyncio.sleep(chance.uniform(0, pause_s))  # nobody comes at the same moment
+    await asyncio.sleep(chance.uniform(0, pause_s))  # visitors do not all come at the same moment
     while time.monotonic() < end:
         area = quote(chance.choice(areas), safe=":,")
         page = chance.choice(pages)
@@ -268,7 +268,7 @@ class Tab:
                 pair[1].close()
 
 
-def told(record: Record, title: str, chosen: argparse.Namespace) -> None:
+def print_record(record: Record, title: str, chosen: argparse.Namespace) -> None:
     took = [one for times in record.took_s.values() for one in times]
     print(
         f"\n{title}: {chosen.visitors} visitors for {chosen.minutes:g} minutes, a question each {chosen.pause:g} s; "

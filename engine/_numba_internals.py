@@ -144,7 +144,7 @@ class KernelCache(FunctionCache):
     """
 
     def load_overload(self, sig: object, target_context: object) -> object:
-        """Called by numba for the compiled form for some types; None if there is none."""
+        """Called by numba for the compiled form for some types; None if it has not been compiled."""
         rtsys.initialize(target_context)
         return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # numba has few types
 

@@ -289,7 +289,7 @@ def accepted_promise(privacy: PrivacyParameters, failure_bound: Fraction) -> Mec
         preconditions=(
             *NEIGHBORS,
             "a rejected output is drawn again from the beginning, pruning included, with fresh random bits",
-            "the number of rounds is public; what the last round draws stands",
+            "the number of rounds is public; the draw of the last round is kept",
             "how often a synthesizer was drawn, and how long that took, is published nowhere",
         ),
         holds_as_probabilistic=True,

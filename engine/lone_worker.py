@@ -153,7 +153,7 @@ def stay_apart(inverse_theta: float, n_points: int, n_workers: int, price: float
 
 
 def _log_placed(moved: Floats, n_points: int, n_workers: int, price: float) -> Floats:
-    """Return the logarithm of the weight of all ways to place so many moved workers: C(k - 1, J) without a price."""
+    """Return the logarithm of the weight of all ways to place the moved workers: C(k - 1, J) without a price."""
     if price == 1.0:
         return _log_choose(n_points - 1, moved)
     from scipy.special import logsumexp

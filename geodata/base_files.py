@@ -100,7 +100,7 @@ class BaseFile:
 
 
 def base_layer_of(path: Path) -> BaseLayer | None:
-    """Return which layer of a base map a file of shapes, or a zip of a GNIS text, holds; None if none of them.
+    """Return which layer of a base map a file of shapes, or a zip of a GNIS text, holds; None if it holds no layer.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def _plain_name(column: pandas.Series) -> pandas.Series:
 
 
 def _gnis_member(path: Path) -> str | None:
-    """Name of the GNIS text in a zip; None if there is none."""
+    """Name of the GNIS text in a zip; None if the zip holds no such text."""
     with opening(path), zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
             if name.lower().endswith(".txt"):

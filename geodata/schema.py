@@ -161,7 +161,7 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
-"""What the base map shows and nothing is counted by: the same in a dataset and in its releases.
+"""Tables of the base map, by which nothing is counted: the same in a dataset and in its releases.
 
 A store may lack any of them; `Store.table` then returns one without rows.
 """

@@ -41,7 +41,7 @@ class ShapeLayer:
     name : str
         Of the layer.
     first : DataFrame
-        Its first feature, without geometry; no row if there is none.
+        Its first feature, without geometry; an empty table if the file has no feature.
     """
 
     address: str

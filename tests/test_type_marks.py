@@ -1,4 +1,4 @@
-"""Every place where mypy is told to look away says which finding it means, and why; `Any` has a list of its places."""
+"""Every mark that silences mypy names the finding and the reason; `Any` has a list of its places."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ USES_OF_ANY = {
         "the type of a field's value follows from the field's kind, which is data",
     ),
 }
-"""How often modules of the program use `Any`, and why. Every other module has none."""
+"""How often modules of the program use `Any`, and why. Other modules do not use it."""
 
 
 def marks(path: Path) -> list[str]:

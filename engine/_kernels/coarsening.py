@@ -38,7 +38,7 @@ Levels = npt.NDArray[np.int8]
 TABLE_STEPS = 1 << 17
 """Steps of the table of miles and decay over chords from 0 to 2, each 0.06 miles near the destination."""
 
-_EXACT_STEPS = 512  # 31 miles: nearer than this nothing is read from the table
+_EXACT_STEPS = 512  # 31 miles: shorter distances are not read from the table
 _EARTH_DIAMETER_MI = 2.0 * 3958.7613
 _LARGEST_EXPONENT = 600.0
 

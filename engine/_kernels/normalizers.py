@@ -31,7 +31,7 @@ _THETA_STEPS = 3
 class Partitions(NamedTuple):
     """All partitions of 0, 1, ..., N, parts in falling order: those of n are numbers first[n] to first[n + 1].
 
-    Each is its ``parent`` with one more part, the ``last`` and least, and has so many ``parts``. ``joined`` lists
+    Each is its ``parent`` with one more part, the ``last`` and least; ``parts`` counts them. ``joined`` lists
     the partitions that one more worker makes of each: numbers joined_ptr[one] to joined_ptr[one + 1].
     """
 
@@ -197,7 +197,7 @@ def _two_ratios(n: int, k: int, theta: float, price: float, space: RatioSpace) -
 
 @lean_jit
 def search_price(n: int, k: int, growth: float, space: RatioSpace) -> tuple[int, float]:
-    """A price in 2^-12 at which theta is about the least, and about this theta; a price of 0 if there is none.
+    """A price in 2^-12 at which theta is about the least, and about this theta; a price of 0 if no price fits.
 
     By the two ratios of :func:`_two_ratios`, which are nearly always the worst. Nothing rests on this search:
     :func:`worst_ratio` certifies what it finds.

@@ -187,7 +187,7 @@ def _draw_block(
 def _block_in_point(
     key: Words, stream: Ints, point: int, geography: Geography, blocks: TractBlocks, space: PlacementSpace
 ) -> int:
-    """Draw a block in the known part of a support point; -1 if it has none."""
+    """Draw a block in the known part of a support point; -1 if that part is empty."""
     known, whole = space.known, geography.superpumas
     span = (known.first[point], known.last[point])
     part = TractList(whole.member, whole.running) if known.kind[point] == _WHOLE else space.listed

@@ -108,7 +108,7 @@ def make_rails(
 
 
 def shortest_path(n_towns: int, length: dict[tuple[int, int], float], start: int, end: int) -> list[int]:
-    """Rows of the towns along the shortest way between two of them; empty if there is none."""
+    """Rows of the towns along the shortest way between two of them; empty if no way connects them."""
     rows = np.array(sorted(length))
     weights = np.array([length[int(a), int(b)] for a, b in rows])
     graph = coo_array((weights, (rows[:, 0], rows[:, 1])), shape=(n_towns, n_towns)).tocsr()

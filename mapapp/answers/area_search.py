@@ -70,7 +70,7 @@ class Entry:
     code : str
         Identifier, which can be searched as well.
     state_id : str
-        FIPS code of its state; empty if it has none.
+        FIPS code of its state; empty if it is in no single state.
     is_guessed : bool
         Whether a misspelled word may be taken for a word of this name.
     other_name : str

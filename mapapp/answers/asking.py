@@ -150,7 +150,7 @@ def over_all_years(
     Raises
     ------
     UsageError
-        If two releases have the same year, or one has none.
+        If two releases have the same year, or one has no year.
     """
     by_area: dict[str, list[Result]] = {}
     for release in releases:

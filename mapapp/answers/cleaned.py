@@ -49,7 +49,7 @@ class Cleaning(NamedTuple):
         return cls(np.zeros(n_points), 0.0)
 
     def parts_of(self, freed: Floats, stayed: Floats, of_tract: tuple[float, float]) -> Floats:
-        """Return the part of the changes that falls on tables with so many freed workers and so many who stayed.
+        """Return the part of the changes that falls on tables with these numbers of workers, freed and not.
 
         Parameters
         ----------

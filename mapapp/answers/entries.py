@@ -57,7 +57,7 @@ def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Value]]:
 
 
 def grid_of(result: Result, limit: Limit | None = None) -> pandas.DataFrame | None:
-    """Return an answer as a table with two sides and their totals; None if its analysis has none.
+    """Return an answer as a table with two sides and their totals; None if its analysis has no such table.
 
     Raises
     ------

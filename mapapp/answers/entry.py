@@ -271,7 +271,7 @@ class Entry:
         Makes a table with two sides and their totals from an answer and a `mapapp.answers.grids.Limit` or None, for
         text, CSV, workbooks and reports.
     pairs : str
-        Table whose rows are pairs of units, which maps and exports show as lines; empty if there is none.
+        Table whose rows are pairs of units, which maps and exports show as lines; empty if it has no such table.
     n_error_rows : int or None
         Rows that the page shows with expected errors, if it is not the usual number.
     distance_tables : tuple of str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LANDMARK: Final = "landmark"
 LANDMARK_MI: Final = 0.5
-"""Radius of the circle that stands for a landmark."""
+"""Radius of the circle that represents a landmark."""
 _GUESSED: Final = (*NAMED, "county", "cbsa", LANDMARK)
 _BY_PEOPLE: Final = (*NAMED, "county", "cbsa", "zcta")
 """Layers whose larger units come first."""

@@ -87,4 +87,4 @@ MEASURES: Final = (Number, Miles, Ratio)
 """Types of the numbers of an answer that may have an expected error."""
 
 Value = Number | Miles | Ratio | float | None
-"""A number of an answer: with an expected error, or a plain share; None if there is none to take."""
+"""A number of an answer: with an expected error, or a plain share; None if neither exists."""

@@ -61,7 +61,7 @@ def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> li
     ----------
     release : ServedRelease
     served : iterable of ServedRelease
-        All releases that readers see beside it, if any: the text then says what the promises add up to.
+        All releases that readers see beside it. If there are some, the text says what the promises add up to.
     """
     certificate = release.certificate
     promised = _promise(certificate) if words.is_private(certificate) else _NO_PROMISE

@@ -106,7 +106,7 @@ class Noise(Protocol):
         """Whether workers are drawn again evenly over all points, and not by the public prior."""
 
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
-        """Return what the mechanism is expected to have done to released tables over so many support points."""
+        """Return what the mechanism is expected to have done to released tables with these support points."""
 
 
 class NoisyTables(NamedTuple):

@@ -113,7 +113,7 @@ def over_years(answers: Sequence[Result]) -> OverYears:
     Raises
     ------
     UsageError
-        If there are fewer than two, if two have the same year or one has none, or if their questions differ.
+        If there are fewer than two, if two have the same year, if one has no year, or if their questions differ.
     """
     check_answers(*answers)
     ordered = sorted(answers, key=lambda answer: answer.about.year)

@@ -61,7 +61,7 @@ CLASS: Final = 1.0
 UNLIKE: Final = 0.25
 """Relative difference of the homes of workers in small and in large tables, the same for all points of a count."""
 STRAY: Final = 0.05
-"""Part of the workers who may live anywhere, because the prior gives some places nobody."""
+"""Part of the workers who may live anywhere, because the prior puts nobody in some places."""
 
 _TINY: Final = 1e-9
 

@@ -13,7 +13,7 @@ _PRESETS: Final = {"recommended": "recommended preset", "onthemap-v3": "OnTheMap
 
 
 def preset_words(preset: object) -> str:
-    """Return a preset of `synthesize` in plain words; empty if it is none that we know."""
+    """Return a preset of `synthesize` in plain words; empty if the preset is unknown."""
     return _PRESETS.get(preset, "") if isinstance(preset, str) else ""
 
 

@@ -19,7 +19,7 @@ MAX_YEARS: Final = 30
 def releases_of_years(release: ServedRelease, served: Iterable[ServedRelease]) -> list[ServedRelease]:
     """Return one release for each year of the place that a release holds, earliest first.
 
-    The release itself stands for its year; of several others of one year, the one with its setting or else the first.
+    The release itself is chosen for its year; of several others of one year, the one with its setting, or the first.
     """
     by_year: dict[str, ServedRelease] = {}
     for each in served:

@@ -94,7 +94,7 @@ class LaplaceNoise:
         return True
 
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
-        """Return what noise and scaling do to tables of so many workers; see `Noise`."""
+        """Return what noise and scaling do to tables of these sizes; see `Noise`."""
         q = math.exp(-self.epsilon / 2.0)
         sizes, kind = np.unique(tables.n_workers, return_inverse=True)
         kept = np.array([_kept_of_noise(q, int(n), n_points) for n in sizes])[kind.reshape(-1)]
@@ -187,7 +187,7 @@ class GeometricNoise:
 
 
 def _lowered(q: float, shown: float, n_points: float) -> float:
-    """Return lambda for a table that shows workers in so many points: by bisection."""
+    """Return lambda for a table that shows workers in a given number of points: by bisection."""
     low, high = 0.0, 1.0 + math.log(n_points) / -math.log(q)
     for _ in range(50):
         middle = (low + high) / 2.0

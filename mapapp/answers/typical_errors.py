@@ -48,7 +48,7 @@ class TypicalErrors:
 
 
 def typical_errors(release: Release) -> TypicalErrors | None:
-    """Return how far typical numbers are off; None if the release has none, or no errors for its mechanism."""
+    """Return how far typical numbers are off; None if the release or the model of its mechanism lacks them."""
     if not release.errors.is_known:
         return None
     layer = "ctycsub" if "ctycsub" in release.areas.columns else "county"
@@ -103,7 +103,7 @@ def _inflow_error(release: Release, towns: LayerUnits) -> float | None:
 
 
 def _spread(values: Ints, most: int) -> Ints:
-    """At most so many values, evenly spaced in their order."""
+    """A limited number of values, evenly spaced in their order."""
     places = np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(np.int64)
     return values[places]
 

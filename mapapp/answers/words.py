@@ -209,7 +209,7 @@ def error_text(error: float | None, sign: str = "± ") -> str:
 
 
 def all_exact(errors: Iterable[float | None]) -> bool:
-    """Return whether there are numbers and none of them has an error, so that a table says it once for all rows."""
+    """Return whether there are numbers and all of them are exact, so that a table says it once for all rows."""
     known = list(errors)
     return bool(known) and all(error == 0 for error in known)
 

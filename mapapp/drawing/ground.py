@@ -144,7 +144,7 @@ def with_rim(water: Ground, borders: Shapes) -> Ground:
     land = shapely.union_all(borders)
     near = shapely.distance(water.shapes, shapely.boundary(land)) < _RIM_DEG
     inside = shapely.intersection(shapely.union_all(water.shapes[near]), land)
-    wide = shapely.buffer(inside, -_RIM_DEG, quad_segs=2)  # nothing is left of slivers along a coast
+    wide = shapely.buffer(inside, -_RIM_DEG, quad_segs=2)  # slivers along a coast disappear
     if wide.is_empty:
         return water
     edge = shapely.buffer(shapely.boundary(land), _RIM_DEG, quad_segs=2)

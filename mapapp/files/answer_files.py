@@ -152,7 +152,7 @@ def write_xlsx(
 def sheet_grid(result: Result) -> tuple[pandas.DataFrame | None, str]:
     """Return an answer's grid if it fits in a sheet, and otherwise why it is left out; the text is empty if it is not.
 
-    An analysis without a grid has None, and nothing is left out.
+    For an analysis without a grid it is None, and every column is kept.
     """
     try:
         grid = grid_of(result)

@@ -84,7 +84,7 @@ def mean_of_draws(
 ) -> ExpectedWorkers:
     """Mean and variance of the cells' shares over some draws, and means of the points' values.
 
-    One worker spread evenly over the cells is added to all draws together, so that a cell that none of them reached
+    One worker spread evenly over the cells is added to all draws together, so that a cell that no draw reached
     does not make the divergence infinite.
 
     Parameters

@@ -190,7 +190,7 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease) -> Dra
 def _block_distances(
     places: Places, inputs: tuple[Inputs, Inputs], ptr: Ints, short_mi: float
 ) -> dict[str, Floats]:
-    """Average commutes between blocks, real and synthetic, all and short ones; NaN if there are none."""
+    """Average commutes between blocks, real and synthetic, all and short ones; NaN if nobody commutes."""
     n_destinations = ptr.size - 1
     of = np.repeat(np.arange(n_destinations), np.diff(ptr))
     found = {}

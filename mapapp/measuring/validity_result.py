@@ -107,7 +107,7 @@ class Validity:
 
     @property
     def kl_small(self) -> float:
-        """The same over destinations of 1 to 9 workers; NaN if there are none."""
+        """The same over destinations of 1 to 9 workers; NaN if no destination is that small."""
         return self.summary["kl_small"]
 
     @property

@@ -38,7 +38,7 @@ from mapapp.publishing.public_part import (
 Floats = npt.NDArray[np.float64]
 
 WHOLE_EARTH_MI = 12_500.0
-"""No two places are farther apart: as a radius, nothing is coarsened."""
+"""No two places are farther apart. With this radius, no place is coarsened."""
 
 TRACT_RADII_MI = (
     0.0,

@@ -74,7 +74,7 @@ def simulated_inputs(public: PublicPart, gravity: GravityDecay) -> Inputs:
 
 
 def _placed(blocks: BlockTable, home_tract: Ints) -> npt.NDArray[np.int32]:
-    """A block of each home tract by population, or any of its blocks if it has none."""
+    """A block of each home tract, drawn by population, or evenly if nobody lives there."""
     value = np.random.default_rng(_PLACING).random(home_tract.size)
     first, end = blocks.block_ptr[home_tract], blocks.block_ptr[home_tract + 1]
     below, people = blocks.block_sum[first], blocks.block_sum[end] - blocks.block_sum[first]

@@ -82,7 +82,7 @@ class Expected:
 
     @property
     def kl_small(self) -> float:
-        """The same over small destinations; NaN if there are none."""
+        """The same over small destinations; NaN without small destinations."""
         return weighted_mean(self.kl, self.n_workers, self.is_small)
 
 

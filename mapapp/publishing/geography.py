@@ -37,7 +37,7 @@ class Geography:
     blocks : BlockTable
         Blocks by tract, with population.
     flows : DataFrame
-        Public tract flows; empty if the store has none.
+        Public tract flows; empty if the store lacks them.
     last_release : dict, optional
         Where the flows are the workers of an earlier release: which, as in `mapapp.publishing.last_release`.
     """

@@ -88,7 +88,7 @@ class Ledger:
             return self._read(file)
 
     def budget(self) -> tuple[Fraction, Fraction] | None:
-        """The dataset's (epsilon, delta) budget; None if it has none."""
+        """The dataset's (epsilon, delta) budget; None if nobody has set one."""
         entries = self.entries()
         if entries and entries[0].kind == "budget":
             return entries[0].epsilon, entries[0].delta

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _SHOWN_SIZES: Final = ("3-9", "10-49", "100-499")
-"""Flows whose error stands among the headline numbers."""
+"""Flows whose error is one of the headline numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,7 +73,7 @@ def public_prior(
     Raises
     ------
     ParameterError
-        When the prior is "flows" and the store has none.
+        When the prior is "flows" and the store lacks flows.
     """
     if parameters.prior == "uniform":
         return _prior(None, geography, {"prior": "uniform"}, with_flows=False)

@@ -70,7 +70,7 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
 
 
 def preset_of(privacy: PrivacyParameters, parameters: SynthesisParameters, *, designed: bool) -> str | None:
-    """The preset that a setting is, whatever its prior; None if any option differs from every preset's.
+    """The preset with the options of a setting, whatever its prior; None if no preset has the same options.
 
     Parameters
     ----------

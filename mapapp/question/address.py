@@ -29,7 +29,7 @@ from mapapp.question.question import Question
 from mapapp.question.view import View
 
 SAME: Final = "same"
-"""Stands for the steps of the first area as those of the area at the other end."""
+"""Short for the steps of the first area, if the area at the other end has the same steps."""
 MAX_STEP_LENGTH: Final = 20_000
 MAX_QUERY_LENGTH: Final = 60_000
 _RELEASES: Final = {

@@ -52,7 +52,7 @@ class KeptSettings:
     Parameters
     ----------
     measured : callable
-        Returns what was measured of a setting, None if nothing is known any more.
+        Returns the measurements of a setting, or None if they are no longer kept.
     """
 
     def __init__(self, measured: Callable[[Setting], Measured | None]) -> None:
@@ -82,7 +82,7 @@ class KeptSettings:
         return name
 
     def delete(self, name: str) -> None:
-        """Delete a setting; nothing happens if there is none by that name."""
+        """Delete a setting, if there is one by that name."""
         with self._lock:
             self._kept.pop(name, None)
 

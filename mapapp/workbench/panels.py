@@ -217,7 +217,7 @@ def _bar(value: float, top: float, kind: str) -> Component:
 
 
 def digits(value: float) -> str:
-    """A measure with four digits at most; a dash if there is none."""
+    """A measure with four digits at most; a dash if it is missing."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -403,7 +403,7 @@ def _miles(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A share; a dash if there is none."""
+    """A share; a dash if it is missing."""
     if math.isnan(value):
         return "–"
     return f"{100 * value:.1f}%" if value == 0 or value >= 0.0005 else "< 0.1%"

@@ -128,7 +128,7 @@ def differing(texts: Sequence[str]) -> bool:
 
 
 def joined(columns: Sequence[Mapping[str, str]]) -> Rows:
-    """Rows of settings that each have some of the names; a dash where one has none."""
+    """Rows of settings that each have some of the names; a dash where a setting lacks one."""
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, [column.get(name, "–") for column in columns]) for name in names]
 

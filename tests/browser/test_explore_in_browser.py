@@ -127,7 +127,7 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
     county = next(area for area in release.areas.search("county") if area.level == "county")
     visit.page.locator("#search").click()
     visit.page.keyboard.type(county.name)
-    # Answers to the first letters come before; each makes a new list, in which nothing is marked.
+    # Answers to the first letters arrive earlier; each makes a new list without a marked entry.
     found = [area.name for area in release.areas.search(county.name)]
     visit.wait_until(
         "names => [...document.querySelectorAll('[role=option]')].filter(o => o.offsetParent).map(o => o.innerText)"

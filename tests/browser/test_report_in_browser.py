@@ -1,4 +1,4 @@
-"""A report as HTML, opened from the file system by a browser without a network: nothing is missing, nothing blank."""
+"""A report as HTML, opened from the file system by a browser without a network, is complete."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_axe_finds_nothing_serious(browser: Any, demo_release: Path, tmp_path: P
     file = tmp_path / "report.html"
     states = [Question(areas=("all",), analysis=analysis) for analysis in ("profile", "distance-direction")]
     file.write_bytes(written([release], states, "html", error_rows=None))
-    # A browser lets nobody put a script into a page with such a policy; the checker is one.
+    # A browser refuses to add a script to a page with such a policy, and the checker is a script.
     context = browser.new_context(bypass_csp=True)
     try:
         page = context.new_page()

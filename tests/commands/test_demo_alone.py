@@ -88,25 +88,25 @@ def test_both_presets_are_made_once_and_the_second_start_makes_nothing(
 
 def test_what_failed_is_said_in_one_line(demo: Demo) -> None:
     release = demo.release("onthemap-v3")
-    ended, told = threading.Event(), []
+    ended, messages = threading.Event(), []
 
     def failed(reason: str) -> None:
-        told.append(reason)
+        messages.append(reason)
         ended.set()
 
     with claimed(release):
         build_behind.build_behind(demo.dataset, release, "onthemap-v3", done=ended.set, failed=failed)
         assert ended.wait(120)
-    (line,) = told
+    (line,) = messages
     assert "already being written" in line
     assert "\n" not in line
     assert Ledger(demo.dataset).entries() == (), "nothing was spent"
 
 
 def test_the_other_release_ends_with_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the server ends, the process that makes the release is ended, and nobody is told anything."""
+    """When the server ends, the process that makes the release ends, and no message follows."""
     started: list[subprocess.Popen[str]] = []
-    told: list[str] = []
+    messages: list[str] = []
     work: list[Callable[[], object]] = []
     ends: list[Callable[[], object]] = []
     original = subprocess.Popen
@@ -123,7 +123,11 @@ def test_the_other_release_ends_with_the_server(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(build_behind, "run_in_background", in_background)
     build_behind.build_behind(
-        tmp_path / "d", tmp_path / "r", "onthemap-v3", done=lambda: told.append("done"), failed=told.append
+        tmp_path / "d",
+        tmp_path / "r",
+        "onthemap-v3",
+        done=lambda: messages.append("done"),
+        failed=messages.append,
     )
     thread = threading.Thread(target=work[0])
     thread.start()
@@ -132,4 +136,4 @@ def test_the_other_release_ends_with_the_server(tmp_path: Path, monkeypatch: pyt
     assert not thread.is_alive()
     assert started[0].returncode == -signal.SIGTERM
     assert os.getsid(0) != started[0].pid
-    assert told == []
+    assert messages == []

@@ -47,7 +47,7 @@ def test_a_dry_run_says_what_would_be_promised_and_leaves_nothing(
 
 
 def test_a_dry_run_repeats_what_the_choice_of_a_setting_expects(dataset: Path) -> None:
-    """Nothing is simulated again: the numbers are those of the certificate, to their four digits."""
+    """No simulation runs again: the numbers are those of the certificate, to their four digits."""
     options = ("--preset", "recommended", "--test-key", "--dry-run", "--quiet", "--json")
     plan = json.loads(run_here("synthesize", dataset, dataset.parent / "r.release", *options).out)
     facts = plan["certificate"]["construction"]["design"]

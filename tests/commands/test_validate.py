@@ -20,7 +20,7 @@ from tests.commands.running import refused
 from tests.commands.test_killed import killed_at
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert run([str(argument) for argument in arguments]) == 0
     return capsys.readouterr().out
 
@@ -28,7 +28,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_output_names_what_was_measured_and_is_marked_confidential(
     demo_dataset: Path, demo_release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = told(capsys, "validate", demo_dataset, demo_release, "-q")
+    text = printed(capsys, "validate", demo_dataset, demo_release, "-q")
     assert text.startswith("CONFIDENTIAL, not for publication")
     for words in (
         "KL divergence",
@@ -39,12 +39,14 @@ def test_output_names_what_was_measured_and_is_marked_confidential(
         "epsilon_final",
     ):
         assert words in text
-    found = json.loads(told(capsys, "validate", demo_dataset, demo_release, "-q", "--json"))
+    found = json.loads(printed(capsys, "validate", demo_dataset, demo_release, "-q", "--json"))
     assert "not for publication" in found["confidential"]
     assert found["basis"] == "release"
     assert found["facts"]["release"]["is_of_these_counts"] is True
     assert 0 < found["summary"]["kl_all"] < found["summary"]["kl_small"]
-    sample = json.loads(told(capsys, "validate", demo_dataset, demo_release, "-q", "--json", "--sample", "3"))
+    sample = json.loads(
+        printed(capsys, "validate", demo_dataset, demo_release, "-q", "--json", "--sample", "3")
+    )
     assert sample["facts"]["scope"]["tracts_measured"] == 3
     assert "in_out" not in sample["tables"]
 
@@ -52,7 +54,7 @@ def test_output_names_what_was_measured_and_is_marked_confidential(
 def test_only_the_owner_can_read_tables_and_pictures(
     demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told(
+    printed(
         capsys,
         "validate",
         demo_dataset,
@@ -63,7 +65,7 @@ def test_only_the_owner_can_read_tables_and_pictures(
         "--picture",
         tmp_path / "a.png",
     )
-    told(capsys, "validate", demo_dataset, demo_release, "-q", "--picture", tmp_path / "a.svg")
+    printed(capsys, "validate", demo_dataset, demo_release, "-q", "--picture", tmp_path / "a.svg")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.png", "a.svg", "tables"]
     assert "not for publication" in (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
     summary = pandas.read_csv(tmp_path / "tables" / "summary.csv").set_index("measure")["value"]
@@ -110,7 +112,7 @@ def test_other_homes_of_the_same_workplaces_are_measured_with_a_note(
     demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = with_other_homes(demo_dataset, tmp_path / "other")
-    text = told(capsys, "validate", other, demo_release, "-q")
+    text = printed(capsys, "validate", other, demo_release, "-q")
     assert "another table of jobs" in text
 
 

@@ -208,7 +208,7 @@ def test_ranges_get_what_is_expected_of_them() -> None:
 
 
 def _repeated(coarsening: Coarsening, tract: int, times: int) -> Coarsening:
-    """The same destination tract so many times."""
+    """Copies of one destination tract."""
     points = slice(coarsening.support_ptr[tract], coarsening.support_ptr[tract + 1])
     k = points.stop - points.start
     names = ("support_level", "support_unit", "support_distance_mi", "support_population")

@@ -162,7 +162,7 @@ def moved_chances(parts: Sequence[int], k: int, theta: float, most: int) -> Floa
 
 
 def many_workers(n: int, k: int) -> Table:
-    """A table of real shape: most workers in few points, many points with one worker, most with nobody."""
+    """A table of real shape: most workers in few points, many points with one worker, and most points empty."""
     rng = np.random.default_rng(n)
     share = np.sort(rng.pareto(1.1, k))[::-1]
     return tuple(rng.multinomial(n, share / share.sum()).tolist())

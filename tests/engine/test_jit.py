@@ -195,7 +195,7 @@ def test_a_numba_that_keeps_its_files_elsewhere_keeps_none(monkeypatch: pytest.M
 
 
 def test_a_kernel_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
-    # Numba is told to look in no place that exists: as in a read-only installation without a home.
+    # Numba gets only folders that do not exist, as in a read-only installation without a home folder.
     found = run_kernel(
         tmp_path, NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator", NUMBA_CACHE_DIR="", HOME=""
     )

@@ -100,7 +100,7 @@ def test_no_process_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Compiler:
-    """Stands for the compiling."""
+    """Takes the place of the compiler."""
 
     def __init__(self, *, succeeds: bool = True) -> None:
         self.runs = 0

@@ -196,7 +196,7 @@ def test_divergence_is_zero_for_equals_and_infinite_where_mass_is_missing() -> N
 def test_closed_form_agrees_with_drawing(pruned: bool) -> None:
     """Kept points, Dirichlet shares, workers and their cells drawn 40,000 times, from a fixed seed.
 
-    Without pruning the closed form is exact. With it the kept mass stands by its mean; here, with the
+    Without pruning the closed form is exact. With pruning it uses the mean of the kept mass; here, with the
     weights that small workplaces have, that is off by less than the drawing itself tells.
     """
     rng = np.random.default_rng(5)

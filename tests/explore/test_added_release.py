@@ -22,7 +22,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def offered(app: Any) -> dict[str, Any]:
-    """What a page is told that looks for releases, by component."""
+    """What a page that looks for releases receives, by component."""
     client = app.server.test_client()
     listed = client.get("/_dash-dependencies").get_json()
     look = next(one for one in listed if "look-for-releases.disabled" in one["output"])

@@ -23,7 +23,7 @@ PATIENCE_S = 30.0  # of these tests; nothing here waits for a time to pass
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Time that passes when the test says so."""
 
     def __init__(self) -> None:
         self.now = 0.0

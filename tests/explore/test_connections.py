@@ -216,7 +216,7 @@ def test_bodies_that_no_address_takes_are_refused_before_they_are_sent() -> None
     assert temporary_bytes() == before
 
 
-def test_unfinished_uploads_are_few_whoever_sends_them() -> None:
+def test_unfinished_uploads_of_all_addresses_are_limited() -> None:
     before = temporary_bytes()
     with listening(limits={"uploads": 3, "uploads_per_address": 2}) as server, ExitStack() as stack:
         senders = crowd(stack, server, 5) + crowd(stack, server, 5, OTHER_CLIENT)

@@ -336,4 +336,4 @@ def test_a_visitor_who_leaves_ends_the_work(
         visitor.sendall(request.encode())
         assert begun.wait(30)
         assert not ended.is_set()
-    assert ended.wait(30), "the work goes on for nobody"
+    assert ended.wait(30), "the work goes on after the client has left"

@@ -123,9 +123,9 @@ def test_the_page_does_not_say_what_the_server_runs_on(client: Any) -> None:
         re.findall(r'id="_dash-config" type="application/json">(.*?)</script>', answer.text)[0]
     )
     assert config["requests_pathname_prefix"] == "/"
-    told = json.dumps(config)
+    settings_text = json.dumps(config)
     for secret in (platform.python_version(), platform.python_compiler(), sys.version, "plotly.com", "GCC"):
-        assert secret not in told
+        assert secret not in settings_text
     assert [name for name in config if "version" in name] == ["disable_version_check"]
     assert "Server" not in answer.headers
 

@@ -24,7 +24,7 @@ PATIENCE_S = 30.0
 
 
 class Reading:
-    """A reader that reads when it is told to, and knows how many files it has been reading at once."""
+    """A reader that waits for the test to let it read, and counts how many files it reads at once."""
 
     def __init__(self) -> None:
         self.now = 0.0

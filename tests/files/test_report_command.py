@@ -48,12 +48,12 @@ def test_a_report_says_how_to_make_it_again(
     report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, name: str
 ) -> None:
     state = QUESTIONS[name]
-    told = remake(releases[:1], [Part(state)], date=None, error_rows=27)
+    remade = remake(releases[:1], [Part(state)], date=None, error_rows=27)
     first = written(releases[:1], [state], "xlsx")
-    _, _, path, *options = shlex.split(told.command_for("xlsx"))
+    _, _, path, *options = shlex.split(remade.command_for("xlsx"))
     assert path == report_paths[0].name
     assert make(tmp_path / "a.xlsx", report_paths[0], *options[:-2]) == first
-    (tmp_path / "setup.json").write_text(told.setups[0][1])
+    (tmp_path / "setup.json").write_text(remade.setups[0][1])
     assert make(tmp_path / "b.xlsx", report_paths[0], "--setup", tmp_path / "setup.json") == first
 
 
@@ -73,12 +73,12 @@ def test_a_setup_for_each_part(
     report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path
 ) -> None:
     states = [QUESTIONS["inflow-outflow"], QUESTIONS["flow-matrix"]]
-    told = remake(releases[:1], [Part(state) for state in states], date=None, error_rows=5)
-    assert told.command.count("--setup") == 2
-    for name, text in told.setups:
+    remade = remake(releases[:1], [Part(state) for state in states], date=None, error_rows=5)
+    assert remade.command.count("--setup") == 2
+    for name, text in remade.setups:
         (tmp_path / name).write_text(text)
         assert json.loads(text)["commutemap"] == "setup"
-    names = [part for name, _ in told.setups for part in ("--setup", tmp_path / name)]
+    names = [part for name, _ in remade.setups for part in ("--setup", tmp_path / name)]
     found = make(tmp_path / "two.xlsx", report_paths[0], *names, "--errors", 5)
     assert found == written(releases[:1], states, "xlsx", error_rows=5)
 

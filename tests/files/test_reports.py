@@ -440,9 +440,11 @@ def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
     report = build(releases[:1], [Part(state)], pictures=False)
     text = pdf_text(report, "a4").replace("\r\n", "").replace(" ", "")
     assert "--bands1.23456789,2,1234.5678--errors27--papera4-oreport.pdf" in text
-    (told,) = (link for _, link in report.remake.links)
+    (query_of_link,) = (link for _, link in report.remake.links)
     assert (
-        from_query(told, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[0].question.edges
+        from_query(query_of_link, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[
+            0
+        ].question.edges
         == state.edges
     )
     # A digest that is searched for, or copied, is all there.

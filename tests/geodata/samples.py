@@ -233,7 +233,7 @@ def tract_puma() -> str:
 
 
 def puma_names() -> str:
-    """Names of Rhode Island's PUMAs; Connecticut's has none."""
+    """Names of Rhode Island's PUMAs; Connecticut's PUMA has no name."""
     return 'STATEFP,PUMA5CE,PUMA NAME\n44,00101,"South, with a comma"\n44,00102,North\n'
 
 

@@ -1,4 +1,4 @@
-"""A server on the loopback interface with the Census Bureau's paths, which can be told to misbehave."""
+"""A server on the loopback interface with the Census Bureau's paths; tests can make it misbehave."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Site:
 
     `broken` maps a path to the bytes after which its next answer breaks off; `errors` to the status codes of
     its next answers; `redirects` to where it sends; `headers` to headers that its answers carry instead of the
-    right ones; `parts` makes it answer a range with so many bytes at most; `crawl` to seconds between bytes;
+    right ones; `parts` limits the bytes with which it answers a range; `crawl` to seconds between bytes;
     `unasked` makes it answer 206 to who has not asked for a part.
     """
 

@@ -21,7 +21,7 @@ from tests.geodata.test_store import empty, write
 
 SAME_NUMBER = 4242
 
-# Writes a dataset as a process of the same number; says so when half of it is there, and goes on when told.
+# Writes a dataset as a process of the same number; says so when half of it is there, and goes on when asked.
 OTHER_RUN = f"""
 import os, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Cells: they partition the polygon, nobody is left out, and each holds its own point."""
+"""Cells: they partition the polygon, and each block has one, which holds its own point."""
 
 from __future__ import annotations
 

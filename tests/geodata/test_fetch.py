@@ -307,7 +307,7 @@ def test_a_redirect_to_another_host_is_not_followed(site: Site, tmp_path: Path, 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         message = refusal(site, tmp_path)
-        gc.collect()  # a connection that was left open would be told here
+        gc.collect()  # a connection that was left open would warn here
     assert "not followed" in message or "refused" in message
     assert not (tmp_path / "tl_2020_44_tract.zip").exists()
 
@@ -340,11 +340,13 @@ def test_a_server_that_sends_less_than_the_rest_is_asked_again(site: Site, tmp_p
 
 
 @pytest.mark.parametrize(
-    "told", ["bytes 999-239999/240000", "bytes 1000-2000/*", "bytes */1000", "", "bytes 1000-²/²"]
+    "content_range", ["bytes 999-239999/240000", "bytes 1000-2000/*", "bytes */1000", "", "bytes 1000-²/²"]
 )
-def test_a_part_that_is_not_the_one_asked_for_is_not_joined(site: Site, tmp_path: Path, told: str) -> None:
+def test_a_part_that_is_not_the_one_asked_for_is_not_joined(
+    site: Site, tmp_path: Path, content_range: str
+) -> None:
     file = part_of(site, tmp_path, 1_000, marked=True)
-    site.headers[TRACTS] = {"Content-Range": told.replace("²", "\xb2")}
+    site.headers[TRACTS] = {"Content-Range": content_range.replace("²", "\xb2")}
     fetched(site, tmp_path)
     assert file.read_bytes() == site.files[TRACTS]
 

@@ -105,7 +105,7 @@ def test_people_add_up_at_every_level(either: Imported) -> None:
     assert first.tolist() == [134, 133, 133, 201, 200, 200]
 
 
-def test_elsewhere_units_are_all_other_states_whoever_lives_there(either: Imported) -> None:
+def test_elsewhere_units_are_all_other_states_even_empty_ones(either: Imported) -> None:
     t = either.tables
     away = t["blocks"][t["blocks"]["elsewhere"]]
     assert len(away) == 56 - 2
@@ -298,9 +298,9 @@ def test_no_od_file_is_said(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_in_order(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int]] = []
-    imported(samples.write_sources(tmp_path), progress=lambda *step: told.append(step))
-    assert list(dict.fromkeys(stage for stage, _, _ in told)) == [
+    steps_reported: list[tuple[str, int, int]] = []
+    imported(samples.write_sources(tmp_path), progress=lambda *step: steps_reported.append(step))
+    assert list(dict.fromkeys(stage for stage, _, _ in steps_reported)) == [
         "reading files", "cutting block cells", "joining polygons", "placing jobs"
     ]  # fmt: skip
-    assert all(0 <= done <= total for _, done, total in told)
+    assert all(0 <= done <= total for _, done, total in steps_reported)

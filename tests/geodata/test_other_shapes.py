@@ -283,8 +283,8 @@ def test_what_tells_the_census() -> None:
         ("a.gpkg", "GEOID"),
     ]
     polygons += [("tl_2009_44_tract00.zip", "CTIDFP00")]
-    told = [vintage_of_polygons(Path(name), column) for name, column in polygons]
-    assert told == [2010, 2010, 2010, 2020, None, 2000]
+    found = [vintage_of_polygons(Path(name), column) for name, column in polygons]
+    assert found == [2010, 2010, 2010, 2020, None, 2000]
     tables = ["CenPop2020_Mean_BG44.txt", "2010_Census_Tract_to_2010_PUMA.txt.gz", "2020_PUMA_Names.txt"]
     tables += ["cenpop2010_block_group_ct_ma_ri.csv.gz", "people of 2020.csv", "2020.csv"]
     assert [vintage_of_table(Path(name)) for name in tables] == [2020, 2010, 2020, 2010, None, None]

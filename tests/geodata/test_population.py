@@ -31,9 +31,9 @@ def test_every_group_keeps_its_people(groups: list[tuple[int, int]], random: Ran
 
 def test_those_left_over_go_to_the_first_blocks() -> None:
     blocks = pandas.Series(["440010101001002", "440010101001000", "440010101001001"])
-    found, told = block_population(blocks, residents({12: {"440010101001": 11}}))
+    found, message = block_population(blocks, residents({12: {"440010101001": 11}}))
     assert found.tolist() == [3, 4, 4]
-    assert told == "block population: 3 blocks spread evenly from block groups"
+    assert message == "block population: 3 blocks spread evenly from block groups"
 
 
 def test_finer_files_win_and_coarser_fill_in() -> None:
@@ -43,10 +43,10 @@ def test_finer_files_win_and_coarser_fill_in() -> None:
         12: {"440010101001": 99, "440010102001": 8},
         11: {"44001010100": 99, "44001010200": 99},
     }
-    found, told = block_population(blocks, residents(counts))
+    found, message = block_population(blocks, residents(counts))
     assert found.tolist() == [7, 5, 8, 0]
-    assert "2 blocks as given" in told
-    assert "1 blocks in no population file" in told
+    assert "2 blocks as given" in message
+    assert "1 blocks in no population file" in message
 
 
 def test_block_tables_are_read_under_several_names(tmp_path: Path) -> None:

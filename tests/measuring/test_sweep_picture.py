@@ -1,4 +1,4 @@
-"""The picture of a sweep: what stands where. Not what it looks like."""
+"""The picture of a sweep: what it shows and where, not how it looks."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_closed_form_agrees_with_drawing(
 ) -> None:
     """The sampler itself, 60 times under the test key; shares within four standard errors of 29 cells of all workers.
 
-    The kept prior mass stands by its mean in the closed form, which is worth a tenth of a percent here.
+    The closed form uses the mean of the kept prior mass, which is worth a tenth of a percent here.
     """
     parameters = SynthesisParameters(prior=prior)
     closed = measure_setting(data, privacy, parameters)

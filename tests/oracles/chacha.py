@@ -90,7 +90,7 @@ class Stream:
 
 
 class WrittenStream(Stream):
-    """A stream that gives the words it is told to: for draws that chance would never bring about."""
+    """A stream of given words, for draws that chance would never bring about."""
 
     def __init__(self, words: Sequence[int]):
         self._bytes = iter(b"".join(word.to_bytes(4, "little") for word in words))

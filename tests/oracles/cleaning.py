@@ -37,7 +37,7 @@ def expected_freed(
 def wanted_of_ranges(
     drawn: Sequence[int], noise_share: Sequence[Fraction], freed: Fraction
 ) -> list[Fraction] | None:
-    """Workers that each range should have: those drawn less the noise, scaled to the total; None if nothing is left."""
+    """Workers that each range should have: those drawn less the noise, scaled to the total; None if all are zero."""
     least = [max(count - freed * share, Fraction(0)) for count, share in zip(drawn, noise_share, strict=True)]
     total = sum(least)
     return [sum(drawn) * each / total for each in least] if total else None

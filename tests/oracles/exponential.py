@@ -68,7 +68,7 @@ def counted_by_convolution(parts: Table, k: int) -> list[int]:
 
 
 def multisets(size: int, n_kinds: int) -> int:
-    """Multisets of a size from so many kinds; of no kinds at all, only the empty one."""
+    """Multisets of a size from a number of kinds; without kinds, only the empty multiset."""
     return comb(n_kinds - 1 + size, size) if n_kinds else int(size == 0)
 
 
@@ -327,5 +327,5 @@ def quick_expected_moved(parts: Table, k: int, theta: float) -> float:
 
 
 def quick_count_error(added: float, lost: float) -> float:
-    """Root mean squared error of a count that gains and loses so many workers, each counted as Poisson."""
+    """Root mean squared error of a count whose gains and losses have these means, both Poisson."""
     return float((added + lost + (lost - added) ** 2) ** 0.5)

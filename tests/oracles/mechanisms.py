@@ -37,7 +37,7 @@ def happens(stream: Stream, chance: Fraction) -> bool:
 
 @cache
 def geometric_chances(base: Fraction) -> tuple[list[Fraction], Fraction]:
-    """Chance of each bit of G, and that more stands above the bits: as many bits as leave at most 1/2, up to 32."""
+    """Chance of each bit of G, and the chance of more above these bits: as many bits as leave at most 1/2, up to 32."""
     powers = [base, rounded(base**2)]
     while powers[-1] > Fraction(1, 2) and len(powers) <= 32:
         powers.append(rounded(powers[-1] ** 2))

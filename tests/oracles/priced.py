@@ -87,7 +87,7 @@ class Proposal(NamedTuple):
         return Fraction(self.part, 1 << self.bits)
 
     def step(self, one: int) -> Fraction:
-        """How much likelier one more freed worker is, after so many, if it is accepted."""
+        """How much likelier one more freed worker is, after a number of them, if it is accepted."""
         return self.v * (self.weight + self.more * one) / (one + 1)
 
 

@@ -227,15 +227,15 @@ def test_an_accounting_of_the_other_accountant_is_refused() -> None:
 
 
 def test_epsilon_means_one_thing_under_both_accountants() -> None:
-    told: dict[str, Any] = {"delta": "1e-6", "min_retention": "0.025"}
-    assert privacy_of(accountant="paper", **told) == PrivacyParameters(epsilon="4.6", **told)
-    assert privacy_of(accountant="sound", epsilon="4.6", **told) == SOUND
+    given: dict[str, Any] = {"delta": "1e-6", "min_retention": "0.025"}
+    assert privacy_of(accountant="paper", **given) == PrivacyParameters(epsilon="4.6", **given)
+    assert privacy_of(accountant="sound", epsilon="4.6", **given) == SOUND
     assert float(SOUND.epsilon) == pytest.approx(8.982, abs=1e-3)
-    whole = privacy_of(accountant="sound", epsilon_final="8", **told)
+    whole = privacy_of(accountant="sound", epsilon_final="8", **given)
     assert whole.epsilon == 8
     unpruned = privacy_of(accountant="sound", epsilon="3", delta="1e-6", min_retention=1)
     assert unpruned.epsilon == 3
     with pytest.raises(UsageError, match="give one"):
-        privacy_of(accountant="sound", epsilon="4.6", epsilon_final="8", **told)
+        privacy_of(accountant="sound", epsilon="4.6", epsilon_final="8", **given)
     with pytest.raises(UsageError, match="give --epsilon"):
-        privacy_of(accountant="paper", epsilon_final="8", **told)
+        privacy_of(accountant="paper", epsilon_final="8", **given)

@@ -44,10 +44,10 @@ SMALL_BATCHES = 100
 WAIT_S = 240.0  # for what takes seconds on a machine that does nothing else
 KNOWN_KEY = hashlib.sha256(b"a key that only this test uses").digest()
 
-# Runs the command; stops at a stage until told to go on, so that the test can do something there.
+# Runs the command; stops at a stage until the test tells it to go on.
 CODE = """
 import json, os, signal, sys, time
-# A shell has its jobs in the background ignore it, and whoever they start inherits that.
+# Background jobs of a shell ignore this signal, and so do the processes that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import contextmanager
 from pathlib import Path
@@ -185,7 +185,7 @@ class Running:
         )
 
     def wait_at(self, sign: str, meanwhile: Callable[[], object] = lambda: None) -> int:
-        """Wait until it stands at a sign; total number of batches."""
+        """Wait until the command stops at a sign; return the total number of batches."""
 
         def there() -> bool:
             meanwhile()
@@ -213,7 +213,7 @@ class Running:
         return self.process.returncode, errors
 
     def fail(self) -> NoReturn:
-        """Show where every thread stands."""
+        """Show the stack of every thread."""
         self.process.send_signal(signal.SIGABRT)
         _, errors = self.process.communicate(timeout=WAIT_S)
         pytest.fail(f"the run took too long:\n{errors}")
@@ -413,7 +413,7 @@ def test_stopping_leaves_nothing(running_cluster: Cluster, dataset: Path, start:
 def test_stopping_again_and_again_leaves_nothing(
     running_cluster: Cluster, dataset: Path, start: Start
 ) -> None:
-    """Whoever is impatient does not cut short what cleans up."""
+    """A second interrupt does not cut the cleaning up short."""
     running = start(running_cluster.address, "--test-key", stops=["synthetic-1"])
     running.wait_at("synthetic-1")
 

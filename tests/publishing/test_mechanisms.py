@@ -533,7 +533,7 @@ def test_plug_in_draws_real_homes_only(dataset: Path, tmp_path: Path) -> None:
 
 
 def test_accept_reject_draws_what_one_round_draws_and_again_where_it_must(dataset: Path) -> None:
-    """Certified at delta 1e-6 nothing is rejected here; at the least ratio there is, much is."""
+    """Certified at delta 1e-6, no draw is rejected here; at the least possible ratio, many are."""
     store = open_store(dataset, "dataset")
     seed, key = PublicSeed.for_tests(), SecretKey.for_tests()
     accepting = open_source(store, seed, SOUND, SynthesisParameters(mechanism="accept-reject"))

@@ -10,7 +10,7 @@ from mapapp.workbench.page_frame import PAGES
 
 HOST = "127.0.0.1:8051"
 OWN_PAGE = {"Host": HOST, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
-MANY = {"nav": [{"page": page, "type": "nav"} for page in PAGES]}  # what stands for all components of a type
+MANY = {"nav": [{"page": page, "type": "nav"} for page in PAGES]}  # the pattern of all components of a type
 
 
 def access_of(client: Any) -> Access:

@@ -146,7 +146,7 @@ def test_a_budget_that_is_used_up_refuses_and_leaves_nothing(dataset: Path, tmp_
 
 
 @pytest.mark.parametrize("typed", [None, "", "  ", "nowhere/at/all.release", "\0"])
-def test_a_place_that_is_none_is_refused_and_nothing_is_spent(dataset: Path, typed: str | None) -> None:
+def test_an_invalid_place_is_refused_and_nothing_is_spent(dataset: Path, typed: str | None) -> None:
     with pytest.raises(UsageError) as refused:
         release_path(typed, dataset)
     assert "\n" not in str(refused.value)
@@ -154,9 +154,9 @@ def test_a_place_that_is_none_is_refused_and_nothing_is_spent(dataset: Path, typ
     client = entered(app)
     answer(ask(client, app, "publish-dialog.opened...", {"publish.n_clicks": 1} | given({})))
     values = {"publish-go.n_clicks": 1, "tab.data": "tab", "publish-path.value": typed}
-    told = answer(ask(client, app, "publish-more.data...publish-outcome", values))
-    assert told["publish-outcome"]["children"]
-    assert not told["publish-go"]["disabled"]
+    found = answer(ask(client, app, "publish-more.data...publish-outcome", values))
+    assert found["publish-outcome"]["children"]
+    assert not found["publish-go"]["disabled"]
     assert Ledger(dataset).entries() == ()
 
 

@@ -199,7 +199,7 @@ def test_the_progress_of_sweeps_rises_to_its_end(session: Session) -> None:
 
 
 def test_a_cancelled_sweep_tells_nothing_more(session: Session) -> None:
-    told: list[int] = []
+    reported: list[int] = []
 
     def cancelled(_stage: str, done: int, _total: int) -> None:
         if done >= 300:
@@ -207,8 +207,8 @@ def test_a_cancelled_sweep_tells_nothing_more(session: Session) -> None:
 
     for _ in range(2):
         with pytest.raises(Cancelled):
-            run_sweeps(session, START, "sample", lambda so_far: told.append(so_far.n_complete), cancelled)
-    assert len(told) == 4
+            run_sweeps(session, START, "sample", lambda so_far: reported.append(so_far.n_complete), cancelled)
+    assert len(reported) == 4
 
 
 def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""From controls to parameters and back, exactly, and one line for whatever is none."""
+"""From controls to parameters and back, exactly, and one line for whatever is not a number."""
 
 from __future__ import annotations
 

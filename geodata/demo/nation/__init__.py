@@ -208,7 +208,7 @@ def _pull(units: NationUnits, land: _WrittenBlocks, tract_of_block: Ints) -> Nea
 
 
 def _cuts(work_tract: Ints, n_jobs: Ints) -> list[int]:
-    """Cut workplaces into parts of about as many jobs, none of which divides a tract."""
+    """Cut workplaces into parts of about equally many jobs, without dividing a tract."""
     starts = np.flatnonzero(np.diff(work_tract, prepend=-1))
     before = (np.cumsum(n_jobs) - n_jobs)[starts] // _JOBS_AT_ONCE
     return [*starts[np.diff(before, prepend=-1) != 0].tolist(), work_tract.size]

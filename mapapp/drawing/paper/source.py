@@ -26,7 +26,7 @@ def foot_height_in(release: ServedRelease, width: float) -> float:
 
 
 def draw_foot(sheet: Sheet, release: ServedRelease, margin: float) -> None:
-    """Write the warning, if any, the source, and the release at the lower edge."""
+    """Write the source and the release at the lower edge, and before them the warning if there is one."""
     inner = sheet.width - 2 * margin
     y = sheet.height - foot_height_in(release, inner)
     for line in _lines(release, inner):

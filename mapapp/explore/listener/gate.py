@@ -148,7 +148,7 @@ class Gate:
         return True
 
     def close(self, channel: Connection) -> None:
-        """Schedule a connection to be closed before the next poll, when none of its events is pending."""
+        """Schedule a connection to be closed before the next poll, when no event of it is pending."""
         channel.will_close = True
         self.closed(channel)
         self.to_close.append(channel)

@@ -229,7 +229,7 @@ def release_choice(releases: dict[str, ServedRelease], address: Address) -> Comp
 
 
 def awaited_text(awaited: Sequence[str]) -> str:
-    """A line on the releases that are still being made; empty if there is none."""
+    """A line on the releases that are still being made; empty if all are ready."""
     if not awaited:
         return ""
     named = words.listed([f"the {name}" for name in awaited])

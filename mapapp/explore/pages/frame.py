@@ -63,7 +63,7 @@ def frame(theme: Theme = "light") -> dmc.MantineProvider:
 
 
 def not_found() -> Component:
-    """The page for an address that has none."""
+    """The page for an address that leads nowhere."""
     return html.Main(
         html.Article([html.H1("Page not found"), dcc.Link("Go to the map", href="./")], className="prose"),
         className="text-page",

@@ -61,13 +61,13 @@ def build(
     parts : sequence of Part
         At least one.
     date : date, optional
-        Date printed on the report. By default there is none, so that the same report has the same bytes on any day.
+        Date printed on the report. By default there is no date, so that the same report has the same bytes on any day.
     error_rows : int or None
         Rows of each table that get an expected error; None for no errors at all, not even for key numbers.
     rows : int or None
         Printed rows of each table of areas; None for all. The other rows are counted together.
     pictures : bool
-        Whether to draw maps and charts; a workbook has none.
+        Whether to draw maps and charts; workbooks never have them.
     progress : callable
         Called with (stage, done, total).
 

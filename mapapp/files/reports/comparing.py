@@ -148,7 +148,7 @@ def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]
 
 
 def _measured(column: pandas.Series, kind: str) -> list[float | None]:
-    """The rows of one area: counts, 0 for a row that it does not have, or ratios, None if there is none."""
+    """The rows of one area: counts, 0 for a row that it does not have, or ratios, None where there is no ratio."""
     if kind == "count":
         return [int(value) for value in column.fillna(0)]
     return [None if pandas.isna(value) else float(value) for value in column]

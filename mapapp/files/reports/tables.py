@@ -69,7 +69,7 @@ def tables(result: Result, grid: pandas.DataFrame | None = None) -> tuple[Table,
 
 
 def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
-    """The tables of an answer for HTML and PDF: those of areas have at most so many rows, and one for all others.
+    """The tables of an answer for HTML and PDF: tables of areas have at most `rows` rows, and one for all others.
 
     A grid comes after the main table, and replaces a table of joint segments.
     """
@@ -118,7 +118,7 @@ def _cut_words(about: str, n_shown: int, n_rows: int) -> str:
 
 
 def cut(table: Table, rows: int | None) -> Table:
-    """A table that compares areas or releases, with at most so many rows if its rows are areas."""
+    """A table that compares areas or releases; if its rows are areas, their number is limited."""
     is_long = rows is not None and len(table.rows) > rows + 1
     if (
         rows is None

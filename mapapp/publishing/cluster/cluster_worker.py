@@ -280,7 +280,7 @@ def write_part(file: Path, columns: Columns, facts: Mapping[bytes, bytes] | None
 
 
 def read_part(file: Path) -> tuple[Columns, int]:
-    """Rows of a part, and its n_edited_out (0 if it has none)."""
+    """Rows of a part, and how many of its workers were edited out."""
     table = pyarrow.parquet.read_table(file, use_threads=False)
     facts = table.schema.metadata or {}
     columns = {name: table[name].to_numpy() for name in table.column_names}

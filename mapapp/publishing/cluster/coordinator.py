@@ -149,7 +149,7 @@ async def _greet(address: str, security: Security) -> None:
 
 
 def _security(distributed: ModuleType, address: str) -> Security:
-    """TLS settings of Dask's configuration; UsageError if the address needs them and there are none."""
+    """TLS settings of Dask's configuration; UsageError if the address needs them and the configuration lacks them."""
     try:
         security: Security = distributed.Security()
         found = security.get_connection_args("client").get("ssl_context")

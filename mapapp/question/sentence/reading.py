@@ -157,7 +157,7 @@ def _opened(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: i
 
 
 def _around_place(words: list[str], gazetteer: Gazetteer, first: int, start: int) -> Item | None:
-    """Return the layer whose name stands behind a place: `each Rhode Island town`; the place is read later."""
+    """Return the layer whose name follows a place: `each Rhode Island town`; the place is read later."""
     place = gazetteer.place_at(words, start) if start < len(words) else None
     after = start + place[1] if place else len(words)
     layer = gazetteer.layer_at(words, after) if after < len(words) else None
