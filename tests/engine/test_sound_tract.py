@@ -192,7 +192,7 @@ def test_products_of_many_factors_do_not_underflow() -> None:
 
 
 def _release(n_tracts: int = 7, seed: int = 11) -> tuple[SupportTable, SynthesizerClasses]:
-    """Tracts of several sizes, each with classes of its own, in no order; one without classes, and one without workers."""
+    """Tracts of several sizes, each with its own classes, in no order; one without classes, and one without workers."""
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = rng.integers(3, 60, n_tracts)
     shares = [rng.dirichlet(np.full(size, 0.2)) for size in sizes]
