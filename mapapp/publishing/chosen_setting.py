@@ -124,10 +124,18 @@ def design_lines(certificate: Certificate) -> list[str]:
         f"{facts['settings_tried']} settings, {expected_line(facts)}"
     ]
     if facts.get("runner_up"):
-        lines.append(
-            f"  runner-up        {facts['runner_up']}: {facts['expected_misplaced_of_runner_up']:.1%} misplaced"
-        )
+        lines.append(f"  runner-up        {_runner_up(facts)}")
     return lines
+
+
+def _runner_up(facts: JsonMapping) -> str:
+    share = facts["expected_misplaced_of_runner_up"]
+    said = f"{facts['runner_up']}: {share:.1%} misplaced"
+    if (
+        share < facts["expected_misplaced"]
+    ):  # among settings that cannot be told apart, the simplest is chosen
+        said += ", which is no clear difference"
+    return said
 
 
 def expected_line(facts: JsonMapping) -> str:

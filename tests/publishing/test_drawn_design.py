@@ -210,6 +210,25 @@ def test_a_chosen_mechanism_is_released_and_its_choice_repeated(
     assert "the same setting is chosen again" in checked.out
 
 
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.19, "19.0% misplaced"), (0.178, "17.8% misplaced, which is no clear difference")],
+)
+def test_a_runner_up_that_looks_better_is_explained(share: float, said: str) -> None:
+    facts = {
+        "settings_tried": 9,
+        "expected_misplaced": 0.18,
+        "expected_misplaced_of_runner_up": share,
+        "runner_up": "unit cell, radii 30 and 40 mi",
+    }
+    synthesis = {"unit": "cell", "tract_radius_mi": 20, "puma_radius_mi": 25, "prior": "gravity"}
+    certificate = {
+        "construction": {"design": facts},
+        "parameters": {"synthesis": synthesis, "privacy": {}},
+    }
+    assert design_lines(certificate)[1] == f"  runner-up        unit cell, radii 30 and 40 mi: {said}"
+
+
 def test_a_chosen_dirichlet_multinomial_is_chosen_again_with_its_delta(
     dataset: Store, public: PublicPart
 ) -> None:
