@@ -49,23 +49,21 @@ def _covered(boxes: Boxes, box: int, queries: Boxes, query: int) -> float:
 
 @jit
 def answer_queries(boxes: Boxes, entries: Entries, queries: Boxes, wanted: Bools, answers: Floats) -> None:
-    """Fill the answers [Q]: counts of the wanted values [Q, V], spread evenly over each box; V = 0 wants all."""
+    """Add to the answers [Q, zeroed] counts of the wanted values [Q, V], spread over each box; V = 0 wants all."""
     counts = np.zeros(boxes.lo.shape[0])
     for box in range(boxes.lo.shape[0]):
         counts[box] = entries.people[entries.ptr[box] : entries.ptr[box + 1]].sum()
-    for query in range(answers.size):
-        total = 0.0
-        for box in range(boxes.lo.shape[0]):
+    for box in range(boxes.lo.shape[0]):
+        for query in range(answers.size):
             share = _covered(boxes, box, queries, query)
             if share == 0.0:
                 continue
             if wanted.shape[1] == 0:
-                total += share * counts[box]
+                answers[query] += share * counts[box]
                 continue
             for entry in range(entries.ptr[box], entries.ptr[box + 1]):
                 if wanted[query, entries.value[entry]]:
-                    total += share * entries.people[entry]
-        answers[query] = total
+                    answers[query] += share * entries.people[entry]
 
 
 @jit

@@ -162,7 +162,7 @@ class Decomposition:
         checked = as_sizes(sizes)
         table = as_codes("codes", codes, checked)
         values = as_values("sensitive", sensitive, n_values, n_rows=table.shape[0])
-        cells, cell_of = distinct_rows(table)
+        cells, cell_of = distinct_rows(table, checked)
         return cls.of_members(cells, cells, checked, cell_of, values, n_values)
 
     @property

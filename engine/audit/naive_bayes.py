@@ -71,7 +71,7 @@ class NaiveBayes:
         ParameterError
             A code is out of range.
         """
-        cells, cell_of = distinct_rows(as_codes("codes", codes, self.sizes))
+        cells, cell_of = distinct_rows(as_codes("codes", codes, self.sizes), self.sizes)
         value, belief = np.full(cells.shape[0], -1), np.zeros(cells.shape[0])
         predict_values(self._beliefs(), cells, value, belief)
         return Predictions(value[cell_of], belief[cell_of])

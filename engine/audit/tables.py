@@ -8,6 +8,9 @@ from engine.errors import ParameterError
 
 __all__ = ["as_codes", "as_n_values", "as_sizes", "as_values", "distinct_rows"]
 
+_MOST_KEYS = 1 << 62
+"""Rows are compared by a single number of less than this."""
+
 
 def as_sizes(sizes: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Numbers of codes of the attributes, int64[d], each at least 1 (ParameterError)."""
@@ -54,10 +57,15 @@ def as_values(
 
 
 def distinct_rows(
-    codes: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Distinct rows of codes in ascending order, int64[M, d], and which of them each row is, int64[N]."""
-    order = np.lexsort(codes.T[::-1])
+    key, span = np.zeros(codes.shape[0], dtype=np.int64), 1
+    for attribute, size in enumerate(sizes.tolist()):
+        if span * size > _MOST_KEYS:
+            key, span = np.unique(key, return_inverse=True)[1], codes.shape[0]
+        key, span = key * size + codes[:, attribute], span * size
+    order = np.argsort(key)
     rows = codes[order]
     begins = np.ones(order.size, dtype=np.bool_)
     begins[1:] = np.any(rows[1:] != rows[:-1], axis=1)
