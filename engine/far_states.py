@@ -111,7 +111,7 @@ def pool_far_states(apart: Coarsening, miles: float) -> FarPools:
 
 
 def _shared(array: npt.NDArray[_Number], before: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
-    """Return the array before, if it is the same: where few states are pooled, a nation's arrays need the room once."""
+    """Return the earlier array if the new one equals it, so that a nation's arrays take up memory once."""
     return before if np.array_equal(array, before) else array
 
 

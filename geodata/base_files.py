@@ -193,7 +193,7 @@ def _read_shapes(path: Path, layer: ShapeLayer, name: BaseLayer, near: shapely.G
 def _usable(
     path: Path, frame: geopandas.GeoDataFrame, geometry: npt.NDArray[np.object_], name: BaseLayer
 ) -> tuple[geopandas.GeoDataFrame, npt.NDArray[np.object_]]:
-    """Drop rows without geometry; GeometryError if the others are not of the right type."""
+    """Drop rows without geometry; raise GeometryError if another row has the wrong type."""
     there = ~(shapely.is_missing(geometry) | shapely.is_empty(geometry))
     frame, geometry = frame[there], geometry[there]
     wrong = np.flatnonzero(~np.isin(shapely.get_type_id(geometry), _GEOMETRY_TYPES[name]))

@@ -17,7 +17,7 @@ from geodata.schema import CRS, LANDMARK_KINDS
 
 MARGIN_DEG: Final = 0.25  # how far beyond the imported area the base map reaches, about 15 miles
 TOLERANCE_DEG: Final = 0.0002  # of simplification, about 20 m
-MOST_VERTICES: Final = 1_500_000  # of a table; the tolerance is doubled until it has no more
+MOST_VERTICES: Final = 1_500_000  # of a table; the tolerance is doubled until they suffice
 MOST_LANDMARKS: Final = 200_000
 _LEAST_WATER_DEG2: Final = 2e-6  # smaller bodies of water are left out: about 2 hectares
 _LEAST_GUESSED_DEG2: Final = 1e-4  # the same for water made of blocks, whose outlines are rough: about 1 km²
@@ -186,7 +186,7 @@ def _clipped(columns: dict[str, object], shapes: Shapes, area: shapely.Geometry)
 
 
 def _simplified(shapes: Shapes) -> Shapes:
-    """Drop vertices closer than the tolerance to the line between others, more where there are too many.
+    """Drop vertices closer than the tolerance to the line between others; raise the tolerance while there are too many.
 
     Part by part: GEOS compares every part of a shape with all others, which takes long for a county's ponds.
     """

@@ -137,7 +137,7 @@ class Errors:
         return entry.with_derived_errors(with_fields(answer, changed))
 
     def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:
-        """Return the error of a matrix's workers who are in none of the cells that are shown."""
+        """Return the error of a matrix's workers outside the cells that are shown."""
         tract = self._blocks[0]
         block, workers = self._flows.by_block(every, "work")
         by_tract = np.bincount(tract[block], workers, self._n_tracts)

@@ -141,7 +141,7 @@ class AreaSearch:
         self._like = _deletions(guessed)
 
     def find(self, text: str, limit: int, *, near: bool = False) -> Found:
-        """Find at most `limit` entries that have every word; if none does and `near` is true, similar ones."""
+        """Find at most `limit` entries that have every word; without any, find similar ones if `near` is true."""
         words = _typed(text)
         if text.strip() and not words:
             return Found(())
@@ -189,7 +189,7 @@ class AreaSearch:
         return self.named(near[0].split()) if near else []
 
     def _guesses(self, words: list[str]) -> Iterable[list[str]]:
-        """Yield what may be meant instead: without words that names often lack, corrected, and shorter numbers."""
+        """Yield what else the words may mean: without common words, corrected, and with shorter numbers."""
         kept = [word for word in words if word not in _LEFT_OUT]
         near = [self._nearest(word) for word in kept]
         yield [self._nearest(word) for word in words]
@@ -231,7 +231,7 @@ class AreaSearch:
         return int(self._ptr[first]), int(self._ptr[last])
 
     def _nearest(self, word: str) -> str:
-        """Return the word itself if a known word begins with it, else the most similar one, if there is one."""
+        """Return the word itself if a known word begins with it, else the most similar known word, or else itself."""
         first, last = self._slice(word)
         if first < last or len(word) < LEAST_LETTERS:
             return word
@@ -301,9 +301,9 @@ def _shorter(word: str) -> Iterable[str]:
 
 
 def _deletions(words: Iterable[str]) -> dict[str, list[str]]:
-    """Return words by themselves and by themselves with one letter left out.
+    """Return words, keyed by themselves and by themselves without one of their letters.
 
-    Two words that differ by one letter, or by two that are interchanged, have such a form in common.
+    Two words that differ by one letter, or by two letters that change places, have such a key in common.
     """
     found: dict[str, list[str]] = {}
     for word in words:

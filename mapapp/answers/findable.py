@@ -1,4 +1,4 @@
-"""What a search of a release can find, in the order in which equally good matches are listed."""
+"""The areas and landmarks that a search can find, and how likely people are to mean each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WITHOUT_STATE: Final = ("zcta", "cbsa", "necta", "trib", "tsub", "mil", "state"
 
 
 def landmarks_of(store: Store) -> Iterator[Area]:
-    """Yield the landmarks of a store, if it has any: each is a named circle around its place."""
+    """Yield the landmarks of a store; each is a named circle around its location."""
     if not store.has_table("landmarks"):
         return
     counties: dict[str, str] = dict(store.table("counties", ["county_id", "name"]).itertuples(index=False))

@@ -52,7 +52,7 @@ _WHO: Final = {
         "work in all other services",
     ],
 }
-"""What people of a band do, by characteristic."""
+"""What a sentence says about the people of a band, by characteristic."""
 assert len(INDUSTRY_GROUPS) == len(_WHO["industry"])
 _GROUPS: Final = {
     "age": "the two largest age groups",
@@ -216,7 +216,7 @@ def _who_is_there(answer: Result, workers: Number, more: str = "") -> str:
 
 
 def _outside(answer: Destinations, own: pandas.DataFrame) -> str:
-    """Return how many do not also live, or work, in the area, if it is one of the rows; empty otherwise."""
+    """Return how many live, or work, outside the area, if the area is one of the rows; empty otherwise."""
     n = answer.workers.value
     rows = ranked(own)
     if not rows or not _is_large(answer.workers):
@@ -262,7 +262,7 @@ _MOST_PAIRS: Final = 200
 
 
 def _not_in_a_unit(answer: Destinations) -> str:
-    """Return which shares are in states beyond the map, and in no unit of the layer; empty if they are small."""
+    """Return the shares in states beyond the map and in no unit of the layer; empty if they are small."""
     n, units = answer.workers.value, answer.units
     verb = _MORE[answer.about.area_side]
     unit = words.level_word(answer.layer)

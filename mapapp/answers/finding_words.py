@@ -19,13 +19,13 @@ from mapapp.question.area_text import Box, Circle, Corridor, Everything, Shape, 
 EVERYWHERE: Final = "in the area that this release covers"
 _ALL_BUT: Final = "everything without "
 N_RANKED: Final = 3
-"""Most names in a ranking."""
+"""Largest number of names in a ranking."""
 
 _LONG_NAMES: Final = 60
-"""Letters of two pairs of names, beyond which a sentence calls them neighbors instead of naming them again."""
+"""If two pairs of names have more letters, a sentence calls them neighbors instead of repeating the names."""
 
 LEAST_WORKERS: Final = 10
-"""Workers that an answer must have before sentences describe them further."""
+"""With fewer workers, an answer has only its first sentence."""
 
 
 class Ranked(NamedTuple):
@@ -65,7 +65,7 @@ class Amount:
 
     @property
     def they(self) -> str:
-        """The same if the sentence before has already said that it is about people."""
+        """The amount as a subject if the sentence before has already mentioned people."""
         return self.text if self.shown else "no one"
 
     @property
@@ -129,12 +129,12 @@ def capital(text: str) -> str:
 
 
 def where(about: About) -> str:
-    """Return where an answer about one area is, with its preposition: "in Providence", "within 2 miles of …"."""
+    """Return the area of an answer with its preposition: "in Providence", "within 2 miles of …"."""
     return where_of(about.area, about.area_text)
 
 
 def where_of(name: str, text: str) -> str:
-    """Return the same for an area's name and its text; an empty text is the whole release."""
+    """Return an area with its preposition, given its name and its text; an empty text is the whole release."""
     steps = parse_area(text) if text else ()
     first = steps[0].part if steps else Everything()
     if len(steps) < 2 and not name.startswith(_ALL_BUT):
@@ -165,7 +165,7 @@ def _only(part: object, name: str) -> str:
 
 
 def _unit(unit: Unit, name: str) -> str:
-    """Return the name of a unit; a tract's number says nothing without its county."""
+    """Return the name of a unit; a tract keeps its county, because its number alone means little."""
     own, county = name_parts(name)
     return f"{own} of {spoken_name(county)}" if unit.level == "tract" and county else spoken_name(name)
 
@@ -202,7 +202,7 @@ def ranked(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
 def is_tied(one: Ranked, other: Ranked) -> bool:
     """Return whether two counts differ by at most twice their combined error, so that they have no order.
 
-    Without both errors it is not known, and the counts are not said to be tied.
+    If an error is unknown, the counts are not called tied.
     """
     if one.error is None or other.error is None:
         return False
@@ -210,7 +210,7 @@ def is_tied(one: Ranked, other: Ranked) -> bool:
 
 
 def ranking(rows: Sequence[Ranked], whole: int, what: str) -> str:
-    """Return a sentence that names the largest rows, and which of them the errors leave without an order.
+    """Return a sentence that names the largest rows and says which of them cannot be ordered.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _WORK_THERE: Final = "work{s} in {work}"
 
 
 def findings(result: Result) -> tuple[str, ...]:
-    """Return the sentences that say what an answer found; they need its expected errors to order and compare counts."""
+    """Return the sentences that say what an answer found; they order and compare counts by expected errors."""
     if isinstance(result, Change):
         return _of_change(result)
     found: tuple[str, ...] = entry_of(result).findings(result)
@@ -40,7 +40,7 @@ def _of_change(change: Change) -> tuple[str, ...]:
 
 
 def _of_headlines(change: Change) -> str:
-    """Return by how much the first number of the answer has changed, if its error allows that."""
+    """Return by how much the first number has changed, or that it is the same within its error."""
     before, after = headline_of(change.before), headline_of(change.after)
     step, (first, second) = after.value - before.value, change.names
     errors = [number.expected_error for number in (before, after) if number.expected_error is not None]
@@ -68,7 +68,7 @@ def _both(change: Change) -> str:
 
 
 def _people(answer: Result) -> str:
-    """Return the people whom an answer counts, such as "people who work in Providence"."""
+    """Return the people that an answer counts, such as "people who work in Providence"."""
     about, clause = answer.about, entry_of(answer).clause
     those = f" in the chosen groups ({about.filters})" if about.filters else ""
     if not clause:

@@ -25,7 +25,7 @@ ERROR: Final = " ±"
 TOTAL: Final = "Total"
 ALL_INDUSTRIES: Final = "All industries"
 MOST_CELLS: Final = 1_000_000
-"""Most cells of a whole matrix: more would take gigabytes, and no spreadsheet opens them."""
+"""Largest number of cells of a whole matrix: more would take gigabytes, and no spreadsheet could open them."""
 
 _ALL: Final = 0  # the margin, among bands 1 to 3
 
@@ -139,7 +139,7 @@ def matrix(
 
 
 def _ordered(answer: FlowMatrix) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """Return the units of both ends; of one layer, in one order, with homes beyond those with workplaces last."""
+    """Return the units of both ends; if both have one layer, in one order, homes without workplaces last."""
     homes, works = answer.homes, answer.works
     if answer.home_layer != answer.work_layer:
         return homes, works
@@ -179,7 +179,7 @@ def _named(units: pandas.DataFrame, n_places: int, *, short: bool) -> pandas.Dat
 
 
 def _apart(names: Sequence[str], ids: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Return column names that are all different: one that is repeated gets its identifier."""
+    """Return unique column names: a repeated name gets its identifier."""
     n_same = Counter([*names, *taken, TOTAL])
     return [
         name if n_same[name] == 1 else f"{name} [{unit_id}]" for name, unit_id in zip(names, ids, strict=True)

@@ -208,7 +208,7 @@ def _hover(row: Row) -> tuple[str, ...]:
 
 
 def _findings(result: JobBalance) -> tuple[str, ...]:
-    """Return the ratio with both counts, and the units with the highest and the lowest ratio of those with errors."""
+    """Return the ratio with both counts, and of the units with errors those with the highest and lowest ratio."""
     about, place = result.about, where(result.about)
     jobs, residents, ratio = amount(result.jobs), amount(result.workers), result.jobs_per_resident
     those = f" for people in the chosen groups ({about.filters})" if about.filters else ""

@@ -1,4 +1,4 @@
-"""The expected error of all flows of a matrix but some: a sum of workers whose cells are not among those shown.
+"""The expected error of the flows of a matrix that are not shown, as one sum.
 
 No single pick counts these workers, because which homes are left out depends on the workplace. So they are a sum over
 workers: a worker counts with the part of the home tract's people who live in no shown cell of the worker's workplace.

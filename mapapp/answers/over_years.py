@@ -22,7 +22,7 @@ from mapapp.errors import UsageError
 _NOISE: Final = "Every year contains independent noise, so small differences mean nothing."
 _DRAWN: Final = ("count", "miles", "ratio")
 N_ROWS: Final = 10
-"""Rows of the main table that are followed over the years: the largest of the last one."""
+"""Number of rows of the main table to follow over the years: the largest of the last year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class OverYears:
 
     @property
     def title(self) -> str:
-        """What is shown, and for which years."""
+        """The title of what is shown, and its years."""
         about = self.answers[-1].about
         return f"{about.title}: {about.area}, {self.years[0]} to {self.years[-1]}"
 
@@ -184,7 +184,7 @@ def _rows(answers: Sequence[Result]) -> pandas.DataFrame:
 
 
 def _sentence(rows: pandas.DataFrame) -> str:
-    """Return how a count changed from the first year to the last; the same, if it did not exceed twice its error."""
+    """Return how a count changed from the first year to the last, or that it is the same within twice its error."""
     first, last = rows.iloc[0], rows.iloc[-1]
     step = last["value"] - first["value"]
     error = math.hypot(first["expected_error"], last["expected_error"])

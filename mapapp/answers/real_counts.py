@@ -117,7 +117,7 @@ def add_up(counts: NoisyCounts) -> Floats:
     open_part = 1.0 / (1.0 + common * known)
     passed = (part * left).sum(axis=1)
     passed_found = passed * (usual + common * said) * open_part
-    # How far the estimate follows the homes of some classes and the real count those of others.
+    # The estimate follows the homes of some classes, the real count those of others; this is the difference.
     learnt = kept**2 * part**2 / total * (passed * common * open_part)[:, None]
     follows = part * left - learnt
     unlike = np.abs(follows - part * follows.sum(axis=1, keepdims=True)).sum(axis=1) / 2.0

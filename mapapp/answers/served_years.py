@@ -1,4 +1,4 @@
-"""The answers of the releases of a server that hold the same place in other years."""
+"""The answers of other years: those of a server's other releases of the same place."""
 
 from __future__ import annotations
 

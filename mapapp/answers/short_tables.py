@@ -22,7 +22,7 @@ def with_rest_errors(table: pandas.DataFrame, rows: int, errors: dict[str, float
 
 
 def rest_of(table: pandas.DataFrame, rows: int) -> dict[str, pandas.DataFrame]:
-    """Return the rows after the first `rows` rows of a table, by kind; empty ones are left out.
+    """Return the rows after the first `rows` rows of a table, by kind, without empty kinds.
 
     In a table of units only units count as first rows. Workers in no unit, and states outside the area, always come
     after them, so that a whole state never looks like a large unit.

@@ -19,7 +19,7 @@ from mapapp.question.question import Question
 
 MAX_CHECKED: Final = 100
 """Units whose errors are computed."""
-_SMOOTHED: Final = 5  # neighbors by count whose median decides
+_SMOOTHED: Final = 5  # units of similar counts, whose median decides
 
 Floats = npt.NDArray[numpy.float64]
 
@@ -51,7 +51,7 @@ def uncertain_units(release: ServedRelease, question: Question) -> tuple[str, ..
 
 
 def _exceeds(workers: pandas.Series, at: npt.NDArray[numpy.int64], error: Floats) -> npt.NDArray[numpy.bool_]:
-    """Return which units have errors above their count, from those of some of them; most workers come first."""
+    """Return which units have errors above their counts, judged by some units' errors; most workers come first."""
     count = workers.to_numpy(dtype=numpy.float64)
     ratio = error / numpy.maximum(count[at], 1.0)
     half = _SMOOTHED // 2

@@ -79,7 +79,7 @@ def spellings(name: str) -> set[str]:
 
 
 def readable_names(names: Sequence[str]) -> list[str]:
-    """Return names of the units of a layer as people say them, wherever no other unit could be meant.
+    """Return names of the units of a layer as people say them, as long as each means one unit.
 
     `Bristol town (Bristol, RI)` and `Providence city, RI` become `Bristol, RI` and `Providence, RI`. A name keeps its
     legal description, and then its county, as long as it needs them to differ from the others. Names that do not end

@@ -36,7 +36,7 @@ NAMED: Final = ("stplc", "ctycsub")
 FEWEST, MOST = 8, 60
 MOST_PEOPLE: Final = 2 / 3
 NEAR_MI: Final = 25.0
-"""The other ends of an area's commutes are looked for within this distance of the area."""
+"""The other ends of an area's commutes are those within this distance of the area."""
 _MI_PER_DEG: Final = 69.0
 _KEPT: Final = 500
 
@@ -72,7 +72,7 @@ class UsualLayers:
         """Return a question with the usual layer in place of each layer that it leaves open."""
         if USUAL not in (question.layer, question.home_layer, question.work_layer):
             return question
-        # Without a choice of sides, workplaces decide, whatever side an earlier analysis left behind.
+        # If the analysis has no side, workplaces decide, even if an earlier analysis left a side behind.
         asked = question if "side" in question.entry.fields else replace(question, side="work")
         sides = ((asked.side, asked.areas), (OTHER_END[asked.side], asked.shown_others))
         chosen: dict[Side, Selected | None] = {
@@ -118,7 +118,7 @@ class UsualLayers:
         return wanted if is_there else "county"
 
     def _people_of(self, layer: str, blocks: Blocks) -> dict[str, float]:
-        """Return the people of each unit that has blocks in view; nobody lives in some of them."""
+        """Return the people of each unit that has blocks in view, including units without people."""
         units = self._areas.units(layer)
         code = units.code[blocks]
         people = np.bincount(code, weights=self._people(blocks), minlength=len(units.rows))
@@ -149,7 +149,7 @@ class UsualLayers:
         return covered
 
     def _near(self, blocks: Blocks) -> Blocks:
-        """Return the blocks in the box that extends `NEAR_MI` beyond some blocks, those outside the area apart."""
+        """Return the blocks in the box that extends `NEAR_MI` beyond some blocks, ignoring those outside the area."""
         lon, lat, elsewhere = self._areas.place_columns
         mine = blocks[~elsewhere[blocks]]
         if not mine.size:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
 NOT_ASKED: Final = {"table": None, "change": False, "over_years": False, "wide": False}
-"""Values of the options that `ask` does not have, because the sentence says it."""
+"""Values of the options that `ask` lacks, because the sentence says these things."""
 _SUFFIXES: Final = {
     ".json": "json",
     ".csv": "csv",
@@ -137,7 +137,7 @@ def analyze(releases: tuple[Path, ...], **options: Option) -> None:
 
 
 def write_answers(form: str, opened: list[Release], questions: AnyQuestion, options: Options) -> None:
-    """Answer questions about releases, and write the answers as the options say."""
+    """Answer questions about releases, and write the answers in the form that the options give."""
     output = options["output"]
     if form in _SHAPED and output is not None:
         _write_shapes(form, output, opened, questions, options)

@@ -25,7 +25,7 @@ Rule = Literal["round", "quantiles"]
 RULE_WORDS: Final[dict[Rule, str]] = {"round": "Round limits", "quantiles": "Quantiles"}
 _FULLEST: Final = 0.4  # share of the areas in one class
 _DECIDING: Final = 0.95  # share of the workers in the areas that decide
-_FEWEST_AREAS: Final = 12  # fewer have no quantiles worth the name
+_FEWEST_AREAS: Final = 12  # fewer areas have no meaningful quantiles
 _MOST_CLASSES: Final = 6
 _STEPS: Final = ((1, 2, 5), (1, 3), (1,))
 
@@ -123,7 +123,7 @@ def _round_limits(positive: Numbers, deciding: Numbers, *, whole: bool) -> list[
 
 
 def _quantiles(least: float, deciding: Numbers, *, whole: bool) -> list[float]:
-    """Return the least value, and limits that about as many deciding areas each reach, rounded down to two digits."""
+    """Return the least value, and limits between about equally many deciding areas, rounded down to two digits."""
     shares = numpy.arange(_MOST_CLASSES) / _MOST_CLASSES
     limits = numpy.quantile(deciding, shares, method="lower")
     scale = 10.0 ** (numpy.floor(numpy.log10(limits)) - 1)

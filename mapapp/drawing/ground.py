@@ -26,7 +26,7 @@ MAX_CORNERS: Final = {"populated": 10_000, "water": 25_000, "roads": 20_000, "ra
 """Corners of the shapes of a layer; a corner takes about 20 bytes, 8 of them compressed."""
 _TOLERANCE_DEG: Final = {"populated": 5e-4, "water": 2e-4, "roads": 3e-4, "rails": 3e-4}
 _LEAST_AREA_DEG2: Final = 2e-6  # about 5 acres
-_RIM_DEG: Final = 1.5e-3  # further than simplified borders of states lie from where they were
+_RIM_DEG: Final = 1.5e-3  # farther than simplification moves the borders of states
 
 
 class WaterName(TypedDict):

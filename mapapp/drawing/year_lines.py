@@ -111,13 +111,13 @@ def _range(known: Sequence[YearValue]) -> tuple[float, float]:
 
 
 def _round_step(size: float) -> float:
-    """Return the smallest of 1, 2, 2.5, 5, 10, 20, … that is at least a size, so that ticks are round."""
+    """Return the smallest of 1, 2, 2.5, 5, 10, 20, … that is not below a size, so that ticks are round numbers."""
     power = 10.0 ** math.floor(math.log10(size))
     return next(each * power for each in (1.0, 2.0, 2.5, 5.0, 10.0) if each * power >= size)
 
 
 def _labeled(years: Sequence[int]) -> list[int]:
-    """Return the years that get a label: all of few, else about six."""
+    """Return the years that get a label: all if they are few, else about six."""
     step = -(-len(years) // 6)
     chosen = list(years[::step])
     if years[-1] not in chosen:

@@ -257,7 +257,7 @@ class _Search:
         return best, None if np.isinf(self.objective(second)) else second
 
     def coarsened(self, best: _Setting) -> _Setting:
-        """The setting with the fewest support points that cannot be told from the best one.
+        """The setting with the fewest support points among those that are within one standard error of the best.
 
         Around the minimum the objective is flat, and one draw would decide. The fewer support points, the more often a
         lone worker keeps the true one.
@@ -317,7 +317,7 @@ class _Search:
         return min(tried, key=self.objective)
 
     def _best(self, at: _Setting, line: list[_Setting]) -> _Setting:
-        """The best setting on a line of rising radii, or the one at hand unless another is worth the change.
+        """The best setting on a line of rising radii; the current setting if no other is enough better.
 
         In either direction, the first setting that is 2% worse than the best so far ends the walk.
         """

@@ -226,7 +226,7 @@ def draw_borders(axes: Axes, release: ServedRelease, frame: Frame, scheme: Color
 
 
 def draw_unit_borders(axes: Axes, units: Units, frame: Frame, scheme: ColorScheme) -> None:
-    """Draw thin borders of the units that are counted, the thinner the more of them are in the frame."""
+    """Draw thin borders of the units that are counted; the more units in the frame, the thinner the borders."""
     near = units.inside(frame)
     width = unit_line_pixels(len(near))
     stroke(axes, outline(units.shapes[near], frame), scheme.tract_line, width, zorder=3.5)

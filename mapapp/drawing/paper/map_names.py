@@ -75,7 +75,7 @@ def draw_names(
 
 
 def chosen_names(names: Sequence[MapName], frame: Frame, taken: Sequence[Box] = ()) -> list[MapName]:
-    """Names for a frame, of those in the order in which they are wanted; none overlaps another, or a box in `taken`."""
+    """Names for a frame, most wanted first, that overlap neither each other nor a box in `taken`."""
     if frame.zoom < _WIDE_ZOOM:
         names = sorted(names, key=lambda name: name.kind != "state")
     most = max(_LEAST_NAMES, frame.width_in * frame.height_in / _SQ_IN_PER_NAME)

@@ -386,7 +386,7 @@ def unit_line(n_units: int, scheme: ColorScheme) -> dict[str, object]:
 
 
 def unit_line_pixels(n_units: int) -> float:
-    """Width of the borders of units, the thinner the more units there are."""
+    """Width of the borders of units; the more units, the thinner."""
     return 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
 
 

@@ -49,7 +49,7 @@ def _text(given: object, default: str | None) -> str | None:
 
 
 def _with_miles(part: Part, miles: str) -> Part:
-    """Return a part with another radius or distance; without one, what a corridor was around."""
+    """Return a part with another radius or distance; without a distance, the inner part of a corridor."""
     try:
         typed = [float(each) for each in re.split(r"[\s,;]+", miles) if each]
     except ValueError:

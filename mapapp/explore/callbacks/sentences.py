@@ -34,7 +34,7 @@ def asked_in(release: ServedRelease, text: str) -> Asked:
 
 
 def question_option(release: ServedRelease, text: str, *, is_name: bool) -> dict[str, object] | None:
-    """The search result that asks a typed sentence; None if it asks no more than a name that the search has found."""
+    """The search result for a typed sentence; None if the sentence is only a name that the search has found."""
     if len(text.split()) < _LEAST_WORDS:
         return None
     try:
@@ -76,7 +76,7 @@ def asked_address(views: Views, address: Address, text: str) -> tuple[Address, s
 def _of_years(
     views: Views, release: ServedRelease, asked: Asked
 ) -> tuple[ServedRelease, ServedRelease | None, list[str]]:
-    """The release of the year that a sentence names, the one to compare it with, and what is not served."""
+    """The release of the year that a sentence names, the release to compare it with, and notes on years not served."""
     by_year = {int(each.analyses.year): each for each in releases_of_years(release, views.releases.values())}
     notes = [
         f"No release of {year} is served."

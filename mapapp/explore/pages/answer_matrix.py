@@ -14,7 +14,7 @@ from mapapp.answers.results import FlowMatrix, Result
 from mapapp.answers.words import PART, aria
 
 MOST_UNITS: Final = 100
-"""Most rows, and most columns: more cells would slow the page down, and the files have them all."""
+"""Largest number of rows and of columns. More cells would slow the page down; files have all of them."""
 
 
 class Matrix(TypedDict):

@@ -215,7 +215,7 @@ def search_options(areas: list[Area], *, is_guess: bool = False) -> list[dict[st
 
 
 def nothing_found(release: ServedRelease, text: str) -> str:
-    """What the search box says if it finds nothing."""
+    """The text of the search box if it finds nothing."""
     if text.strip().isdigit() and not release.areas.has_units("zcta"):
         return "This release has no ZIP code areas; try the name of a town or county."
     example = "" if not release.areas.has_units("zcta") else ", or a ZIP code of five digits"

@@ -34,7 +34,7 @@ FIELDS: Final = ("side", "show", "per", "layer", "matrix", "edges")
 
 
 def hidden_fields(question: Question, view: View) -> list[bool]:
-    """For each of `FIELDS`, whether the question, shown in this way, has no use for it."""
+    """For each of `FIELDS`, whether the question, shown in this way, ignores it."""
     has = {"matrix" if name.endswith("_layer") else name for name in question.entry.fields}
     if not question.areas and question.entry.n_needed:
         has = {"side", "layer"}  # without an area, the map always shows the units of a layer

@@ -1,4 +1,4 @@
-"""A sentence as a question: `ask_in_words` is the way in."""
+"""A sentence as a question: call `ask_in_words`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Asked:
 
 
 def ask_in_words(text: str, gazetteer: Gazetteer) -> Asked:
-    """Return what a sentence asks; what it leaves open has the usual values of a question.
+    """Return what a sentence asks; fields that it does not mention have the usual values of a question.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _last_year(years: Iterable[Year]) -> int | None:
 
 
 def _notes(reading: Reading) -> tuple[str, ...]:
-    """Return what was assumed or is not there, as sentences."""
+    """Return what was assumed and what is missing, as sentences."""
     notes = []
     for item in reading.items:
         match item.meaning:
@@ -185,7 +185,7 @@ def _layers(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
 
 
 def _matrix_layers(layers: Sequence[Layer], mentions: Mentions) -> Values:
-    """Return the layers of rows and columns; a whole area at the end that no layer counts is one row or column."""
+    """Return the layers of rows and columns; an end without a layer is one row or column for its whole area."""
     stated: Values = {f"{layer.end}_layer": layer.level for layer in layers if layer.end}
     both = [layer for layer in layers if layer.end is None]
     if not both:

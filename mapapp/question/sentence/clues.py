@@ -64,7 +64,7 @@ def _of_area(items: Sequence[Item], mentions: Mentions, strong: set[str]) -> str
     if "profile" in strong and not layers and not all_of(items, Where):
         return "profile"  # "Which industries do residents of Newport work in?"
     if mentions.asked or layer_ends or "destinations" in strong:
-        # "Residents of Kent County by home town" are counted where they are, the others at their other end.
+        # "Residents of Kent County by home town" are counted at home, all others at the other end.
         is_same_end = layer_ends == _ends_of(mentions.areas) and not mentions.asked and bool(layer_ends)
         return "comparison" if is_same_end else "destinations"
     if "profile" in strong:

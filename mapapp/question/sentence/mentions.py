@@ -65,7 +65,7 @@ def mentions_of(items: Sequence[Item]) -> Mentions:
 
 
 class _Finder:
-    """Walks along the items of a sentence; holds the words that wait for the place they belong to."""
+    """Goes through the items of a sentence, and keeps words until it meets the place that they belong to."""
 
     def __init__(self) -> None:
         self.groups: list[Mention] = []
@@ -242,7 +242,7 @@ def _distance(near: Near) -> str:
 
 
 def level_of(mention: Mention) -> str:
-    """Return the layer of all units of a mention; empty if they have several, or if it has drawn parts."""
+    """Return the layer of all units of a mention; empty if the units have several layers, or a part is drawn."""
     parts = [step.part for text in mention.steps for step in parse_area(text)]
     levels = {part.level if isinstance(part, Unit) else "" for part in parts}
     return levels.pop() if len(levels) == 1 else ""

@@ -1,4 +1,4 @@
-"""The words of a sentence, each with a meaning or none."""
+"""The words of a sentence and their meanings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Reading:
 
 
 def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
-    """Give the words of a sentence their meanings: at each word the longest phrase or name counts."""
+    """Find the meanings of the words of a sentence: at each word, the longest phrase or name counts."""
     items: list[Item] = []
     unknown: list[tuple[int, int]] = []
     first = 0
@@ -82,7 +82,7 @@ def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
 
 
 def _whole_name(sentence: Sentence, items: list[Item], run: tuple[int, int]) -> tuple[int, int]:
-    """Return unknown words with the rest of their name: in `Brown University` the second word is no industry."""
+    """Return unknown words with the rest of their name: in `Brown University` the second word is not an industry."""
     first, last = run
     if not _is_named(sentence, last - 1, last):
         return run
@@ -180,7 +180,7 @@ def _named(
 
 
 def _other(sentence: Sentence, words: list[str], gazetteer: Gazetteer, last: int) -> int | None:
-    """Return the word after the second layer of `town to town`; None if there is no second one."""
+    """Return the word after the second layer of `town to town`; None without a second layer."""
     if last >= len(words):
         return None
     joint = _OTHER.match(sentence.joined, sentence.starts[last] - 1)
@@ -225,7 +225,7 @@ def _misspelled(sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple
     for until in range(min(last, first + _LONGEST_MISSPELLED), first, -1):
         words = [word.text for word in sentence.words[first:until]]
         if _is_named(sentence, start, first) or _is_named(sentence, until, last):
-            continue  # "Green" alone does not stand for the unknown name "Green Airport"
+            continue  # "Green" alone does not mean the unknown name "Green Airport"
         place = gazetteer.place_like(words)
         if place is not None:
             said = sentence.said(first, until)

@@ -45,7 +45,7 @@ class Understood:
 def understood_of(
     reading: Reading, question: Question, mentions: Mentions, gazetteer: Gazetteer, show: Show | None
 ) -> tuple[Understood, ...]:
-    """Return what was understood, in the order in which a reader would say it."""
+    """Return what was understood, in the order in which a person would say it."""
     said = reading.sentence.said
     asks = [item for item in reading.items if isinstance(item.meaning, Asks | Opposite | Verb | Where)]
     found = [Understood("analysis", question.entry.title, said(asks[0].first, asks[0].last) if asks else "")]

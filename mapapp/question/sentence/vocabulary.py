@@ -179,7 +179,7 @@ _PART: Final = "{} is not counted by itself; it is part of “{}”, which is sh
 
 
 def _industry(pattern: str, band: int, group: str, name: str = "") -> tuple[str, Meaning]:
-    """Return the phrase of an industry; `name` is that of one which is only part of its group."""
+    """Return the phrase of an industry; give a `name` if it is only part of the group."""
     pattern = f"(?:in (?:the )?)?(?:{pattern})(?: (?:industry|industries|sectors?))?"
     return pattern, Bands("industry", (band,), _PART.format(name, group) if name else "")
 
