@@ -8,16 +8,16 @@
   let wanted = null; // address of the shapes that the figure asks for
 
   async function show(plot, map) {
-    const { url, color, halo } = plot._fullLayout?.meta?.hatched ?? {};
+    const { url, color, halo, opacity } = plot._fullLayout?.meta?.hatched ?? {};
     if (!map.isStyleLoaded() && !map.getLayer(NAME)) return;
     if (!map.getSource(NAME)) {
       wanted = null;
       if (!url) return;
       map.addSource(NAME, { type: "geojson", data: NOTHING });
       const under = map.getLayer("county-lines") ? "county-lines" : undefined;
-      map.addLayer({ id: NAME, type: "fill", source: NAME, paint: { "fill-pattern": pattern(map, color, halo) } }, under);
+      map.addLayer({ id: NAME, type: "fill", source: NAME, paint: { "fill-pattern": pattern(map, color, halo, opacity) } }, under);
     }
-    if (color) map.setPaintProperty(NAME, "fill-pattern", pattern(map, color, halo));
+    if (color) map.setPaintProperty(NAME, "fill-pattern", pattern(map, color, halo, opacity));
     if (wanted === (url ?? null)) return;
     wanted = url ?? null;
     map.getSource(NAME).setData(NOTHING);
@@ -29,15 +29,15 @@
   }
 
   // Diagonal strokes with a lighter or darker one beside each, so that one of them shows on any color.
-  function pattern(map, color, halo) {
+  function pattern(map, color, halo, opacity) {
     const name = `hatch ${color}`;
     if (map.hasImage(name)) return name;
     const ratio = 2;
     const side = SIDE * ratio;
     const canvas = Object.assign(document.createElement("canvas"), { width: side, height: side });
     const context = canvas.getContext("2d");
-    for (const [stroke, width, opacity] of [[halo, 2.6, 0.6], [color, 1.1, 1]]) {
-      Object.assign(context, { strokeStyle: stroke, lineWidth: width * ratio, globalAlpha: opacity });
+    for (const [stroke, width, alpha] of [[halo, 2.6, opacity], [color, 1.1, 1]]) {
+      Object.assign(context, { strokeStyle: stroke, lineWidth: width * ratio, globalAlpha: alpha });
       context.beginPath();
       for (const at of [-side, 0, side]) {
         context.moveTo(at - ratio, side + ratio);

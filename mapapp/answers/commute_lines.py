@@ -53,6 +53,8 @@ class Lines:
         Number of places that share a group with another one.
     largest : int
         Workers of the largest flow between units that are not grouped, so that widths are the same at every zoom.
+    n_flows : int
+        Number of flows between units that are not grouped, so that shades are the same at every zoom.
     """
 
     frame: pandas.DataFrame
@@ -62,6 +64,7 @@ class Lines:
     n_left_out: int
     n_grouped: int
     largest: int
+    n_flows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int 
             len(pair) - len(shown),
             int((numpy.bincount(group)[group] > 1).sum()) if len(group) else 0,
             flows.largest,
+            len(flows.workers),
         )
 
     level = None if zoom is None or zoom >= MAX_ZOOM else max(zoom, 0)

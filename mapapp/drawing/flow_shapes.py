@@ -15,8 +15,16 @@ BOW: Final = 0.1
 """How far a flow bends to the right of its way, as a share of its length, so that both directions can be seen."""
 TAPER: Final = 0.2
 """Width at the workplace as a share of the width at home."""
-LEAST_OPACITY: Final = 0.06
-MOST_OPACITY: Final = 0.9
+LEAST_OPACITY: Final = 0.08
+MOST_OPACITY: Final = 0.95
+_FEW_FLOWS: Final = (
+    500.0,
+    0.3,
+)  # up to so many flows, and the power of a flow's share of the largest for strength
+_MANY_FLOWS: Final = (
+    5_000.0,
+    0.6,
+)  # from so many on: small flows recede, because together they cover the map
 _LARGEST_PX: Final = 12.0  # width of the largest flow between units
 _THINNEST_PX: Final = 0.7
 _WIDEST_PX: Final = 18.0  # a group's flow can be larger than any unit's
@@ -36,10 +44,15 @@ def flow_widths(workers: npt.ArrayLike, largest: int) -> Numbers:
     return numpy.asarray(numpy.clip(_LARGEST_PX * numpy.sqrt(share), _THINNEST_PX, _WIDEST_PX))
 
 
-def flow_strengths(workers: npt.ArrayLike, largest: int) -> Numbers:
-    """Strength of flows, 0 to 1, for their color and opacity: the many small flows are fainter."""
+def flow_strengths(workers: npt.ArrayLike, largest: int, n_flows: int) -> Numbers:
+    """Strength of flows, 0 to 1, for their color and opacity: small flows are fainter, the more so the more there are.
+
+    `n_flows` is the number of flows between units of the answer.
+    """
     share = numpy.asarray(workers, dtype=numpy.float64) / max(largest, 1)
-    return numpy.asarray(numpy.sqrt(numpy.clip(share, 0.0, 1.0)))
+    counts, powers = zip(_FEW_FLOWS, _MANY_FLOWS, strict=True)
+    power = numpy.interp(math.log(max(n_flows, 1)), numpy.log(counts), powers)
+    return numpy.asarray(numpy.clip(share, 0.0, 1.0) ** power)
 
 
 def flow_opacity(strength: npt.ArrayLike) -> Numbers:

@@ -21,6 +21,8 @@ PAPER: Final = "rgba(255,255,255,0.9)"  # behind text on the picture
 RATIO_LIMITS: Final = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 """Lower limit of each ratio class except the first, symmetric around 1, so that half and double look equally strong."""
 _CHANGE_COLORS: Final = 4  # on each side of no change
+HATCH_HALO_OPACITY: Final = 0.7
+"""Of the stroke beside hatching; the hatching itself is opaque."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +106,8 @@ COLOR_SCHEMES: Final = {
         home=HOME,
         work=WORK,
         stay="#5b3a86",
-        line="#0b4a57",
-        faint_line="#5fa8ae",
+        line="#083f4b",
+        faint_line="#14606e",
         halo="#ffffff",
         hatch="#1c2630",
         hatch_halo="#ffffff",
@@ -132,8 +134,8 @@ COLOR_SCHEMES: Final = {
         home="#7db4ff",
         work="#ff9a5c",
         stay="#c9a6f5",
-        line="#a9f0f5",
-        faint_line="#2f7f8c",
+        line="#b4f4f8",
+        faint_line="#4fb0bd",
         halo="#0d1218",
         hatch="#e8edf2",
         hatch_halo="#0d1218",

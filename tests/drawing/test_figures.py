@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -232,7 +233,8 @@ def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: Served
 @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=40, unique=True))
 def test_larger_flows_are_wider_and_stronger(counts: list[int]) -> None:
     counts = sorted(counts)
-    for of in (flow_shapes.flow_widths, flow_shapes.flow_strengths):
+    strengths = functools.partial(flow_shapes.flow_strengths, n_flows=len(counts))
+    for of in (flow_shapes.flow_widths, strengths):
         assert (numpy.diff(of(counts, counts[-1])) >= 0).all()
         assert of(counts[0], counts[-1]) <= of(counts[-1], counts[-1])
     assert flow_shapes.flow_opacity(0.0) < flow_shapes.flow_opacity(1.0) <= 1

@@ -250,7 +250,7 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
         for end in ("from", "to")
     ]
     widths = flow_shapes.flow_widths(workers, drawn.largest) * frame.per_inch / PIXELS_PER_INCH
-    strengths = flow_shapes.flow_strengths(workers, drawn.largest)
+    strengths = flow_shapes.flow_strengths(workers, drawn.largest, drawn.n_flows)
     colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
     axes.add_collection(
         PolyCollection(
@@ -262,7 +262,7 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
         autolim=False,
     )
     shown = flow_shapes.legend_flows(drawn.frame["workers"].to_numpy())
-    strengths = flow_shapes.flow_strengths(shown, drawn.largest)
+    strengths = flow_shapes.flow_strengths(shown, drawn.largest, drawn.n_flows)
     items = tuple(
         Item(
             f"{workers:,}",

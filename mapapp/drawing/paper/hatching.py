@@ -10,11 +10,11 @@ import shapely
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from mapapp.drawing.palette import ColorScheme
+from mapapp.drawing.palette import HATCH_HALO_OPACITY, ColorScheme
 from mapapp.drawing.paper.base_map import Frame, outline
 
 _APART_IN: Final = 0.07
-_STROKES: Final = ((1.5, 0.55), (0.55, 0.85))  # points and opacity: a halo, then the line
+_STROKES: Final = ((1.5, HATCH_HALO_OPACITY), (0.55, 1.0))  # points and opacity: a halo, then the line
 
 
 def hatch(axes: Axes, shapes: Sequence[shapely.Geometry], frame: Frame, scheme: ColorScheme) -> None:

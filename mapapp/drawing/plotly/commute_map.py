@@ -172,7 +172,7 @@ def commute_map(
         Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
     overlays : dict
         What else the page's script draws: `flows` as `mapapp.drawing.plotly.flow_lines.flow_look` returns them, with
-        their `url`; `hatched`, the `url` of shapes with `color` and `halo`.
+        their `url`; `hatched`, the `url` of shapes with their look from `hatching`.
     """
     width, height = size
     colors = paint(scheme)
@@ -217,6 +217,11 @@ def commute_map(
         if traces[POINTS].marker.showscale:  # setting the bar would also give plain points one
             figure.data[POINTS].marker.colorbar.y = above
     return figure
+
+
+def hatching(scheme: ColorScheme) -> dict[str, object]:
+    """The look of hatching, for the page's script."""
+    return {"color": scheme.hatch, "halo": scheme.hatch_halo, "opacity": palette.HATCH_HALO_OPACITY}
 
 
 def no_traces() -> list[go.Trace]:

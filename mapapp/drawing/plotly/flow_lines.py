@@ -27,7 +27,7 @@ from mapapp.question.view import Bounds
 def legend_traces(lines: Lines, scheme: ColorScheme) -> list[go.Scattermap]:
     """Traces without lines that add the legend of widths; the page's script draws the flows themselves."""
     shown = legend_flows(lines.frame["workers"].to_numpy())
-    widths, strengths = flow_widths(shown, lines.largest), flow_strengths(shown, lines.largest)
+    widths, strengths = flow_widths(shown, lines.largest), flow_strengths(shown, lines.largest, lines.n_flows)
     return [
         go.Scattermap(
             lon=[None],
@@ -64,7 +64,7 @@ def flow_file(lines: Lines, caption: str) -> bytes:
         "workers": workers.tolist(),
         "labels": frame["label"].tolist(),
         "widths": numpy.round(flow_widths(workers, lines.largest), 2).tolist(),
-        "strengths": numpy.round(flow_strengths(workers, lines.largest), 3).tolist(),
+        "strengths": numpy.round(flow_strengths(workers, lines.largest, lines.n_flows), 3).tolist(),
     }
     return json.dumps(found, separators=(",", ":")).encode()
 

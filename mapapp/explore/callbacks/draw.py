@@ -68,7 +68,7 @@ def map_figure(
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
     hatched = (
-        {"url": hatching_url(prefix, release, question), "color": scheme.hatch, "halo": scheme.hatch_halo}
+        {"url": hatching_url(prefix, release, question), **commute_map.hatching(scheme)}
         if kind == "areas" and has_uncertain_units(release, question)
         else None
     )
