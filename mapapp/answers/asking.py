@@ -138,8 +138,7 @@ def answers(
 ) -> Iterator[Result]:
     """Yield the answers of a release, with errors for numbers and `error_rows` rows unless that is None."""
     for question in _each_question(release, several):
-        answer = ask(release, question)
-        yield answer if error_rows is None else release.with_errors(answer, error_rows)
+        yield _answer(release, question, error_rows)
 
 
 def over_all_years(
@@ -152,11 +151,11 @@ def over_all_years(
     UsageError
         If two releases have the same year, or one has no year.
     """
-    by_area: dict[str, list[Result]] = {}
-    for release in releases:
-        for answer in answers(release, several, error_rows):
-            by_area.setdefault(answer.about.area_text, []).append(answer)
-    return [over_years(found) for found in by_area.values() if len(found) == len(releases)]
+    by_year = sorted(releases, key=lambda release: release.year)
+    return [
+        over_years([_answer(release, question, error_rows) for release in by_year])
+        for question in _common_questions(by_year, several)
+    ]
 
 
 def changes(
@@ -164,7 +163,20 @@ def changes(
 ) -> Iterator[Result]:
     """Yield the changes from each release to the next, in the given order, for each area that both have."""
     for before, after in pairwise(releases):
-        earlier = {answer.about.area_text: answer for answer in answers(before, several, error_rows)}
-        for later in answers(after, several, error_rows):
-            if later.about.area_text in earlier:
-                yield change(earlier[later.about.area_text], later)
+        for question in _common_questions((before, after), several):
+            yield change(*(_answer(release, question, error_rows) for release in (before, after)))
+
+
+def _common_questions(releases: Sequence[Release], several: Questions | Question) -> list[Question]:
+    """Return the questions about areas that all releases have, with the usual layers of the last release."""
+    asked = [
+        {(question.areas, question.others): question for question in _each_question(release, several)}
+        for release in releases
+    ]
+    settled = releases[-1].areas.usual.settled
+    return [settled(question) for key, question in asked[-1].items() if all(key in each for each in asked)]
+
+
+def _answer(release: Release, question: Question, error_rows: int | None) -> Result:
+    answer = ask(release, question)
+    return answer if error_rows is None else release.with_errors(answer, error_rows)

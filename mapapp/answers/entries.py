@@ -17,7 +17,6 @@ from mapapp.answers.grids import Limit
 from mapapp.answers.measures import Number, Value
 from mapapp.answers.results import (
     AreaComparison,
-    Change,
     Destinations,
     DistanceDirection,
     FlowMatrix,
@@ -65,7 +64,7 @@ def grid_of(result: Result, limit: Limit | None = None) -> pandas.DataFrame | No
         If there is no limit and the table has too many cells.
     """
     makes = entry_of(result).grid
-    return None if makes is None or isinstance(result, Change) else makes(result, limit)
+    return None if makes is None or result.has_several else makes(result, limit)
 
 
 # How each analysis is computed

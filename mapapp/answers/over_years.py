@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NoReturn
 
 import pandas
 
 from geodata.json_objects import JsonObject
 from mapapp.answers import words
+from mapapp.answers.about import About, Note
 from mapapp.answers.change import change, check_same_question, main_table
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import NumberEntry, text_of
 from mapapp.answers.measures import MEASURES, Value
-from mapapp.answers.results import Result, check_answers
+from mapapp.answers.results import NUMBERS, NumbersOfSeveral, Result, check_answers
 from mapapp.errors import UsageError
 
-_NOISE: Final = "Every year contains independent noise, so small differences mean nothing."
+_NOISE: Final = Note(
+    "years-noisy", "Every year contains independent noise, so small differences mean nothing."
+)
+_ONE_YEAR: Final = "{title} has {what}; take one of its answers"
 _DRAWN: Final = ("count", "miles", "ratio")
 N_ROWS: Final = 10
 """Number of rows of the main table to follow over the years: the largest of the last year."""
@@ -36,7 +41,7 @@ class YearValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverYears:
+class OverYears(Result):
     """Answers of several years to one question.
 
     Attributes
@@ -44,8 +49,9 @@ class OverYears:
     answers : tuple of Result
         One for each year, earliest first.
     years : tuple of str
-    numbers : DataFrame
-        ``name``, ``label``, ``kind``, ``year``, ``value``, ``expected_error`` (NaN if unknown): the key numbers.
+    by_year : DataFrame
+        ``name``, ``label``, ``kind``, ``year``, ``value``, ``expected_error`` (NaN if unknown): the key numbers. As a
+        table it is called ``numbers``.
     rows : DataFrame
         The names of the main table's rows, ``year``, ``value``, and ``expected_error``: the largest rows of the last
         year; a row that a year does not have counts as 0 workers there.
@@ -53,26 +59,43 @@ class OverYears:
 
     answers: tuple[Result, ...]
     years: tuple[str, ...]
-    numbers: pandas.DataFrame
+    by_year: pandas.DataFrame
     rows: pandas.DataFrame
+
+    @property
+    def has_several(self) -> bool:
+        """Whether it puts the answers of several releases side by side."""
+        return True
 
     @property
     def title(self) -> str:
         """The title of what is shown, and its years."""
-        about = self.answers[-1].about
-        return f"{about.title}: {about.area}, {self.years[0]} to {self.years[-1]}"
+        return f"{self.answers[-1].about.title}: {self.about.area}, {self.years[0]} to {self.years[-1]}"
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know to compare the years."""
-        own = {note.text for answer in self.answers for note in answer.about.notes}
-        found = [
-            note.text
-            for before, after in pairwise(self.answers)
-            for note in change(before, after).about.notes
-            if note.code != "both-noisy" and note.text not in own
-        ]
-        return (_NOISE, *dict.fromkeys(found))
+    def numbers(self) -> NumbersOfSeveral:
+        """Return the key numbers by name, each with its value and expected error (None if unknown) by year."""
+        found: NumbersOfSeveral = {}
+        for row in _records(self.by_year):
+            found.setdefault(row["name"], {})[row["year"]] = {
+                "value": row["value"],
+                "expected_error": row["expected_error"],
+            }
+        return found
+
+    def tables(self) -> dict[str, pandas.DataFrame]:
+        """Return the key numbers by year, and the largest rows by year."""
+        return {NUMBERS: self.by_year, "rows": self.rows}
+
+    def to_geodataframe(self, *, about: bool = False) -> NoReturn:
+        """Raise UsageError: only the answers of single years have shapes."""
+        raise UsageError(_ONE_YEAR.format(title=self.about.title, what="no shapes"))
+
+    def plot(self, *_: object, **__: object) -> NoReturn:
+        """Raise UsageError: only the answers of single years have a map."""
+        raise UsageError(_ONE_YEAR.format(title=self.about.title, what="no map"))
+
+    def _repr_html_(self) -> str:
+        return self.by_year.to_html(index=False, na_rep="")
 
     def lines(self) -> list[tuple[str, list[YearValue]]]:
         """Return the label and the years of each key number that can be drawn as a line."""
@@ -85,20 +108,20 @@ class OverYears:
     def findings(self) -> tuple[str, ...]:
         """Return a sentence for each key number that says how it changed, and in which years more than its error."""
         found = []
-        for _, rows in self.numbers[self.numbers["kind"] == "count"].groupby("name", sort=False):
+        for _, rows in self.by_year[self.by_year["kind"] == "count"].groupby("name", sort=False):
             found.append(_sentence(rows))
         return tuple(found[:3])
 
     def to_dict(self) -> JsonObject:
-        """Return everything as plain JSON values."""
+        """Return the numbers and the rows of all years; of the answers themselves only ``about``."""
         return {
+            "about": self.about.to_dict(),
             "title": self.title,
             "findings": list(self.findings()),
             "years": list(self.years),
-            "numbers": _records(self.numbers),
+            "numbers": _records(self.by_year),
             "rows": _records(self.rows),
-            "notes": list(self.notes),
-            "about": [answer.about.to_dict() for answer in self.answers],
+            "answers": [answer.about.to_dict() for answer in self.answers],
         }
 
 
@@ -123,7 +146,34 @@ def over_years(answers: Sequence[Result]) -> OverYears:
         raise UsageError(f"answers over the years need releases of different years; these are of: {listed}")
     for answer in ordered[1:]:
         check_same_question(ordered[0], answer)
-    return OverYears(answers=tuple(ordered), years=years, numbers=_numbers(ordered), rows=_rows(ordered))
+    return OverYears(
+        about=_about(ordered),
+        presenter=ordered[-1].presenter,
+        answers=tuple(ordered),
+        years=years,
+        by_year=_numbers(ordered),
+        rows=_rows(ordered),
+    )
+
+
+def _about(answers: Sequence[Result]) -> About:
+    """Return what the last answer says about itself, with the releases and the years of all, and the notes on them."""
+    last = answers[-1].about
+    own = {note.text for answer in answers for note in answer.about.notes}
+    found = {
+        note.text: note
+        for before, after in pairwise(answers)
+        for note in change(before, after).about.notes
+        if note.code != "both-noisy" and note.text not in own
+    }
+    return dataclasses.replace(
+        last,
+        title=f"{last.title} over the years",
+        release="; ".join(dict.fromkeys(answer.about.release for answer in answers)),
+        version=", ".join(answer.about.version for answer in answers),
+        year=", ".join(answer.about.year for answer in answers),
+        notes=(_NOISE, *found.values()),
+    )
 
 
 def _of_year(each: NumberEntry, answer: Result) -> YearValue:
@@ -177,7 +227,8 @@ def _rows(answers: Sequence[Result]) -> pandas.DataFrame:
         if measure.kind == "count":
             part[measure.column] = part[measure.column].fillna(0)
         parts.append(part)
-    rows = pandas.concat(parts, ignore_index=True)
+    columns = [*named.columns, "year", measure.column, measure.error]
+    rows = pandas.concat(parts, ignore_index=True)[columns]
     return rows.rename(columns={measure.column: "value", measure.error: "expected_error"}).astype(
         {"value": "float64", "expected_error": "float64"}
     )

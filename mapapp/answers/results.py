@@ -33,7 +33,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import pandas
 
@@ -57,6 +57,12 @@ is in no unit of the layer; or all omitted rows together."""
 WORKER_COLUMNS: Final = ("workers", "share", "expected_error", "caution")
 """The last columns of every table of workers."""
 
+
+NumbersOfSeveral: TypeAlias = dict[str, Any]
+"""Numbers by name, each with its values in the answers of several releases."""
+
+NUMBERS: Final = "numbers"
+"""An additional table that every answer has: one row with all its numbers, or a row for each number and year."""
 
 _NO_VALUES: Final = ("about", "presenter")
 """Fields that describe an answer and are not part of its values."""
@@ -106,6 +112,11 @@ class Result:
 
     about: About
     presenter: Presenter | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def has_several(self) -> bool:
+        """Whether it puts the answers of several releases side by side."""
+        return False
 
     def to_frame(self, table: str = "", *, about: bool = False) -> pandas.DataFrame:
         """Return one table as a pandas DataFrame with every row.
@@ -430,6 +441,11 @@ class Change(Result):
     rows: pandas.DataFrame
 
     @property
+    def has_several(self) -> bool:
+        """Whether it puts the answers of several releases side by side."""
+        return True
+
+    @property
     def names(self) -> tuple[str, str]:
         """Distinct names of the two releases, in their order."""
         abouts = (self.before.about, self.after.about)
@@ -441,7 +457,7 @@ class Change(Result):
         """What the comparison is called."""
         return comparison_words(self.before.about.year, self.after.about.year)
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> NumbersOfSeveral:
         """Return the numbers of both answers and their difference.
 
         Returns

@@ -105,6 +105,8 @@ def _weight(value: object) -> int:
         return int(value.memory_usage().sum())
     if dataclasses.is_dataclass(value):
         return sum(_weight(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, tuple):
+        return sum(map(_weight, value))
     return sum(map(_weight, value.values())) if isinstance(value, dict) else 0
 
 

@@ -37,14 +37,22 @@ def releases_of_years(release: ServedRelease, served: Iterable[ServedRelease]) -
 
 
 def years_of(release: ServedRelease, served: Iterable[ServedRelease], question: Question) -> OverYears | None:
-    """Return the answers of all years to a question; None without another year, or if some year cannot answer it."""
+    """Return the answers of all years to a question; None without another year, or if some year cannot answer it.
+
+    Layers that the question leaves open are the usual ones of the last year.
+    """
     releases = releases_of_years(release, served)
     if len(releases) < 2 or not question.is_complete:
         return None
-    try:
-        return over_years([served_answers.with_errors(each, question) for each in releases])
-    except (UsageError, GeodataError):  # a unit that a year does not have
-        return None
+
+    def make() -> OverYears | None:
+        try:
+            settled = releases[-1].areas.usual.settled(question)
+            return over_years([served_answers.with_errors(each, settled) for each in releases])
+        except (UsageError, GeodataError):  # a unit that a year does not have
+            return None
+
+    return release.once(("years", tuple(each.version for each in releases), question), make)
 
 
 def _setting(release: ServedRelease) -> str:

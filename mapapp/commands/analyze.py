@@ -52,6 +52,8 @@ _SUFFIXES: Final = {
 }
 _FILES: Final = ("xlsx", "gpkg", "shp", "kml")
 _SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
+_OF_SEVERAL: Final = ("change", "over_years")
+"""Options that put the answers of several releases side by side."""
 _TEXT_ROWS: Final = 10
 _TEXT_COLUMNS: Final = 6
 
@@ -163,12 +165,11 @@ def form_of(options: Options) -> str:
         raise UsageError(f"--format {form} needs a file; name one with --output")
     if options["table"] is not None and form != "csv":
         raise UsageError(f"--table chooses a table for CSV; {form} has every table")
-    if form not in ("text", "json", "csv") and options["over_years"]:
-        raise UsageError(f"--over-years cannot be written as {form}; write text, csv, or json")
     if options["wide"]:
         _check_wide(form, options)
-    if form in _SHAPED and options["change"]:
-        raise UsageError(f"--change cannot be written as {form}; write csv, xlsx, or json")
+    for name in _OF_SEVERAL:
+        if form in _SHAPED and options[name]:
+            raise UsageError(f"{_written(name)} cannot be written as {form}; write text, csv, xlsx, or json")
     if form == "csv" and output is not None:
         _check_free(_beside(output))
     return str(form)
@@ -179,9 +180,13 @@ def _check_wide(form: str, options: Options) -> None:
         raise UsageError(
             f"--wide is for CSV, not {form}; xlsx has a wide sheet, and json one row for each pair"
         )
-    for name in ("table", "change"):
+    for name in ("table", *_OF_SEVERAL):
         if options[name]:
-            raise UsageError(f"--wide and --{name} conflict; give one of them")
+            raise UsageError(f"--wide and {_written(name)} conflict; give one of them")
+
+
+def _written(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _questions(options: Options) -> Callable[[list[Release]], AnyQuestion]:
@@ -226,9 +231,6 @@ def _write(
     from mapapp.files import answer_files
     from mapapp.files.exports.provenance import Provenance
 
-    if options["over_years"]:
-        _write_years(form, stream, releases, questions, options)
-        return
     sources = [Provenance.of(release.store) for release in releases]
     results = _results(releases, questions, options)
     if form == "json":
@@ -244,38 +246,16 @@ def _write(
 
         write_geojson(answer_layer(_only(form, releases), results), sources[0], stream)
     else:
+        lines: Callable[..., list[str]] = _lines_of_years if options["over_years"] else _lines
         for result in results:
-            stream.write("\n".join(_lines(result)) + "\n\n")
-
-
-def _write_years(
-    form: str, stream: Stream, releases: list[Release], questions: AnyQuestion, options: Options
-) -> None:
-    """Write, for each area, the answers of all years side by side."""
-    import json
-
-    from mapapp.answers.asking import over_all_years
-
-    found = over_all_years(releases, questions, error_rows_of(options))
-    if form == "json":
-        json.dump([each.to_dict() for each in found], stream, ensure_ascii=False, indent=1)
-        stream.write("\n")
-    elif form == "csv":
-        table = "rows" if options["table"] == "rows" else "numbers"
-        for number, each in enumerate(found):
-            frame = getattr(each, table)
-            frame.insert(0, "area", each.answers[-1].about.area)
-            frame.to_csv(stream, index=False, header=not number)
-    else:
-        for each in found:
-            stream.write("\n".join(_lines_of_years(each)) + "\n\n")
+            stream.write("\n".join(lines(result)) + "\n\n")
 
 
 def _lines_of_years(over: OverYears) -> list[str]:
     lines = [over.title, *(f"  {sentence}" for sentence in over.findings())]
     for label, values in over.lines():
         lines += [f"  {label}:", *(f"    {each.year}  {each.text}" for each in values)]
-    return [*lines, *(f"  {note}" for note in over.notes)]
+    return [*lines, *(f"  {note}" for note in over.about.notes)]
 
 
 def _beside(output: Path) -> Path:
@@ -319,9 +299,12 @@ def _only(form: str, releases: list[Release]) -> Release:
 
 
 def _results(releases: list[Release], questions: AnyQuestion, options: Options) -> Iterator[Result]:
-    from mapapp.answers.asking import answers, changes
+    from mapapp.answers.asking import answers, changes, over_all_years
 
     error_rows = error_rows_of(options)
+    if options["over_years"]:
+        yield from over_all_years(releases, questions, error_rows)
+        return
     if options["change"]:
         yield from changes(releases, questions, error_rows)
         return
@@ -342,7 +325,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
         return
     question = questions.question if isinstance(questions, Questions) else questions
     pairs = ENTRIES[question.analysis].pairs
-    if pairs and not options["change"] and name in (None, pairs):
+    if pairs and not any(map(options.get, _OF_SEVERAL)) and name in (None, pairs):
         for release in releases:
             for part in matrix_parts(release, questions):
                 part.insert(0, "release", release.title)

@@ -20,14 +20,11 @@ from xlsxwriter.worksheet import Worksheet
 
 from mapapp.answers.entries import grid_of
 from mapapp.answers.measures import Miles, Number, Ratio
-from mapapp.answers.results import Change, Result
+from mapapp.answers.results import NUMBERS, Change, Result
 from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
-
-NUMBERS: Final = "numbers"
-"""An additional table that every answer has: one row with all its numbers."""
 
 WIDE: Final = "wide"
 """The sheet of an answer's grid."""
@@ -62,8 +59,10 @@ def plain_table_of(result: Result, name: str) -> pandas.DataFrame:
     """
     tables = result.tables()
     if name != NUMBERS and name not in tables:
-        raise UsageError(f"table {name!r}: {result.about.title} has {', '.join([*tables, NUMBERS])}")
-    return _numbers(result) if name == NUMBERS else tables[name]
+        raise UsageError(
+            f"table {name!r}: {result.about.title} has {', '.join(dict.fromkeys([*tables, NUMBERS]))}"
+        )
+    return tables[name] if name in tables else _numbers(result)
 
 
 def wide_tables(results: Iterable[Result]) -> Iterator[pandas.DataFrame]:
@@ -139,7 +138,7 @@ def write_xlsx(
             left_out |= {why_not: None} if why_not else {}
             for name, table in {
                 "about": _about_table(result, why_not),
-                NUMBERS: _numbers(result),
+                NUMBERS: plain_table_of(result, NUMBERS),
                 **result.tables(),
                 **({} if grid is None else {WIDE: grid}),
             }.items():
@@ -222,6 +221,8 @@ def _with_about(result: Result, table: pandas.DataFrame) -> pandas.DataFrame:
         "area_text": about.area_text,
         "side": about.side or "",
     }
+    if result.has_several:  # whose rows may have a year of their own
+        front = {name: value for name, value in front.items() if name not in table.columns}
     columns = {name: [value] * len(table) for name, value in front.items()}
     behind = {name: table[name].to_numpy() for name in table.columns}
     return pandas.DataFrame(columns | {_apart(name, front): values for name, values in behind.items()})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import openpyxl
 import pandas
 import pytest
 
@@ -19,9 +21,10 @@ from mapapp.cli import run
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.year_lines import year_lines
 from mapapp.explore.pages.year_card import year_card
+from mapapp.files.reports import Part, build, write
 from mapapp.question.question import Question
 from tests.commands.running import refused
-from tests.releases import releases_of, rewrite_document
+from tests.releases import releases_of, rewrite_document, rewrite_table
 
 AREA = "county:10001"
 
@@ -43,7 +46,7 @@ def over(releases: list[Release]) -> OverYears:
 
 def test_each_year_has_its_own_numbers_in_order(over: OverYears, releases: list[Release]) -> None:
     assert over.years == ("2015", "2017", "2019")
-    inflow = over.numbers[over.numbers["name"] == "inflow"].set_index("year")
+    inflow = over.by_year[over.by_year["name"] == "inflow"].set_index("year")
     for release in releases:
         assert inflow.loc[release.year, "value"] == release.inflow_outflow(AREA).inflow.value
 
@@ -79,7 +82,7 @@ def test_a_difference_within_twice_its_error_is_not_called_a_change(
             "expected_error": error,
         }
     )
-    (sentence,) = replace(over, numbers=numbers).findings()
+    (sentence,) = replace(over, by_year=numbers).findings()
     assert part in sentence
 
 
@@ -146,8 +149,103 @@ def test_the_command_writes_years_as_text_json_and_csv(
         "--over-years",
         "-q",
     ]
-    for form, part in (("text", "2015  "), ("json", '"years"'), ("csv", "area,name,label,kind,year,value")):
+    head = "release,area,area_text,side,name,label,kind,year,value,expected_error"
+    for form, part in (("text", "2015  "), ("json", '"years"'), ("csv", head)):
         assert run([*asked, "--format", form]) == 0
         assert part in capsys.readouterr().out
-    assert "cannot be written as xlsx" in refused(*asked, "-o", "years.xlsx")
+    assert run([*asked, "--format", "csv", "--table", "rows"]) == 0
+    assert "release,area,area_text,side,group,label,year,value,expected_error" in capsys.readouterr().out
+    assert "has numbers, rows" in refused(*asked, "--format", "csv", "--table", "units")
+    assert "--over-years cannot be written as geojson" in refused(*asked, "--format", "geojson")
+    assert "--wide and --over-years conflict" in refused(*asked, "--format", "csv", "--wide")
     assert "at least two years" in refused("analyze", paths[0], "--over-years")
+
+
+def test_a_workbook_has_the_numbers_and_the_rows_of_all_years(paths: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "years.xlsx"
+    asked = ["--analysis", "destinations", "--area", AREA, "--layer", "county", "--over-years", "-q"]
+    assert run(["analyze", *map(str, paths), *asked, "-o", str(file)]) == 0
+    book = openpyxl.load_workbook(file)
+    found = over_years([open_release(path).destinations(AREA, layer="county") for path in paths])
+    for name, table in found.tables().items():
+        head, *rows = book[name].iter_rows(values_only=True)
+        assert [row[head.index("year")] for row in rows] == table["year"].tolist()
+        assert [row[head.index("value")] for row in rows] == table["value"].tolist()
+    assert len(list(book["provenance"].columns)) == 1 + len(paths)
+    about = dict(row[-2:] for row in book["about"].iter_rows(min_row=2, values_only=True))
+    assert about["title"] == "Destinations over the years"
+
+
+def test_answers_over_years_are_answers(over: OverYears) -> None:
+    assert over.numbers()["inflow"].keys() == {"2015", "2017", "2019"}
+    assert over.to_frame().equals(over.by_year)
+    assert over.to_frame("rows", about=True).columns.tolist()[:4] == ["release", "area", "area_text", "side"]
+    assert over.about.year == "2015, 2017, 2019"
+    assert json.loads(json.dumps(over.to_dict()))["years"] == ["2015", "2017", "2019"]
+    assert "<table" in (over._repr_html_() or "")
+    for shown in (over.to_geodataframe, over.plot):
+        with pytest.raises(UsageError, match="take one of its answers"):
+            shown()
+
+
+def test_the_years_of_a_question_are_put_together_once(
+    paths: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = open_releases(paths)
+    question = Question(analysis="inflow-outflow", areas=(AREA,))
+    first = years_of(served["b"], served.values(), question)
+    monkeypatch.setattr("mapapp.answers.served_years.over_years", lambda _: pytest.fail("made again"))
+    assert years_of(served["b"], served.values(), question) is first
+    with pytest.raises(pytest.fail.Exception):
+        years_of(served["b"], list(served.values())[:1], question)
+
+
+@pytest.fixture(scope="module")
+def redrawn(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two years with different usual layers: most people live in no place in the first."""
+    paths = releases_of(tmp_path_factory.mktemp("redrawn"), {"a": 2018, "b": 2019})
+
+    def fewer_places(blocks: pandas.DataFrame) -> pandas.DataFrame:
+        return blocks.assign(layer_stplc=blocks["layer_stplc"].replace("4460", ""))
+
+    rewrite_table(paths[0], "blocks", fewer_places)
+    assert [open_release(path).comparison("all").layer for path in paths] == ["county", "stplc"]
+    return paths
+
+
+def test_years_are_compared_by_the_usual_layer_of_the_last(redrawn: list[Path]) -> None:
+    served = open_releases(redrawn)
+    question = Question(analysis="comparison", areas=("all",))
+    a, b = (years_of(shown, served.values(), question) for shown in served.values())
+    assert a is not None
+    assert b is not None
+    assert {getattr(answer, "layer", None) for answer in (*a.answers, *b.answers)} == {"stplc"}
+    rows = a.rows[a.rows["year"] == "2018"].set_index("unit_id")["value"]
+    places = open_release(redrawn[0]).comparison("all", layer="stplc").units.set_index("unit_id")["workers"]
+    assert rows.to_dict() == places.reindex(rows.index).fillna(0).to_dict()
+
+
+@pytest.mark.parametrize("option", ["--over-years", "--change"])
+def test_commands_compare_years_by_the_usual_layer_of_the_last(
+    redrawn: list[Path], capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    asked = ["--analysis", "comparison", "--area", "all", option, "--format", "csv", "--table", "rows", "-q"]
+    assert run(["analyze", *map(str, redrawn), *asked]) == 0
+    assert "Old Harbour city" in capsys.readouterr().out
+
+
+def test_a_report_on_years_has_the_usual_layer_of_the_last(redrawn: list[Path]) -> None:
+    releases = list(open_releases(redrawn).values())
+    report = build(releases, [Part(Question(analysis="comparison", areas=("all",)))], pictures=False)
+    assert "--layer stplc" in report.remake.command
+    (years,) = (answer for answer in report.answers if answer.name == "years-1")
+    (table,) = years.tables
+    assert table == years.printed[0]
+    assert [row[0] for row in table.rows] == ["2018", "2019"]
+    stream = io.BytesIO()
+    write(report, "xlsx", stream)
+    book = openpyxl.load_workbook(stream)
+    head, *rows = book["3 years"].iter_rows(values_only=True)
+    assert head[:2] == ("Year", "Workers who work in the area")
+    assert [row[1] for row in rows] == [row[1] for row in table.rows]
+    assert "3 numbers" not in book.sheetnames, "there is no sheet without rows"

@@ -27,7 +27,7 @@ def year_card(over: OverYears | None, theme: Theme) -> Component | None:
             *[html.P(sentence) for sentence in over.findings()],
             *[_picture(label, values, theme) for label, values in lines[:_N_PICTURES]],
             html.Details([html.Summary("All years as a table"), _table(lines)]),
-            html.P(" ".join(over.notes), className="quiet small"),
+            html.P(" ".join(map(str, over.about.notes)), className="quiet small"),
         ],
         className="card years",
     )

@@ -78,8 +78,9 @@ def build(
     """
     if not releases or not parts:
         raise UsageError("a report needs a release and a question")
-    # The layers that a question leaves open are named, so that the report can be made again as it is.
-    parts = [part.settled(releases[0].analyses) for part in parts]
+    # The layers that a question leaves open are named, so that the report can be made again as it is. Those of the
+    # last release are used, as in any comparison.
+    parts = [part.settled(releases[-1].analyses) for part in parts]
     pairs = [(release, part) for part in parts for release in releases]
     titles = names_of(releases)
     found, answers = [], []

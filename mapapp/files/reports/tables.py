@@ -143,7 +143,7 @@ def _grid_tables(result: Result, grid: pandas.DataFrame | None) -> tuple[Table, 
         kind: Kind = "count" if grid[name].dtype.kind in "iu" else "text"
         kind = "error" if name.endswith(ERROR) else kind
         columns.append(Column(name=name, head="±" if kind == "error" else name, kind=kind))
-    rows = tuple(zip(*(_plain(grid[name]) for name in grid.columns), strict=True))
+    rows = tuple(zip(*(plain_column(grid[name]) for name in grid.columns), strict=True))
     title = f"{_title(result, next(iter(result.tables())))[0]}: as a grid"
     return (Table(name=WIDE, title=title, words=_GRID_WORDS, columns=tuple(columns), rows=rows),)
 
@@ -213,7 +213,7 @@ def table_of(
     errors = frame["expected_error"].notna().sum() if "expected_error" in frame else 0
     if 0 < errors < len(frame):
         about = f"{about} {errors:,} of {len(frame):,} rows have an expected error.".strip()
-    values = [_plain(frame[each]) for each in order]
+    values = [plain_column(frame[each]) for each in order]
     rows = tuple(zip(*values, strict=True))
     return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
 
@@ -248,7 +248,10 @@ def _label_head(frame: pandas.DataFrame) -> str:
     return "Distance"
 
 
-def _plain(column: pandas.Series) -> list[object]:
+def plain_column(column: pandas.Series, kind: str = "") -> list[object]:
+    """The values of a column, None where missing; counts in a column of decimals as whole numbers."""
+    if kind in ("count", "change"):
+        return [None if pandas.isna(value) else round(value) for value in column.tolist()]
     if column.dtype.kind == "f":
         return [None if pandas.isna(value) else value for value in column.tolist()]
     return [None if value is None or value != value else value for value in column.tolist()]

@@ -77,7 +77,7 @@ class _Book:
         tables = [
             (self._add(self._free(_sheet_name(report, answer, table))), table, answer)
             for answer in report.answers
-            for table in (_numbers(answer), *answer.tables)
+            for table in (*_numbers(answer), *answer.tables)
         ]
         beside = [(self._add(self._free(table.name)), table) for table in report.comparison]
         self._front(front, report, [(each.get_name(), table, answer) for each, table, answer in tables])
@@ -190,8 +190,10 @@ class _Book:
             place = self._texts(sheet, zip(terms, parts, strict=True), place)
 
 
-def _numbers(answer: Answer) -> Table:
-    """The key numbers as a table."""
+def _numbers(answer: Answer) -> tuple[Table, ...]:
+    """The key numbers as a table; none without key numbers."""
+    if not answer.numbers:
+        return ()
     errors: Kind = (
         "ratio error" if any(each.error_kind == "ratio error" for each in answer.numbers) else "error"
     )
@@ -207,13 +209,14 @@ def _numbers(answer: Answer) -> Table:
         (each.label, each.value, units.get(each.kind, "workers"), each.error, each.caution)
         for each in answer.numbers
     )
-    return Table(
+    table = Table(
         name="numbers",
         title="Key numbers",
         words=answer.sentence,
         columns=columns,
         rows=rows,
     )
+    return (table,)
 
 
 def _sheet_name(report: Report, answer: Answer, table: Table) -> str:

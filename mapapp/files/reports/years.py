@@ -8,15 +8,16 @@ from mapapp.answers.over_years import OverYears, over_years
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.year_lines import year_lines
 from mapapp.files.reports.comparing import AnsweredPart
-from mapapp.files.reports.content import Answer, Picture
+from mapapp.files.reports.content import Answer, Column, Kind, Picture, Table
 from mapapp.files.reports.numbers import place_of
 from mapapp.files.reports.part import Part
+from mapapp.files.reports.tables import plain_column
 
 LEAST_YEARS = 2
 
 
 def over_the_years(found: Sequence[AnsweredPart]) -> list[Answer]:
-    """Return the lines of each question that was put to releases of different years; the tables are elsewhere."""
+    """Return the lines and the table of each question that was put to releases of different years."""
     of_part: dict[Part, dict[str, AnsweredPart]] = {}
     for one in found:
         of_part.setdefault(one.part, {})[one.result.about.year] = one
@@ -27,7 +28,7 @@ def over_the_years(found: Sequence[AnsweredPart]) -> list[Answer]:
 def _years(group: Sequence[AnsweredPart], name: str) -> Answer:
     over, last = over_years([one.result for one in group]), group[-1]
     place, span = place_of(last.release, last.part.question), f"{over.years[0]} to {over.years[-1]}"
-    about = last.result.about
+    about, table = last.result.about, _table(over)
     return Answer(
         name=name,
         heading=f"{place}: {about.title}, {span}",
@@ -43,10 +44,24 @@ def _years(group: Sequence[AnsweredPart], name: str) -> Answer:
         first_numbers=(),
         numbers=(),
         charts=_pictures(over, name),
-        tables=(),
-        printed=(),
-        notes=over.notes,
+        tables=(table,),
+        printed=(table,),
+        notes=tuple(map(str, over.about.notes)),
     )
+
+
+def _table(over: OverYears) -> Table:
+    """The key numbers with a row for each year."""
+    columns = [Column(name="year", head="Year", kind="code")]
+    rows: list[tuple[object, ...]] = [(year,) for year in over.years]
+    for name, values in over.by_year.groupby("name", sort=False):
+        label, kind = values["label"].iloc[-1], values["kind"].iloc[-1]
+        error_kind: Kind = "ratio error" if kind == "ratio" else "error"
+        columns.append(Column(name=str(name), head=label, kind=kind))
+        columns.append(Column(name=f"{name}_error", head="±", kind=error_kind))
+        both = zip(plain_column(values["value"], kind), plain_column(values["expected_error"]), strict=True)
+        rows = [(*row, *added) for row, added in zip(rows, both, strict=True)]
+    return Table(name="years", title=over.title, words="", columns=tuple(columns), rows=tuple(rows))
 
 
 def _pictures(over: OverYears, name: str) -> tuple[Picture, ...]:
