@@ -20,8 +20,9 @@ def class_text(low: int, high: int | None) -> str:
 
 
 def sized_texts(texts: Sequence[str], sizes: Sequence[int]) -> list[str]:
-    """Legend texts of classes, with the number of areas in each."""
-    return [f"{text} ({size:,})" for text, size in zip(texts, sizes, strict=True)]
+    """Legend texts of classes, with the number of areas in each; the last class, which is on top, names the unit."""
+    units = [""] * (len(texts) - 1) + [" areas" if sizes and sizes[-1] != 1 else " area"]
+    return [f"{text} ({size:,}{unit})" for text, size, unit in zip(texts, sizes, units, strict=True)]
 
 
 def change_texts(limits: list[int]) -> list[str]:

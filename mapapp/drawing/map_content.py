@@ -104,9 +104,9 @@ def colored_units(release: ServedRelease, question: Question, view: View) -> Col
 
 
 def legend_notes(release: ServedRelease, question: Question, rule: Rule) -> tuple[str, ...]:
-    """Lines below the title of a legend: how its limits were chosen, what is in parentheses, what is hatched."""
+    """Lines below the title of a legend: how its limits were chosen, what is hatched."""
     hatched = ("Hatched: ± exceeds the count",) if has_uncertain_units(release, question) else ()
-    return (f"{RULE_WORDS[rule]} (number of areas)", *hatched)
+    return (RULE_WORDS[rule], *hatched)
 
 
 def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:

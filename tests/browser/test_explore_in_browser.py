@@ -16,6 +16,7 @@ from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Theme
 from mapapp.question.question import Question
+from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -343,19 +344,6 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) 
     assert visit.page.evaluate(CAMERA) == pytest.approx(before)
 
 
-def assert_accessible(visit: Visit, what: str) -> None:
-    """Nothing that axe-core calls serious, and nothing wider than the window."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    bad = [
-        (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
-        for one in Axe().run(visit.page).response["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert bad == [], what
-    visit.wait_until("() => document.documentElement.scrollWidth <= innerWidth")
-
-
 def turn_question(visit: Visit, *, opened: bool) -> None:
     """On a phone, open or close the dialog of the question; a desk always shows it."""
     button = visit.page.locator("#close-question")
@@ -395,6 +383,11 @@ def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
         assert_accessible(visit, f"{name}, dark: {dark}")
         turn_to(visit, "light" if dark else "dark")
         assert_accessible(visit, f"{name}, dark: {not dark}")
+        if visit.page.viewport_size["width"] == PHONE[0]:
+            assert_large_enough_to_touch(visit, f"the controls, with {name}")
+            turn_question(visit, opened=False)
+            assert_large_enough_to_touch(visit, name)
+            turn_question(visit, opened=True)
 
 
 @pytest.mark.parametrize("theme", get_args(Theme))

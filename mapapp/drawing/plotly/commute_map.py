@@ -254,7 +254,7 @@ def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
         "align": "right",
         "bgcolor": scheme.paper,
         "borderpad": 4,
-        "font": {"size": 11, "color": scheme.ink},
+        "font": {"size": 10.5, "color": scheme.state_line},
     }
 
 

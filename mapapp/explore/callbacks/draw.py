@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import cast
+from typing import Final, cast
 
 import pandas
 import plotly.graph_objects as go
@@ -23,6 +23,9 @@ from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
+
+_NARROW_PX: Final = 560
+"""Width up to which a map has a short caption."""
 
 
 def map_figure(
@@ -42,7 +45,7 @@ def map_figure(
     """
     question = release.areas.usual.settled(question)
     kind, scheme = map_content.drawn_as(release, question, view, before), COLOR_SCHEMES[view.theme]
-    caption = words.caption(release, map_content.what_is_drawn(release, question, view, before))
+    caption = _caption(release, map_content.what_is_drawn(release, question, view, before), width)
     below = commute_map.caption_height(caption, width)
     look = (
         camera.fitted(bounds, (width, height), margin=0)
@@ -51,7 +54,7 @@ def map_figure(
     )
     if kind == "lines":  # the camera decides which places are grouped
         drawn = map_content.what_is_drawn(release, question, view, before, look["zoom"])
-        caption = words.caption(release, drawn)
+        caption = _caption(release, drawn, width)
     traces, labels = (
         (_change_traces(before, release, question, view, prefix), [])
         if before is not None and kind == "change"
@@ -88,6 +91,11 @@ def map_figure(
         labels=labels,
         overlays={"flows": flows, "hatched": hatched},
     )
+
+
+def _caption(release: ServedRelease, what: str, width: int) -> list[str]:
+    """The caption of a map; a narrow one has only its subject, because the page around it says the rest."""
+    return [what] if width <= _NARROW_PX else words.caption(release, what)
 
 
 def revision(release: ServedRelease, question: Question) -> str:
@@ -231,14 +239,15 @@ def _unit_trace(release: ServedRelease, question: Question, view: View, shapes: 
         found.frame.assign(label=label),
         found.classes,
         geojson_url=shapes,
-        title=legend_title(found.title),
+        title=legend_title(found.title, COLOR_SCHEMES[view.theme]),
         scheme=COLOR_SCHEMES[view.theme],
     )
 
 
-def legend_title(lines: Sequence[str]) -> str:
-    """The title of a legend: two lines, and notes in small letters."""
-    small = [f'<span style="font-size:10px">{note}</span>' for line in lines[2:] for note in wrap(line, 30)]
+def legend_title(lines: Sequence[str], scheme: ColorScheme) -> str:
+    """The title of a legend: two lines, and notes in small gray letters."""
+    style = f"font-size:10px;color:{scheme.state_line}"
+    small = [f'<span style="{style}">{note}</span>' for line in lines[2:] for note in wrap(line, 30)]
     return "<br>".join([*lines[:2], *small])
 
 
@@ -315,7 +324,7 @@ def flow_caption(
 ) -> str:
     """The caption of a map of flows at a zoom level, as the figure has it."""
     text = map_content.what_is_drawn(release, question, view, before, zoom)
-    lines = commute_map.caption_lines(words.caption(release, text), width)
+    lines = commute_map.caption_lines(_caption(release, text, width), width)
     return str(commute_map.caption_box(lines, COLOR_SCHEMES["light"])["text"])
 
 

@@ -98,7 +98,7 @@ def find() -> Component:
                 id="field-target",
                 hidden=True,
             ),
-            search_box("search", "Find an area, or ask", "A place, a ZIP code, or a question"),
+            search_box("search", "Find an area, or ask", "Place, ZIP code, or question"),
             html.Div(
                 [
                     html.Div(id="chips", className="chips"),
