@@ -9,7 +9,8 @@ from tests.browser.conftest import Visit
 TOUCH_PX: Final = 44
 _SMALL_TARGETS: Final = """(least) => {
   const targets = document.querySelectorAll(
-    "a[href], button:not([disabled]), input:not([type=hidden]), select, textarea, summary, [role=option], .modebar-btn");
+    "a[href], button:not([disabled]), input:not([type=hidden]), select, textarea, summary, [role=option], .modebar-btn"
+  );
   const small = [];
   for (const target of targets) {
     if (target.closest("[inert]")) continue;

@@ -329,11 +329,23 @@ def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per
     assert numpy.allclose(frame["value"], expected)
     trace = draw.map_figure(release, question, view, "/").data[commute_map.UNITS]
     assert list(trace.z) == found.classes.of.tolist()
-    title = trace.colorbar.title.text
-    assert "(number of areas)" in title
-    assert list(trace.colorbar.ticktext) == [
+    assert found.title[2] in trace.colorbar.title.text
+    *below, top = [
         f"{text} ({size:,})" for text, size in zip(found.classes.texts, found.classes.sizes, strict=True)
     ]
+    word = "area" if found.classes.sizes[-1] == 1 else "areas"
+    assert list(trace.colorbar.ticktext) == [*below, f"{top[:-1]} {word})"]
+
+
+def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: ServedRelease) -> None:
+    question, view = shown(areas=("county:10001",))
+    narrow, wide = (
+        draw.map_figure(release, question, view, "/", width).layout.annotations[0].text.replace("<br>", " ")
+        for width in (390, 1440)
+    )
+    assert "Synthetic workers" in wide
+    assert "Synthetic workers" not in narrow
+    assert narrow in wide
 
 
 def test_a_degree_of_latitude_is_69_miles() -> None:
