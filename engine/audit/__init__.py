@@ -8,6 +8,10 @@ Releases are compared with the schemes that an agency could use instead, on the 
 - :mod:`engine.audit.private_tree`: differentially private trees (``private_tree``);
 - :mod:`engine.audit.level_epsilon` and :mod:`engine.audit.consistency`: their budgets and their least-squares counts;
 - :mod:`engine.audit.naive_bayes`: the attacker who sees only such boxes (``NaiveBayes``);
+- :mod:`engine.audit.lookup`: attackers who look the victim up, and their controls (``lookup``, ``public_prior``);
+- :mod:`engine.audit.informed`: the attacker who knows every other worker (``informed_attack``);
+- :mod:`engine.audit.empirical`: how often an attacker is right, and knows it (``accuracy``, ``calibration``);
+- :mod:`engine.audit.alarm`: whether likelihood ratios break the promise (``most_allowed``);
 - :mod:`engine.audit.workload`: counting queries and their median relative error (``window_workload``);
 - :mod:`engine.audit.predictions`: what every attacker returns (``Predictions``).
 

@@ -4,7 +4,7 @@ Every measure counts workers: an attacker predicts one value of the sensitive at
 the few who are exposed, so accuracy is also given for the most certain predictions, and by how many workers share the
 victim's workplace and segment.
 
-Source: C13 Definition 1; METHOD-audit, section 2 (docs/audit.md).
+Source: C13 Definition 1 (Cormode, Procopiuc, Shen, Srivastava and Yu 2013).
 """
 
 from collections.abc import Sequence

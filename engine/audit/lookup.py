@@ -3,8 +3,6 @@
 Keys go from fine to coarse, such as (workplace block, segment) and then the workplace tract; where no record has the
 victim's key, the next coarser one is used. The same rule on the real data is the ceiling (everything memorised), and on
 the real data without the victim it shows what the others alone teach.
-
-Source: METHOD-audit, sections 5 and 9 (docs/audit.md).
 """
 
 from collections.abc import Sequence

@@ -53,7 +53,7 @@ def test_always_saying_the_most_frequent_value_has_no_breach_increase(
 
 
 def test_the_breach_increase_of_c13() -> None:
-    """METHOD-audit, section 8: 4,038 of 30,162 tuples, and C13's rho of 11%."""
+    """The root of every tree: 4,038 of 30,162 tuples of Adult, and C13's rho of 11%."""
     assert breach_increase(4038 / 30162, 0.11) == pytest.approx(0.2170642168652912)
 
 
