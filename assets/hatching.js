@@ -17,7 +17,9 @@
       const under = map.getLayer("county-lines") ? "county-lines" : undefined;
       map.addLayer({ id: NAME, type: "fill", source: NAME, paint: { "fill-pattern": pattern(map, color, halo, opacity) } }, under);
     }
-    if (color) map.setPaintProperty(NAME, "fill-pattern", pattern(map, color, halo, opacity));
+    const look = color && pattern(map, color, halo, opacity);
+    // The map fades a pattern in again whenever it is set.
+    if (look && map.getPaintProperty(NAME, "fill-pattern") !== look) map.setPaintProperty(NAME, "fill-pattern", look);
     if (wanted === (url ?? null)) return;
     wanted = url ?? null;
     map.getSource(NAME).setData(NOTHING);

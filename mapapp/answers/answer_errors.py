@@ -18,6 +18,7 @@ from typing import Final, cast
 import numpy as np
 import numpy.typing as npt
 import pandas
+import scipy.sparse
 
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
@@ -44,6 +45,8 @@ ROWS: Final = 10
 """Default number of rows of a table that get an expected error."""
 
 _KEPT: Final = 32
+_MANY: Final = 100
+"""From so many counts on, sparse home areas are faster."""
 
 
 class Errors:
@@ -82,7 +85,7 @@ class Errors:
             if not workplaces.tract.size:
                 continue
             errors = self._formula.of_counts(
-                np.stack([self._home_share(cast(Blocks, pick.home)) for pick in same_work]),
+                self._home_shares(same_work),
                 self._by_tract(same_work),
                 workplaces.tract,
                 workplaces.n_workers,
@@ -271,6 +274,16 @@ class Errors:
         tract, people, total = self._blocks
         share: Floats = np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
         return share
+
+    def _home_shares(self, picks: Sequence[Pick]) -> Floats | Callable[[int], scipy.sparse.csr_array]:
+        """Return the shares of the home areas; sparse for many of them, which each have few of the tracts."""
+        if len(picks) < _MANY:
+            return np.stack([self._home_share(cast(Blocks, pick.home)) for pick in picks])
+        shares = scipy.sparse.vstack(
+            [scipy.sparse.csr_array(self._home_share(cast(Blocks, pick.home))[None]) for pick in picks],
+            format="csr",
+        )
+        return lambda tract: shares
 
     def _by_tract(self, picks: Sequence[Pick]) -> Floats:
         """Return the workers of each pick by workplace tract, float64[picks, tracts]. All picks share a work area.

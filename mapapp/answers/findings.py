@@ -20,6 +20,7 @@ from mapapp.answers.finding_words import (
 )
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
+from mapapp.answers.uncertain_rows import within_errors
 
 __all__ = ["findings"]
 
@@ -97,7 +98,7 @@ def _of_rows(change: Change) -> str:
     known = rows[rows["expected_error"].notna()]
     if len(known) < 2:
         return ""
-    clear = known[known["change"].abs() > 2 * known["expected_error"]]
+    clear = known[~within_errors(known["change"], known["expected_error"])]
     noun = change.words.noun
     if clear.empty:
         most, one = ("change most", "changes") if noun == "change" else ("differ most", "differs")

@@ -16,12 +16,19 @@ EXCEEDS: Final = "± exceeds the count"
 EXCEEDS_COLUMN: Final = "error_exceeds_count"
 """The column for programs: True, False, or None if the expected error is unknown."""
 EXCEEDS_NOTE: Final = "Where ± exceeds the count, the confidential count may be 0, or several times as large."
+WITHIN: Final = "within twice its ±"
+"""The mark of a change that may be noise, for readers."""
 _NEEDED: Final = frozenset(("workers", "expected_error"))
 
 
 def error_exceeds(count: float, error: float | None) -> bool:
     """Return whether the expected error of a positive count exceeds it; False if the error is unknown."""
     return error is not None and bool(0 < count < error)
+
+
+def within_errors(change: npt.ArrayLike, error: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return which changes are at most twice their expected error; False where that is unknown."""
+    return np.asarray(np.abs(np.asarray(change, dtype=float)) <= 2 * np.asarray(error, dtype=float))
 
 
 def with_exceeding(table: pandas.DataFrame) -> pandas.DataFrame:

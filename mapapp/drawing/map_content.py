@@ -14,6 +14,7 @@ from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
 from mapapp.answers.flows import Places
 from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.answers.uncertain_rows import EXCEEDS, WITHIN
 from mapapp.answers.uncertain_units import has_uncertain_units
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.area_classes import RULE_WORDS, AreaClasses, Rule, area_classes
@@ -105,8 +106,23 @@ def colored_units(release: ServedRelease, question: Question, view: View) -> Col
 
 def legend_notes(release: ServedRelease, question: Question, rule: Rule) -> tuple[str, ...]:
     """Lines below the title of a legend: how its limits were chosen, what is hatched."""
-    hatched = ("Hatched: ± exceeds the count",) if has_uncertain_units(release, question) else ()
+    hatched = (f"Hatched: {EXCEEDS}",) if has_uncertain_units(release, question) else ()
     return (RULE_WORDS[rule], *hatched)
+
+
+def has_hatching(
+    release: ServedRelease, question: Question, kind: str, before: ServedRelease | None = None
+) -> bool:
+    """Whether a map that is drawn as `kind` can hatch units whose count or change is uncertain."""
+    drawn = {"areas": (release,), "change": (before, release)}.get(kind, ())
+    return bool(drawn) and all(each is not None and has_uncertain_units(each, question) for each in drawn)
+
+
+def change_notes(before: ServedRelease, release: ServedRelease, question: Question) -> tuple[str, ...]:
+    """Lines below the title of a legend of changes: what is hatched."""
+    if not has_hatching(release, question, "change", before):
+        return ()
+    return (f"Hatched: {words_of(before, release).noun} {WITHIN}",)
 
 
 def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:

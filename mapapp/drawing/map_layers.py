@@ -17,7 +17,7 @@ from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import LEVEL_LABELS, Areas
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_units import uncertain_units
+from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.answers.unit_names import name_parts
 from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
@@ -106,16 +106,22 @@ def unit_shapes(release: ServedRelease, level: str) -> dict[str, shapely.Geometr
     return release.once(("unit shapes", level), make)
 
 
-def uncertain_layer(release: ServedRelease, question: Question) -> bytes:
-    """Gzipped GeoJSON of the units whose expected error exceeds their count."""
+def uncertain_layer(release: ServedRelease, question: Question, before: ServedRelease | None = None) -> bytes:
+    """Gzipped GeoJSON of the units whose count, or change since an earlier release, is uncertain."""
     question = release.areas.usual.settled(question)
 
     def make() -> bytes:
         found = unit_shapes(release, question.layer)
-        unsure = [unit for unit in uncertain_units(release, question) if unit in found]
+        units = (
+            uncertain_units(release, question)
+            if before is None
+            else uncertain_changes(before, release, question)
+        )
+        unsure = [unit for unit in units if unit in found]
         return packed(unsure, [found[unit] for unit in unsure])
 
-    return release.once(("uncertain layer", question), make)
+    earlier = None if before is None else (before.slug, before.version)
+    return release.once(("uncertain layer", question, earlier), make)
 
 
 def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) -> str | None:

@@ -280,7 +280,9 @@ def _add_files(server: flask.Flask, views: Views) -> None:
             return web_app.geojson(map_layers.outlines(release, known))
         if name == "uncertain":
             address, _ = views.parse(_view_query(slug))
-            return web_app.geojson(map_layers.uncertain_layer(release, address.question))
+            return web_app.geojson(
+                map_layers.uncertain_layer(release, address.question, views.before(address))
+            )
         level = name.removeprefix("unit-")
         if level != name and level in map_layers.unit_levels(release):
             return web_app.geojson(map_layers.unit_layer(release, level))

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy
 import openpyxl
+import pandas
 import pytest
 
 from mapapp.answers import served_answers, uncertain_units
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE
+from mapapp.answers.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.paper import map_picture
 from mapapp.drawing.plotly import commute_map
@@ -90,6 +91,54 @@ def test_a_picture_hatches_them_too(
     hatched = map_picture(release, question, view, bounds=bounds)
     monkeypatch.setattr("mapapp.drawing.paper.answer_layers.uncertain_units", lambda *_: ())
     assert map_picture(release, question, view, bounds=bounds) != hatched
+
+
+def test_changes_within_twice_their_error_are_uncertain(
+    release: ServedRelease, asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors of 3 and 4 make one of 5; a unit without workers in one release has the other's error."""
+
+    def frame(**rows: tuple[int, float]) -> pandas.DataFrame:
+        return pandas.DataFrame(rows.values(), columns=["workers", "error"], index=list(rows))
+
+    before = ServedRelease(release.store.path, "before")
+    of = {
+        "before": frame(risen=(10, 3.0), same=(10, 3.0), gone=(8, 3.0), fallen=(19, 3.0)),
+        "demo": frame(risen=(21, 4.0), same=(20, 4.0), new=(9, 3.0), fallen=(8, 4.0)),
+    }
+    monkeypatch.setattr(uncertain_units, "_with_errors", lambda each, _: of[each.slug])
+    found = uncertain_units.uncertain_changes(before, release, asked)
+    assert set(found) == {"same", "gone"}, "the others changed by more than twice 5, or twice 3√2"
+
+
+def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
+    release: ServedRelease, asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release compared with itself: no change is certain."""
+    question, view = shown(areas=asked.areas, layer="tract", show="areas")
+    before = ServedRelease(release.store.path, "before")
+    figure = draw.map_figure(release, question, view, "/", before=before)
+    assert "against=before" in figure.layout.meta["hatched"]["url"]
+    assert "Hatched" in figure.data[commute_map.UNITS].colorbar.title.text
+    layer = json.loads(gzip.decompress(map_layers.uncertain_layer(release, question, before)))
+    counted = map_content.unit_frame(release, question)
+    assert {each["id"] for each in layer["features"]} == set(counted.loc[counted["workers"] > 0, "unit_id"])
+    bounds = map_layers.home_bounds(release)
+    hatched = map_picture(release, question, view, bounds=bounds, before=before)
+    monkeypatch.setattr("mapapp.drawing.paper.answer_layers.uncertain_changes", lambda *_: ())
+    assert map_picture(release, question, view, bounds=bounds, before=before) != hatched
+    rows = answer_tables.table(served_answers.changed_with_errors(before, release, question), every=False)[
+        "rows"
+    ]
+    assert rows
+    assert {row["sub"] for row in rows} <= {WITHIN, ""}
+    assert rows[0]["sub"] == WITHIN
+
+
+def test_changes_of_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
+    question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
+    before = ServedRelease(release.store.path, "before")
+    assert draw.map_figure(release, question, view, "/", before=before).layout.meta["hatched"] is None
 
 
 def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:

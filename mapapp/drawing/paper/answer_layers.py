@@ -18,7 +18,7 @@ from mapapp.answers.commute_lines import Lines
 from mapapp.answers.flows import Places
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_units import uncertain_units
+from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.labels import change_texts, ratio_texts
@@ -73,15 +73,15 @@ def _areas(
     class_of = dict(zip(found.frame["unit_id"], found.classes.of, strict=True))
     units = layer_units(release, question.layer)
     _fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
-    unsure = frozenset(uncertain_units(release, question))
-    hatch(
-        axes,
-        [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure],
-        frame,
-        scheme,
-    )
+    _hatch_units(axes, units, uncertain_units(release, question), frame, scheme)
     items = _class_items(found.classes.texts, [scheme.land, *colors], found.classes.sizes)
     return Legend("classes", " ".join(found.title[:2]), items, notes=found.title[2:])
+
+
+def _hatch_units(axes: Axes, units: Units, unsure: Sequence[str], frame: Frame, scheme: ColorScheme) -> None:
+    wanted = frozenset(unsure)
+    shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in wanted]
+    hatch(axes, shapes, frame, scheme)
 
 
 def _class_items(texts: Sequence[str], colors: Sequence[str], sizes: Sequence[int]) -> tuple[Item, ...]:
@@ -105,11 +105,15 @@ def _change(
     colors = palette.change_colors(len(limits), scheme)
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors)), frame, scheme)
+    units = layer_units(release, question.layer)
+    _fill_units(axes, units, class_of, dict(enumerate(colors)), frame, scheme)
+    notes = map_content.change_notes(before, release, question)
+    if notes:
+        _hatch_units(axes, units, uncertain_changes(before, release, question), frame, scheme)
     items = _class_items(change_texts(limits), colors, numpy.bincount(of, minlength=len(colors)).tolist())
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     noun = map_content.words_of(before, release).noun
-    return Legend("classes", f"{noun.capitalize()} in workers {who}", items)
+    return Legend("classes", f"{noun.capitalize()} in workers {who}", items, notes=notes)
 
 
 def _ratio(

@@ -15,7 +15,6 @@ from plotly.basedatatypes import BaseTraceType
 from mapapp.answers import served_answers, words
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease, caution
-from mapapp.answers.uncertain_units import has_uncertain_units
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
@@ -70,9 +69,10 @@ def map_figure(
     picture = (density_url(prefix, release, question, view), density.bounds) if density else (None,)
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
+    compared = before if kind == "change" else None
     hatched = (
-        {"url": hatching_url(prefix, release, question), **commute_map.hatching(scheme)}
-        if kind == "areas" and has_uncertain_units(release, question)
+        {"url": hatching_url(prefix, release, question, compared), **commute_map.hatching(scheme)}
+        if map_content.has_hatching(release, question, kind, compared)
         else None
     )
     return commute_map.commute_map(
@@ -175,7 +175,13 @@ def _change_traces(
     traces[commute_map.UNITS] = commute_map.change_trace(
         frame.assign(label=label),
         geojson_url=map_layers.unit_url(prefix, release, question.layer),
-        title=f"{noun.capitalize()} in workers<br>who {verb} in each {words.level_word(question.layer)}",
+        title=legend_title(
+            (
+                f"{noun.capitalize()} in workers",
+                f"who {verb} in each {words.level_word(question.layer)}",
+                *map_content.change_notes(before, release, question),
+            )
+        ),
         scheme=COLOR_SCHEMES[view.theme],
     )
     return traces
@@ -299,9 +305,12 @@ def density_url(prefix: str, release: ServedRelease, question: Question, view: V
     return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
 
 
-def hatching_url(prefix: str, release: ServedRelease, question: Question) -> str:
-    """Address of the shapes of units whose expected error exceeds their count."""
-    return f"{prefix}geo/{release.slug}/{release.version}/uncertain.geojson{query_of(question)}"
+def hatching_url(
+    prefix: str, release: ServedRelease, question: Question, before: ServedRelease | None = None
+) -> str:
+    """Address of the shapes of units whose count, or change since an earlier release, is uncertain."""
+    shown = Address(against=before.slug if before else "", question=question)
+    return f"{prefix}geo/{release.slug}/{release.version}/uncertain.geojson{to_query(shown)}"
 
 
 def flows_url(

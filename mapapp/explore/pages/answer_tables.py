@@ -18,7 +18,7 @@ from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMat
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
-from mapapp.answers.uncertain_rows import EXCEEDS, error_exceeds
+from mapapp.answers.uncertain_rows import EXCEEDS, WITHIN, error_exceeds, within_errors
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.usual_layers import NAMED
 
@@ -210,6 +210,7 @@ def _change_row(kind: str) -> RowOf:
         texts = [_TEXTS[kind](row.before), _TEXTS[kind](row.after), share, _TEXTS[change](row.change)]
         texts.append(_TEXTS[error](row.expected_error))
         marks = _marks(row.before, row.after) if kind == "count" else ()
-        return _row(" → ".join(name for name in names if name), texts, marks=marks)
+        unclear = WITHIN if row.expected_error and within_errors(row.change, row.expected_error) else ""
+        return _row(" → ".join(name for name in names if name), texts, marks=marks, sub=unclear)
 
     return cells
