@@ -162,7 +162,7 @@ def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
 def _change_traces(
     before: ServedRelease, release: ServedRelease, question: Question, view: View, prefix: str
 ) -> list[BaseTraceType]:
-    frame = map_content.change_frame(before, release, question)
+    frame, scheme = map_content.change_frame(before, release, question), COLOR_SCHEMES[view.theme]
     verb = words.VERB[question.shown_end]
     label = [
         f"<b>{html.escape(name, quote=False)}</b><br>{change:+,} workers who {verb} here<br>{earlier:,} → {later:,}"
@@ -180,9 +180,10 @@ def _change_traces(
                 f"{noun.capitalize()} in workers",
                 f"who {verb} in each {words.level_word(question.layer)}",
                 *map_content.change_notes(before, release, question),
-            )
+            ),
+            scheme,
         ),
-        scheme=COLOR_SCHEMES[view.theme],
+        scheme=scheme,
     )
     return traces
 
