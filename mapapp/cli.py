@@ -32,6 +32,7 @@ COMMANDS = CommandTable(
         "ledger",
         "validate",
         "sweep",
+        "audit",
         "serve",
         "tune",
         "analyze",

@@ -8,7 +8,8 @@ from typing import Final, Literal, get_args
 import click
 
 from engine.parameters import Mechanism, Unit
-from mapapp.commands.options import STORE, Function
+from mapapp.commands.options import STORE, Function, Options, config_option
+from mapapp.errors import UsageError
 from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
 
@@ -195,6 +196,35 @@ _SETTING: Final = (
         help="Allow what the 2010 release did without proof; the result is marked not for release.",
     ),
 )
+
+
+def read_setting(spec: str) -> Options:
+    """Read what names a whole setting: a preset, or a TOML file of the options of `synthesize`.
+
+    Returns
+    -------
+    mapping of str to value
+        As :func:`mapapp.publishing.settings.parameters_of` takes it.
+
+    Raises
+    ------
+    UsageError, click.ClickException
+        It is neither, or the file has an unknown option or a value that is not allowed.
+    """
+    if spec in PRESETS:
+        arguments = ["--preset", spec]
+    elif spec.endswith(".toml"):
+        arguments = ["--config", spec]
+    else:
+        raise UsageError(
+            f"--setting {spec}: neither a preset ({', '.join(PRESETS)}) nor a file that ends in .toml with options of "
+            "`synthesize`"
+        )
+    command = click.Command("synthesize", params=[])
+    for add in (config_option, setting_options):
+        command = add(command)
+    with command.make_context("synthesize", arguments) as context:
+        return dict(context.params)
 
 
 def setting_options(function: Function) -> Function:

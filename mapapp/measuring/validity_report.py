@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pandas
 
@@ -15,6 +15,9 @@ from geodata.atomic_writes import Partial, writing_beside
 from geodata.store import refuse_existing
 from mapapp.errors import UsageError
 from mapapp.measuring.validity_result import CONFIDENTIAL, ExpectedPromise, Validity
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PICTURE_KINDS: Final = (".png", ".svg")
 
@@ -126,11 +129,22 @@ def write_csv(found: Validity, path: Path) -> None:
     StoreError
         There is something at `path` already.
     """
+    summary = pandas.DataFrame({"measure": list(found.summary), "value": list(found.summary.values())})
+    write_tables({"summary": summary, **found.tables}, CONFIDENTIAL, path)
+
+
+def write_tables(tables: Mapping[str, pandas.DataFrame], note: str, path: Path) -> None:
+    """Write confidential tables as CSV files, and a note, into a new directory that only its owner may read.
+
+    Raises
+    ------
+    StoreError
+        There is something at `path` already.
+    """
     with _whole(path) as partial:
         with partial.writing(_NOTE, _OWNER_ONLY) as file:
-            file.write_text(CONFIDENTIAL + "\n", encoding="utf-8")
-        summary = pandas.DataFrame({"measure": list(found.summary), "value": list(found.summary.values())})
-        for name, table in {"summary": summary, **found.tables}.items():
+            file.write_text(note + "\n", encoding="utf-8")
+        for name, table in tables.items():
             with partial.writing(f"{name}.csv", _OWNER_ONLY) as file:
                 table.to_csv(file, index=False)
 
@@ -149,6 +163,17 @@ def write_picture(found: Validity, path: Path) -> None:
     figure = validity_picture(
         found.tables, title=f"Validity of {Path(found.facts['release']['path']).name}", note=note
     )
+    write_figure(figure, path)
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a confidential picture into a PNG or SVG file that only its owner may read.
+
+    Raises
+    ------
+    StoreError
+        There is something at `path` already.
+    """
     with _whole(path) as partial:
         kind = path.suffix.removeprefix(".")
         with partial.writing(_PICTURE, _OWNER_ONLY) as file:

@@ -28,7 +28,17 @@ from mapapp.publishing.certified_weights import CertifiedClasses
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-__all__ = ["Case", "LoneWorkers", "PlacedSynthesizers", "case_of", "lone_worker_facts", "lone_workers"]
+__all__ = [
+    "LONE_CHANCES",
+    "Case",
+    "LonePoints",
+    "LoneWorkers",
+    "PlacedSynthesizers",
+    "case_of",
+    "lone_points_of",
+    "lone_worker_facts",
+    "lone_workers",
+]
 
 Case = Literal["lone workers", "apart", "alone in a unit"]
 """Lone workers; or an example: workers drawn together who all live in different points, or only one in a unit."""
@@ -79,7 +89,7 @@ class LoneWorkers:
     n_workers: int
 
 
-class _Points(NamedTuple):
+class LonePoints(NamedTuple):
     """Support points of one destination tract, for one worker."""
 
     alpha: Floats
@@ -103,7 +113,7 @@ def lone_workers(
     if parameters.unit != "cell":
         example = _apart if parameters.mechanism == "exponential" else _alone_in_a_unit
         return example(certified, synthesizers, privacy, parameters)
-    chance = _CHANCES[parameters.mechanism]
+    chance = LONE_CHANCES[parameters.mechanism]
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
     every = max(n_tracts // _MOST_TRACTS, 1)
@@ -156,7 +166,7 @@ def case_of(parameters: SynthesisParameters) -> Case:
     return "apart" if parameters.mechanism == "exponential" else "alone in a unit"
 
 
-def _points_of(certified: CertifiedClasses, number: int) -> _Points:
+def lone_points_of(certified: CertifiedClasses, number: int) -> LonePoints:
     """Return the support points of the destination tract of a class."""
     tract = int(certified.classes.tract[number])
     mine = slice(*certified.prior.support_ptr[tract : tract + 2])
@@ -166,11 +176,11 @@ def _points_of(certified: CertifiedClasses, number: int) -> _Points:
     # As drawn: what weighs more than one worker is never pruned.
     kept = np.where(certified.prunes[number] & (alpha <= 1.0), retention, 1.0)
     home = base if base.any() else np.ones_like(base)
-    return _Points(alpha, kept, home / home.sum())
+    return LonePoints(alpha, kept, home / home.sum())
 
 
 def _weighted(certified: CertifiedClasses, number: int, _privacy: PrivacyParameters) -> float:
-    return stay_weighted(*_points_of(certified, number))
+    return stay_weighted(*lone_points_of(certified, number))
 
 
 def _accepted(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
@@ -196,12 +206,12 @@ def _geometric(certified: CertifiedClasses, number: int, privacy: PrivacyParamet
 
 
 def _laplace(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
-    alpha = _points_of(certified, number).alpha
+    alpha = lone_points_of(certified, number).alpha
     return stay_laplace(float(privacy.epsilon), alpha / alpha.sum())
 
 
 def _sparse(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
-    alpha = _points_of(certified, number).alpha
+    alpha = lone_points_of(certified, number).alpha
     published = least_threshold(privacy.epsilon, privacy.delta).delta_bound
     return stay_sparse(float(published), alpha / alpha.sum())
 
@@ -210,7 +220,7 @@ def _plug_in(_certified: CertifiedClasses, _number: int, _privacy: PrivacyParame
     return 1.0
 
 
-_CHANCES: Final[Mapping[Mechanism, Callable[[CertifiedClasses, int, PrivacyParameters], float]]] = {
+LONE_CHANCES: Final[Mapping[Mechanism, Callable[[CertifiedClasses, int, PrivacyParameters], float]]] = {
     "dirichlet-multinomial": _weighted,
     "accept-reject": _accepted,
     "exponential": _exponential,
@@ -250,7 +260,7 @@ def _alone_in_a_unit(
 ) -> LoneWorkers:
     """Return the chances of a worker who is the only one of a unit, in every destination tract."""
     tract, first = np.unique(certified.classes.tract, return_index=True)
-    chance = _CHANCES[parameters.mechanism]
+    chance = LONE_CHANCES[parameters.mechanism]
     workers = np.bincount(synthesizers.tract, synthesizers.count)[tract].astype(np.int64)
     stay = [chance(certified, int(one), privacy) for one in first]
     return LoneWorkers(

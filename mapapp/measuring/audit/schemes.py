@@ -50,8 +50,10 @@ SCHEMES: Final[Mapping[str, _Kind]] = {
     "kd": _Kind("epsilon", ("height", "levels")),
     "hybrid": _Kind("epsilon", ("height", "levels")),
     "cell": _Kind("epsilon", ("height", "levels")),
+    "exponential": _Kind("epsilon", ()),
 }
-"""Every scheme by name: k-anonymity, l-diversity (recursive with c = 1 by default), t-closeness, and private trees."""
+"""Every scheme by name: k-anonymity, l-diversity (recursive with c = 1 by default), t-closeness, private trees, and the
+recommended preset at another epsilon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +81,14 @@ class Scheme:
     levels: Levels = "leaf"
 
     @property
+    def is_tree(self) -> bool:
+        """Whether it is a tree of boxes with counts; otherwise it is a release."""
+        return "height" in SCHEMES[self.name].options
+
+    @property
     def is_private(self) -> bool:
         """Whether it is a differentially private tree."""
-        return SCHEMES[self.name].parameter == "epsilon"
+        return self.is_tree and SCHEMES[self.name].parameter == "epsilon"
 
     @property
     def label(self) -> str:
@@ -150,7 +157,7 @@ def _read(spec: str) -> list[Scheme]:
     options = dict(_option(spec, name, one) for one in tail)
     kind = SCHEMES[name]
     height = _whole(spec, "height", options["height"], _MOST_HEIGHT, 0) if "height" in options else None
-    if height is None and kind.parameter == "epsilon":
+    if height is None and "levels" in kind.options:
         height = DEFAULT_HEIGHT
     k = _whole(spec, "k", options["k"], None, 1) if "k" in options else None
     if k is None and kind.parameter == "t":
@@ -178,7 +185,8 @@ def _option(spec: str, name: str, text: str) -> tuple[str, str]:
     option, _, value = text.partition("=")
     allowed = SCHEMES[name].options
     if option not in allowed:
-        raise UsageError(f"--against {spec}: {name} has no option {option!r}; it takes {', '.join(allowed)}")
+        takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
+        raise UsageError(f"--against {spec}: {name} has no option {option!r}; {takes}")
     return option, value
 
 

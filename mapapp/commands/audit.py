@@ -1,0 +1,165 @@
+"""`commutemap audit`: what an attacker would learn about single workers from releases, or from a setting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.commands.setting import read_setting
+from mapapp.errors import UsageError
+from mapapp.interrupts import exit_code
+from mapapp.progress import show_progress
+
+if TYPE_CHECKING:
+    from mapapp.measuring.analyst import AnalystData
+    from mapapp.measuring.audit.audited import Audited
+    from mapapp.measuring.audit.result import Audit
+    from mapapp.measuring.audit.schemes import Scheme
+    from mapapp.progress import Report
+
+EXIT_BROKEN: Final = 3
+"""A release does not keep its promise."""
+
+
+@click.command()
+@click.argument("dataset", type=STORE)
+@click.argument("releases", type=STORE, nargs=-1, metavar="[RELEASE]...")
+@click.option(
+    "--question",
+    "asked",
+    type=click.Choice(["home", "earnings", "industry", "all"]),
+    default="home",
+    show_default=True,
+    help="What the attacker wants to know about a worker.",
+)
+@click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    metavar="PRESET|FILE.toml",
+    help="Also audit a setting before anything is released: a preset of `synthesize`, or a TOML file of its options. "
+    "It is drawn once in memory with the published test key.",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="NAME=V1,V2,…",
+    help="Also measure another scheme on the same workers, at each of the values: k (k-anonymity), l, l-distinct, "
+    "l-entropy, l-frequency (l-diversity), t, t-ordered (t-closeness), kd, quad, hybrid, cell (private trees, by "
+    "epsilon), exponential (the recommended preset, by epsilon). Options follow after colons: k=8:height=10, "
+    "t=0.3:k=8, kd=1:levels=geometric.",
+)
+@click.option(
+    "--csv",
+    "csv_path",
+    type=STORE,
+    default=None,
+    metavar="DIR",
+    help="Also write every table as a CSV file to a new directory.",
+)
+@click.option(
+    "--picture",
+    "picture_path",
+    type=STORE,
+    default=None,
+    metavar="FILE",
+    help="Also plot what attackers learn to FILE, which ends in .png or .svg.",
+)
+@config_option
+@json_option
+@quiet_option
+def audit(
+    dataset: Path,
+    releases: tuple[Path, ...],
+    asked: str,
+    settings: tuple[str, ...],
+    against: tuple[str, ...],
+    csv_path: Path | None,
+    picture_path: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Say what an attacker would learn about single workers from each RELEASE of a confidential DATASET.
+
+    Attackers look workers up, count, or know everything but one worker's home. The output says how often each is right,
+    beside what public data and the other workers alone give. All of it is CONFIDENTIAL: it is computed from real homes,
+    for the analyst only. It is a lower bound on what can be learned, and never replaces epsilon. docs/audit.md explains
+    each number. Exit code 3 means that a release breaks its promise.
+
+    \b
+    Examples:
+      commutemap audit ri.dataset ri.release
+      commutemap audit ri.dataset ri.release --question all --csv ri-audit --picture ri-audit.png
+      commutemap audit ri.dataset --setting recommended --setting onthemap-v3
+      commutemap audit ri.dataset ri.release --against k=2,8,32,128 --against kd=0.1,1,8 --picture tradeoff.png
+    """
+    from mapapp.measuring.analyst import AnalystData
+    from mapapp.measuring.audit.files import write_csv, write_picture
+    from mapapp.measuring.audit.schemes import read_schemes
+    from mapapp.measuring.audit.words import audit_lines
+    from mapapp.measuring.validity_report import require_places
+
+    require_places(csv_path, picture_path)
+    _require_some(releases, settings)
+    schemes = read_schemes(against)
+    try:
+        with show_progress(quiet=quiet) as report:
+            report("reading the dataset", 0, 0)
+            data = AnalystData.open(dataset)
+            audited = _audited(data, releases, settings)
+            found = _run(data, audited, asked, schemes, report)
+            if csv_path is not None:
+                report("writing tables", 0, 0)
+                write_csv(found, csv_path)
+            if picture_path is not None:
+                report("drawing the picture", 0, 0)
+                write_picture(found, picture_path)
+        print_result(found.to_dict(), audit_lines(found), as_json=as_json)
+    except KeyboardInterrupt as error:
+        kept = [str(path) for path in (csv_path, picture_path) if path is not None and path.exists()]
+        if not kept:
+            raise
+        click.echo(f"commutemap: stopped after writing {' and '.join(kept)}", err=True)
+        raise click.exceptions.Exit(exit_code(error)) from None
+    if found.is_broken:
+        raise click.exceptions.Exit(EXIT_BROKEN)
+
+
+def _require_some(releases: tuple[Path, ...], settings: tuple[str, ...]) -> None:
+    if not releases and not settings:
+        raise UsageError("nothing to audit: give one release or several, or --setting PRESET or FILE.toml")
+    names = [path.resolve().name for path in releases]
+    repeated = [name for name in names if names.count(name) > 1] or [
+        name for name in settings if settings.count(name) > 1
+    ]
+    if repeated:
+        raise UsageError(f"{repeated[0]} is given twice; releases side by side need different names")
+
+
+def _audited(data: AnalystData, releases: tuple[Path, ...], settings: tuple[str, ...]) -> list[Audited]:
+    from mapapp.measuring.audit.audited import audited_release
+    from mapapp.measuring.audit.setting import chosen_setting
+
+    named = [(Path(one).stem, read_setting(one)) for one in settings]
+    return [audited_release(data, path) for path in releases] + [
+        chosen_setting(data, name, options) for name, options in named
+    ]
+
+
+def _run(
+    data: AnalystData, audited: list[Audited], asked: str, schemes: list[Scheme], report: Report
+) -> Audit:
+    from mapapp.measuring.audit.questions import QUESTIONS
+    from mapapp.measuring.audit.run import audited_workers, joined
+
+    questions = [question for question in QUESTIONS if asked in (question, "all")]
+    found = [audited_workers(data, one, questions, report=report) for one in audited]
+    result = joined(data, found)
+    if schemes:
+        from mapapp.measuring.audit.comparison import comparison_tables
+
+        result.tables.update(comparison_tables(data, found, schemes, questions, report=report))
+    return result

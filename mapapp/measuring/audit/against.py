@@ -1,0 +1,215 @@
+"""Other schemes on the same workers: error of counts and what attackers learn, for trees and for epsilons of our own.
+
+Every scheme answers the same queries and meets the same attackers as the releases, so that leakage can be compared at
+equal error (:mod:`mapapp.measuring.audit.tradeoff`).
+
+Source: docs/audit.md, "Other schemes"; C13, section III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.audit.criteria import Diversity, SplitRule
+from engine.audit.decomposition import MOST_COUNTS, Decomposition
+from engine.audit.lookup import lookup_without_victim
+from engine.audit.naive_bayes import NaiveBayes
+from engine.audit.predictions import Predictions
+from engine.audit.private_tree import PrivateTreeKind, private_tree
+from engine.audit.syntactic_tree import syntactic_tree
+from engine.audit.tree import Tree
+from engine.audit.workload import Workload, median_relative_error, window_workload
+from mapapp.measuring.audit.questions import Target
+from mapapp.measuring.audit.records import CodedBlocks, CodedRecords, Records, coded
+from mapapp.measuring.audit.result import CLASSES
+from mapapp.measuring.audit.schemes import DEFAULT_HEIGHT, Scheme
+
+__all__ = ["COMPARED", "Compared", "compared", "error_of_release", "scheme_rows"]
+
+COMPARED: Final[tuple[Target, ...]] = ("home tract", "home county", "earnings", "industry")
+"""Questions that trees can be asked: their values mean the same everywhere."""
+
+N_QUERIES: Final = 200
+N_DRAWS: Final = 3
+"""Draws of a private tree; means over them are given, with the standard deviation of the error."""
+
+_WINDOW: Final = 0.5
+_SEED: Final = 0
+_DIVERSITY: Final[Mapping[str, Diversity]] = {
+    "l": "recursive",
+    "l-distinct": "distinct",
+    "l-entropy": "entropy",
+    "l-frequency": "frequency",
+}
+
+
+_KINDS: Final[Mapping[str, PrivateTreeKind]] = {
+    "quad": "quad",
+    "kd": "kd",
+    "hybrid": "hybrid",
+    "cell": "cell",
+}
+
+
+class Compared(NamedTuple):
+    """What all schemes are measured on: the true workers of one question, and the queries.
+
+    Attributes
+    ----------
+    target : str
+    records : CodedRecords
+        Confidential.
+    n : int32[W]
+        Workers of every worker's block and segment.
+    workload : Workload
+    """
+
+    target: Target
+    records: CodedRecords
+    n: npt.NDArray[np.int32]
+    workload: Workload
+
+
+def compared(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
+    """Draw the queries for one question: half windows of every attribute and, for homes, of the home units.
+
+    Counts without a condition on homes are exact in our releases, so every query has one.
+
+    Raises
+    ------
+    EngineError
+        Too few queries count anyone.
+    """
+    true = coded(target, records, blocks, released=False)
+    workload = window_workload(
+        _as_boxes(true),
+        N_QUERIES,
+        window=_WINDOW,
+        value_window=_WINDOW if target.startswith("home") else None,
+        rng=np.random.default_rng(_SEED),
+    )
+    return Compared(target, true, records.n, workload)
+
+
+def error_of_release(about: Compared, records: Records, blocks: CodedBlocks) -> float:
+    """Median relative error of a release's counts on the same queries."""
+    released = coded(about.target, records, blocks, released=True)
+    return _error(about.workload, _as_boxes(released))
+
+
+def _as_boxes(records: CodedRecords) -> Decomposition:
+    return Decomposition.from_records(records.codes, records.sensitive, records.sizes, records.n_values)
+
+
+def _error(workload: Workload, boxes: Decomposition) -> float:
+    answered = boxes.answer(workload.lo, workload.hi, workload.values)
+    return median_relative_error(workload.true_count, answered)
+
+
+def require_feasible(schemes: Sequence[Scheme], about: Compared) -> None:
+    """Refuse schemes that cannot be made for a question, before any is made.
+
+    Raises
+    ------
+    UsageError
+    """
+    for scheme in schemes:
+        scheme.require_values(about.records.n_values, about.target)
+        scheme.require_cells(int(np.prod(about.records.sizes, dtype=object)))
+
+
+def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:
+    """Measure one tree scheme on one question: a row of the table `schemes` for each class of workers."""
+    trees = _trees(scheme, about.records)
+    errors = [_error(about.workload, tree.decomposition) for tree in trees]
+    attacks = [_attacks(tree, about.records, scheme) for tree in trees]
+    for name, (least, most) in CLASSES.items():
+        chosen = (about.n >= least) & (about.n <= (np.iinfo(np.int32).max if most is None else most))
+        yield {
+            "target": about.target,
+            "scheme": scheme.name,
+            "parameter": scheme.value,
+            "label": scheme.label,
+            "n": name,
+            "workers": int(chosen.sum()),
+            "median_relative_error": float(np.mean(errors)),
+            "error_deviation": float(np.std(errors)),
+            "leaves": float(np.mean([tree.decomposition.n_boxes for tree in trees])),
+            "meets_rule": all(tree.meets_rule for tree in trees),
+            **{
+                attacker: float(
+                    np.mean([_share(found[attacker], about.records, chosen) for found in attacks])
+                )
+                for attacker in attacks[0]
+            },
+        }
+
+
+def _share(predictions: Predictions, records: CodedRecords, chosen: npt.NDArray[np.bool_]) -> float:
+    right = predictions.value[chosen] == records.sensitive[chosen]
+    return float(right.mean()) if right.size else float("nan")
+
+
+def _trees(scheme: Scheme, records: CodedRecords) -> list[Tree]:
+    people = (records.codes, records.sensitive, records.sizes, records.n_values)
+    if not scheme.is_private:
+        return [syntactic_tree(*people, _rule(scheme), scheme.height)]
+    return [
+        private_tree(
+            *people,
+            kind=_KINDS[scheme.name],
+            epsilon=scheme.value,
+            height=DEFAULT_HEIGHT if scheme.height is None else scheme.height,
+            levels=scheme.levels,
+            rng=np.random.default_rng(seed),
+        )
+        for seed in range(N_DRAWS)
+    ]
+
+
+def _rule(scheme: Scheme) -> SplitRule:
+    if scheme.name == "k":
+        return SplitRule(k=int(scheme.value))
+    k = scheme.k or 1
+    if scheme.name.startswith("t"):
+        return SplitRule(k=k, t=scheme.value, distance="ordered" if scheme.name == "t-ordered" else "equal")
+    return SplitRule(k=k, diversity=_DIVERSITY[scheme.name], least=scheme.value)
+
+
+def _attacks(tree: Tree, records: CodedRecords, scheme: Scheme) -> dict[str, Predictions]:
+    boxes = tree.decomposition
+    counts = np.maximum(boxes.entry_count, 0.0)
+    prior = np.bincount(boxes.entry_value, counts, boxes.n_values).astype(np.float64)
+    found = {"lookup": _lookup_in_leaves(tree, prior)}
+    if not scheme.is_private:
+        found["lookup_without_victim"] = lookup_without_victim([tree.leaf_of], records.sensitive, prior)
+    if records.n_values * int(records.sizes.sum()) <= MOST_COUNTS:
+        found["naive_bayes"] = NaiveBayes.of(boxes).predict(records.codes)
+    return found
+
+
+def _lookup_in_leaves(tree: Tree, prior: npt.NDArray[np.float64]) -> Predictions:
+    """The largest count of every worker's leaf; a leaf without a count above 0 gives the value of greatest prior."""
+    boxes = tree.decomposition
+    count, value = np.maximum(boxes.entry_count, 0.0), boxes.entry_value
+    best = np.full(boxes.n_boxes, int(prior.argmax()))
+    belief = np.full(boxes.n_boxes, float(prior.max() / max(prior.sum(), 1e-300)))
+    is_known = np.bincount(boxes.box_of_entry, count, boxes.n_boxes) > 0
+    is_counted = is_known[boxes.box_of_entry]
+    box, count, value = boxes.box_of_entry[is_counted], count[is_counted], value[is_counted]
+    start = np.flatnonzero(np.append(True, box[1:] != box[:-1])[: box.size])
+    most = np.maximum.reduceat(count, start) if start.size else count
+    # Of the largest counts the one of greatest prior, then the lowest code: entries rise by code within a box.
+    number = np.repeat(np.arange(start.size), np.diff(np.append(start, box.size)))
+    leads = np.where(count == most[number], prior[value], -1.0)
+    ahead = np.maximum.reduceat(leads, start) if start.size else leads
+    winner = np.flatnonzero(leads == ahead[number])
+    _, first = np.unique(number[winner], return_index=True)
+    here = box[winner[first]]
+    best[here] = value[winner[first]]
+    belief[here] = most / np.add.reduceat(count, start) if start.size else belief[here]
+    return Predictions(best[tree.leaf_of], belief[tree.leaf_of])

@@ -1,0 +1,121 @@
+"""Releases, settings, and other schemes on one scale: error of counts, and what attackers learn.
+
+CONFIDENTIAL, all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Final
+
+import pandas
+
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.audit.against import (
+    COMPARED,
+    Compared,
+    compared,
+    error_of_release,
+    require_feasible,
+    scheme_rows,
+)
+from mapapp.measuring.audit.questions import TARGETS_OF, Areas, Question
+from mapapp.measuring.audit.records import CodedBlocks
+from mapapp.measuring.audit.result import CLASSES, Attacker
+from mapapp.measuring.audit.run import AuditedWorkers, audited_workers
+from mapapp.measuring.audit.schemes import Scheme
+from mapapp.measuring.audit.setting import chosen_setting
+from mapapp.measuring.audit.tradeoff import at_equal_error
+from mapapp.progress import Report, silent
+from mapapp.publishing.settings import NOT_GIVEN
+
+__all__ = ["comparison_tables"]
+
+_ATTACKERS: Final[tuple[Attacker, ...]] = ("lookup", "lookup_without_victim", "naive_bayes")
+
+
+def comparison_tables(
+    data: AnalystData,
+    found: Sequence[AuditedWorkers],
+    schemes: Sequence[Scheme],
+    questions: Sequence[Question],
+    *,
+    report: Report = silent,
+) -> dict[str, pandas.DataFrame]:
+    """Measure schemes beside audited releases.
+
+    Parameters
+    ----------
+    data : AnalystData
+    found : sequence of AuditedWorkers
+        Releases and settings; each is a marked point.
+    schemes : sequence of Scheme
+    questions : sequence of str
+    report : callable
+        Called with (stage, done, total) before every scheme; what it raises cancels.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        `schemes` and `tradeoff`.
+
+    Raises
+    ------
+    UsageError, EngineError
+        A scheme cannot be made for a question.
+    """
+    areas = Areas.read(data.store, data.geography)
+    blocks = CodedBlocks.read(data, areas)
+    records = found[0].records
+    targets = [target for question in questions for target in TARGETS_OF[question] if target in COMPARED]
+    asked = [compared(target, records, blocks) for target in targets]
+    for about in asked:
+        require_feasible(schemes, about)
+    rows = [row for one in found for row in _release_rows(one, "release", one.facts["name"], asked, blocks)]
+    for number, scheme in enumerate(schemes):
+        report("measuring other schemes", number, len(schemes))
+        if scheme.is_tree:
+            rows += [row for about in asked for row in scheme_rows(scheme, about)]
+        else:
+            drawn = _at_epsilon(data, scheme, questions)
+            rows += _release_rows(drawn, scheme.name, scheme.label, asked, blocks)
+    report("measuring other schemes", len(schemes), len(schemes))
+    table = pandas.DataFrame(rows)
+    return {"schemes": table, "tradeoff": at_equal_error(table)}
+
+
+def _at_epsilon(data: AnalystData, scheme: Scheme, questions: Sequence[Question]) -> AuditedWorkers:
+    """Draw the recommended preset at another epsilon, its radii chosen anew from public data."""
+    options = {**NOT_GIVEN, "preset": "recommended", "epsilon": str(Fraction(str(scheme.value)))}
+    return audited_workers(data, chosen_setting(data, scheme.label, options), questions)
+
+
+def _release_rows(
+    one: AuditedWorkers, scheme: str, label: str, asked: Sequence[Compared], blocks: CodedBlocks
+) -> Iterator[dict[str, object]]:
+    """Rows of one release: its own attackers, and its error on the common queries."""
+    accuracy = one.tables["attackers"].set_index(["target", "attacker", "n"])["accuracy"]
+    for about in asked:
+        error = error_of_release(about, one.records, blocks)
+        for n, (least, most) in CLASSES.items():
+            chosen = about.n >= least
+            if most is not None:
+                chosen &= about.n <= most
+            yield {
+                "target": about.target,
+                "scheme": scheme,
+                "parameter": one.facts["epsilon_final"],
+                "label": label,
+                "n": n,
+                "workers": int(chosen.sum()),
+                "median_relative_error": error,
+                "error_deviation": 0.0,
+                "leaves": float("nan"),
+                "meets_rule": True,
+                **{
+                    attacker: float(accuracy[about.target, attacker, n])
+                    for attacker in _ATTACKERS
+                    if (about.target, attacker, n) in accuracy.index
+                },
+            }

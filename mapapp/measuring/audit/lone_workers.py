@@ -1,0 +1,98 @@
+"""How many lone workers keep their true support point: the closed form for their own homes, beside what was drawn.
+
+The chance is public; which support points lone workers live in is not. A draw farther from the expectation than its
+standard error allows would be a bug.
+
+Source: docs/audit.md, "Lone workers"; docs/method.md, section 7g.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from engine.lone_worker import stay_weighted
+from engine.parameters import Mechanism
+from mapapp.measuring.audit.audited import Audited, AuditedPart
+from mapapp.measuring.audit.questions import QuestionPart
+from mapapp.publishing.lone_worker import LONE_CHANCES, lone_points_of
+
+__all__ = ["LonePart", "lone_part", "lone_row"]
+
+_SAME_EVERYWHERE: Final[tuple[Mechanism, ...]] = ("exponential", "keep-or-redraw", "geometric", "plug-in")
+"""Mechanisms under which the chance does not depend on where in the tract's points the worker lives."""
+
+
+class LonePart(NamedTuple):
+    """Lone workers of some destination tracts.
+
+    Attributes
+    ----------
+    workers, kept : int
+        Lone workers, and those whose synthetic home is in the true support point.
+    expected, variance : float
+        Of the number kept; NaN for a mechanism without a closed form.
+    """
+
+    workers: int
+    kept: int
+    expected: float
+    variance: float
+
+
+def lone_part(audited: Audited, part: AuditedPart, asked: QuestionPart) -> LonePart:
+    """Count the lone workers of some destination tracts who keep their support point, and say what to expect.
+
+    Parameters
+    ----------
+    audited : Audited
+    part : AuditedPart
+    asked : QuestionPart
+        The home points of the same workers.
+    """
+    count = part.panel.inputs.count
+    is_lone = np.repeat(count == 1, count)
+    truth = asked.truth[is_lone]
+    kept = int((asked.released[is_lone] == truth).sum())
+    ptr = part.support.table.support_ptr
+    classes = part.certified.classes
+    homes = np.bincount(truth, minlength=int(ptr[-1]) + 1)
+    expected = variance = 0.0
+    for number in np.flatnonzero(classes.likelihood_count == 1):
+        first, last = ptr[classes.tract[number] : classes.tract[number] + 2]
+        workers = homes[first:last]
+        chance = _chance(audited, part, int(number), workers)
+        expected += chance * workers.sum()
+        # Of one mean chance for all: at most a little too large where chances differ.
+        variance += chance * (1.0 - chance) * workers.sum()
+    return LonePart(truth.size, kept, expected, variance)
+
+
+def _chance(audited: Audited, part: AuditedPart, number: int, workers: np.ndarray) -> float:
+    """Mean chance of the lone workers of one destination tract, who live in some of its points."""
+    mechanism = audited.parameters.mechanism
+    if audited.parameters.unit != "cell" or not workers.sum():
+        return 0.0 if audited.parameters.unit == "cell" else math.nan
+    if mechanism == "dirichlet-multinomial":
+        points = lone_points_of(part.certified, number)
+        return stay_weighted(points.alpha, points.retention, workers / workers.sum())
+    if mechanism in _SAME_EVERYWHERE:
+        return LONE_CHANCES[mechanism](part.certified, number, audited.privacy)
+    return math.nan
+
+
+def lone_row(release: str, parts: Sequence[LonePart]) -> dict[str, object]:
+    """Sum up, as a row of the table `lone_workers`."""
+    workers, kept = sum(part.workers for part in parts), sum(part.kept for part in parts)
+    expected, variance = sum(part.expected for part in parts), sum(part.variance for part in parts)
+    n = max(workers, 1)
+    return {
+        "release": release,
+        "workers": workers,
+        "expected": expected / n,
+        "standard_error": math.sqrt(variance) / n,
+        "found": kept / n,
+    }

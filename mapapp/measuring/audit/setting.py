@@ -1,0 +1,43 @@
+"""A setting to audit before anything is released, from the options of `synthesize`."""
+
+from __future__ import annotations
+
+from mapapp.errors import UsageError
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.audit.audited import Audited, audited_setting
+from mapapp.publishing.chosen_setting import choose_setting
+from mapapp.publishing.presets import Options, with_preset
+from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.settings import designed_choice, parameters_of
+
+__all__ = ["chosen_setting"]
+
+
+def chosen_setting(data: AnalystData, name: str, options: Options) -> Audited:
+    """Make the setting that some options ask for, with what `--design auto` leaves open chosen from public data.
+
+    Parameters
+    ----------
+    data : AnalystData
+    name : str
+        For tables and sentences.
+    options : mapping
+        As :func:`mapapp.publishing.settings.parameters_of` reads them; whether `not_private` is given does not matter,
+        since nothing is released.
+
+    Raises
+    ------
+    UsageError, EngineError
+        Options contradict each other, a value is outside its range, or the setting cannot be certified.
+    """
+    if options.get("prior_release") is not None:
+        raise UsageError(
+            f"--setting {name}: prior-release is not for an audit of a setting; make the release, and audit it"
+        )
+    asked = {**options, "not_private": with_preset(options)["mechanism"] == "plug-in"}
+    privacy, parameters = parameters_of(data.store.path, asked)
+    design = designed_choice(asked)
+    if design is not None:
+        public = read_public_part(data.store)
+        privacy, parameters, _ = choose_setting(public, privacy, parameters, design)
+    return audited_setting(data, name, privacy, parameters)

@@ -1,0 +1,145 @@
+"""`commutemap audit`: what it prints and writes, what it refuses, and that nothing is left half-written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from pathlib import Path
+
+import pandas
+import pytest
+
+from mapapp.cli import run
+from mapapp.measuring.audit.result import LIMITS
+from tests.changed_datasets import with_other_table
+from tests.commands.running import refused
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert run([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_output_starts_with_sentences_and_says_what_it_cannot_say(
+    demo_dataset: Path, demo_release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, "audit", demo_dataset, demo_release, "-q", "--question", "all")
+    lines = text.splitlines()
+    assert lines[0].startswith("CONFIDENTIAL, not for publication")
+    assert "alone in their workplace block and segment" in lines[1]
+    assert "keep their true home area in this release" in lines[1]
+    assert lines[-1].strip() == LIMITS
+    for words in ("home tract", "earnings", "industry", "most certain", "the others teach", "2-9"):
+        assert words in text
+    found = json.loads(printed(capsys, "audit", demo_dataset, demo_release, "-q", "--json"))
+    assert "not for publication" in found["confidential"]
+    assert found["limits"] == LIMITS
+    assert {row["target"] for row in found["tables"]["attackers"]} == {
+        "home point",
+        "home tract",
+        "home county",
+    }
+
+
+def test_several_releases_and_settings_stand_side_by_side(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "coarse.toml"
+    file.write_text('mechanism = "keep-or-redraw"\nepsilon = 2.5\ntract-radius = 5\npuma-radius = 20\n')
+    found = json.loads(
+        printed(
+            capsys,
+            "audit",
+            demo_dataset,
+            demo_release,
+            "--setting",
+            file,
+            "--setting",
+            "recommended",
+            "-q",
+            "--json",
+        )
+    )
+    facts = {one["name"]: one for one in found["facts"]["releases"]}
+    assert list(facts) == [demo_release.name, "coarse", "recommended"]
+    assert facts["coarse"]["mechanism"] == "keep-or-redraw"
+    assert facts["coarse"]["epsilon_final"] == 2.5
+    assert facts["recommended"]["epsilon_final"] == 6.5
+    assert not facts["coarse"]["is_release"]
+
+
+def test_a_setting_is_what_a_release_with_the_test_key_would_be(
+    demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--epsilon", "3", "--tract-radius", "10", "--puma-radius", "20"]
+    dataset = Path(shutil.copytree(demo_dataset, tmp_path / "demo.dataset"))
+    printed(capsys, "synthesize", dataset, tmp_path / "three.release", "--test-key", "-q", *options)
+    file = tmp_path / "three.toml"
+    file.write_text("epsilon = 3\ntract-radius = 10\npuma-radius = 20\n")
+    found = json.loads(
+        printed(capsys, "audit", dataset, tmp_path / "three.release", "--setting", file, "-q", "--json")
+    )
+    table = pandas.DataFrame(found["tables"]["attackers"])
+    of_release, of_setting = (
+        table[table["release"] == name].drop(columns="release").reset_index(drop=True)
+        for name in ("three.release", "three")
+    )
+    pandas.testing.assert_frame_equal(of_release, of_setting)
+
+
+def test_only_the_owner_can_read_tables_and_pictures(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--csv", tmp_path / "tables", "--picture", tmp_path / "a.png"]
+    printed(capsys, "audit", demo_dataset, demo_release, "-q", *places)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.png", "tables"]
+    note = (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
+    assert "not for publication" in note
+    assert LIMITS in note
+    attackers = pandas.read_csv(tmp_path / "tables" / "attackers.csv", dtype={"n": str})
+    assert set(attackers["n"]) == {"all", "1", "2-9", "10+"}
+    for place in (tmp_path / "tables", tmp_path / "a.png", tmp_path / "tables" / "attackers.csv"):
+        assert stat.S_IMODE(place.stat().st_mode) & 0o077 == 0
+
+
+def test_a_release_of_another_place_or_of_other_counts_is_refused(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    moved = with_other_table(
+        demo_dataset,
+        tmp_path / "moved",
+        "blocks",
+        lambda blocks: blocks.assign(population=blocks["population"] + 1),
+    )
+    assert "not made from the geography" in refused("audit", moved, demo_release, "-q")
+    fewer = with_other_table(demo_dataset, tmp_path / "fewer", "jobs", lambda jobs: jobs.iloc[5:])
+    assert "does not hold the workplaces" in refused("audit", fewer, demo_release, "-q")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--question", "age"], "--question"),
+        (["--setting", "best"], "neither a preset (recommended, onthemap-v3) nor a file that ends in .toml"),
+        (["--setting", "nowhere.toml"], "nowhere.toml"),
+        (["--setting", "recommended", "--setting", "recommended"], "given twice"),
+        (["--picture", "a.pdf"], ".png or .svg"),
+        (["--csv", "nowhere/tables"], "no such directory"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(
+    demo_dataset: Path,
+    demo_release: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in refused("audit", demo_dataset, demo_release, "-q", *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_to_audit_is_refused(demo_dataset: Path) -> None:
+    assert "nothing to audit" in refused("audit", demo_dataset, "-q")

@@ -1,0 +1,139 @@
+"""Audits of the demo: what must not matter, what must hold, and the alarm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
+from mapapp.measuring.analyst import AnalystData, Panel
+from mapapp.measuring.audit.audited import Audited, Blocks, audited_release, audited_setting
+from mapapp.measuring.audit.questions import QUESTIONS
+from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
+from mapapp.measuring.audit.words import audit_lines
+from mapapp.publishing.certified_weights import CertifiedClasses
+from mapapp.publishing.support import Support
+
+
+@pytest.fixture(scope="module")
+def data(demo_dataset: Path) -> AnalystData:
+    return AnalystData.open(demo_dataset)
+
+
+@pytest.fixture(scope="module")
+def release(data: AnalystData, demo_release: Path) -> Audited:
+    return audited_release(data, demo_release)
+
+
+@pytest.fixture(scope="module")
+def found(data: AnalystData, release: Audited) -> AuditedWorkers:
+    return audited_workers(data, release, QUESTIONS)
+
+
+def accuracy(found: AuditedWorkers, target: str, attacker: str, n: str = "all") -> float:
+    table = found.tables["attackers"].set_index(["target", "attacker", "n"])["accuracy"]
+    return float(table[target, attacker, n])
+
+
+def test_lookup_is_the_most_frequent_synthetic_home_of_the_block_and_segment(
+    found: AuditedWorkers, demo_dataset: Path, demo_release: Path
+) -> None:
+    """Of workers alone in their block and segment, the home tract is that of the only synthetic worker there."""
+    tracts = pandas.read_parquet(demo_dataset / "blocks.parquet")["tract_index"].to_numpy()
+    cell = ["destination_index", "age", "earnings", "industry"]
+    lone = []
+    for store in (demo_dataset, demo_release):
+        jobs = pandas.read_parquet(store / "jobs.parquet")
+        alone = jobs[jobs.groupby(cell)["count"].transform("sum") == 1]
+        lone.append(
+            pandas.Series(tracts[alone["origin_index"]], index=pandas.MultiIndex.from_frame(alone[cell]))
+        )
+    real, drawn = lone
+    assert accuracy(found, "home tract", "lookup", "1") == pytest.approx(
+        (drawn.reindex(real.index) == real).mean()
+    )
+
+
+def test_memorizing_is_the_ceiling_and_lone_workers_are_then_all_known(found: AuditedWorkers) -> None:
+    for target in ("home point", "home tract", "home county", "earnings", "industry"):
+        assert accuracy(found, target, "memorised") >= accuracy(found, target, "lookup")
+        assert accuracy(found, target, "memorised") >= accuracy(found, target, "public_prior")
+    assert accuracy(found, "home tract", "memorised", "1") == 1.0
+    assert accuracy(found, "home point", "informed") >= accuracy(found, "home point", "lookup_without_victim")
+
+
+def test_lone_workers_keep_their_home_area_as_often_as_the_closed_form_says(
+    data: AnalystData, found: AuditedWorkers
+) -> None:
+    """Within 4 standard errors: a false alarm in 16,000, and with the published key always the same numbers."""
+    settings: dict[Mechanism, PrivacyParameters] = {
+        "dirichlet-multinomial": PrivacyParameters(
+            epsilon="8.98", delta="1e-6", min_retention="0.025", accountant="sound"
+        ),
+        "keep-or-redraw": PrivacyParameters(epsilon=Fraction(4), delta="1e-6"),
+        "exponential": PrivacyParameters(epsilon=Fraction(4), delta="1e-6"),
+    }
+    for mechanism, privacy in settings.items():
+        setting = audited_setting(data, mechanism, privacy, SynthesisParameters(mechanism=mechanism))
+        drawn = audited_workers(data, setting, ["home"])
+        (lone,) = drawn.tables["lone_workers"].to_dict("records")
+        assert lone["workers"] > 100
+        assert abs(lone["found"] - lone["expected"]) < 4 * lone["standard_error"]
+        (spread,) = drawn.tables["spread"].to_dict("records")
+        assert 0 < spread["largest"] <= float(privacy.epsilon) + 1e-9
+        assert not spread["is_broken"]
+
+
+def test_the_order_of_homes_within_a_block_and_segment_changes_nothing(
+    data: AnalystData, release: Audited, found: AuditedWorkers
+) -> None:
+    rng = np.random.default_rng(1)
+
+    def shuffled(panel: Panel, support: Support, certified: CertifiedClasses) -> Blocks:
+        homes = release._homes(panel, support, certified).copy()
+        for begin, end in zip(panel.inputs.worker_ptr, panel.inputs.worker_ptr[1:], strict=False):
+            rng.shuffle(homes[begin:end])
+        return homes
+
+    again = audited_workers(data, replace(release, _homes=shuffled), QUESTIONS)
+    for name, table in found.tables.items():
+        pandas.testing.assert_frame_equal(again.tables[name], table)
+
+
+def test_a_release_that_breaks_its_promise_raises_the_alarm(data: AnalystData, release: Audited) -> None:
+    broken = joined(data, [audited_workers(data, replace(release, epsilon_final=1.0), ["home"])])
+    assert broken.is_broken
+    assert "PROMISE BROKEN" in "\n".join(audit_lines(broken))
+    kept = joined(data, [audited_workers(data, release, ["home"])])
+    assert not kept.is_broken
+    assert "the promise holds" in "\n".join(audit_lines(kept))
+
+
+def test_mechanisms_without_a_closed_form_say_which_attackers_are_left_out(data: AnalystData) -> None:
+    privacy = PrivacyParameters(epsilon=Fraction(4), delta="1e-6")
+    for parameters, words in (
+        (SynthesisParameters(mechanism="laplace"), "for laplace there is no closed form"),
+        (SynthesisParameters(mechanism="exponential", unit="block"), "for units of a block"),
+    ):
+        audit = joined(
+            data, [audited_workers(data, audited_setting(data, "one", privacy, parameters), ["home"])]
+        )
+        assert words in "\n".join(audit_lines(audit))
+        assert audit.accuracy("one", "home point", "informed") is None
+        assert not audit.is_broken
+
+
+def test_cancelling_stops_before_the_next_part(data: AnalystData, release: Audited) -> None:
+    class Cancelled(Exception):
+        pass
+
+    def cancel(stage: str, done: int, total: int) -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        audited_workers(data, release, ["home"], report=cancel)
