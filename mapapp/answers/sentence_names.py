@@ -40,6 +40,7 @@ _PEOPLE: Final = ("ers", "er", "ians", "ian", "ans", "an", "s")
 """Endings of the names of the people of a place: Rhode Islanders."""
 _RIVALS: Final = 3
 _STATE_WORDS: Final = 4
+_SHOWN: Final = 3
 
 
 class NamedAreas(Protocol):
@@ -95,6 +96,11 @@ class SentenceNames:
         # Almost any single word is like the name of some landmark.
         near = [area for area in names.spelled_like(words) if len(words) > 1 or area.level != LANDMARK]
         return _place(near, words) if near else None
+
+    def nearest_names(self, text: str) -> list[str]:
+        """Return a few names of areas that have all words of an unknown name, most likely first."""
+        found, _ = self._areas.names.search(text, _SHOWN)
+        return list(dict.fromkeys(_shown_name(area) for area in found))
 
     def layer_at(self, words: Sequence[str], first: int) -> tuple[str, int, bool] | None:
         """Return the layer named at a word, the number of words of its name, and whether that is a plural."""
@@ -161,7 +167,7 @@ class SentenceNames:
 def _place(areas: Sequence[Area], words: Sequence[str]) -> Place:
     """Return the first of several areas with one name, and a note on the others."""
     first, *others = {area.key: area for area in areas}.values()
-    name = unplaced_name(first.name) if first.level == LANDMARK else first.name
+    name = _shown_name(first)
     rivals = [area for area in others if _is_rival(area, first)]
     if not rivals:
         return Place(first.key, name)
@@ -169,6 +175,10 @@ def _place(areas: Sequence[Area], words: Sequence[str]) -> Place:
     more = f", or {len(rivals) - _RIVALS} more" if len(rivals) > _RIVALS else ""
     said = " ".join(words).title()
     return Place(first.key, name, f"“{said}” could also be {listed}{more}; {first.name} is used.")
+
+
+def _shown_name(area: Area) -> str:
+    return unplaced_name(area.name) if area.level == LANDMARK else area.name
 
 
 def _is_word(words: Sequence[str], position: int, codes: Collection[int]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -91,7 +91,7 @@ def ask_in_words(text: str, gazetteer: Gazetteer) -> Asked:
         year=_last_year(each for each in years if not each.is_earlier),
         against_year=_last_year(each for each in years if each.is_earlier),
         understood=understood_of(reading, question, mentions, gazetteer, show),
-        notes=(*mentions.notes, *notes, *_unshown(question, shown)),
+        notes=(*mentions.notes, *notes, *_unplaced(reading, mentions, gazetteer), *_unshown(question, shown)),
         unknown=unknown,
     )
 
@@ -123,7 +123,17 @@ def _notes(reading: Reading) -> tuple[str, ...]:
                 )
             case _:
                 pass
-    return tuple(dict.fromkeys(note for note in notes if note))
+    return tuple(dict.fromkeys((*(note for note in notes if note), *reading.corrected)))
+
+
+def _unplaced(reading: Reading, mentions: Mentions, gazetteer: Gazetteer) -> Iterator[str]:
+    """Yield a sentence for each unknown name in a sentence without areas, with the nearest known names."""
+    for name in () if mentions.areas else reading.unknown_names:
+        near = gazetteer.nearest_names(name)
+        similar = f"; a name with these words is {near[0]}" if len(near) == 1 else ""
+        if len(near) > 1:
+            similar = f"; names with these words are {'; '.join(near)}"
+        yield f"No area here is called “{name[:40]}”, so the whole release is shown{similar}."
 
 
 def _side(items: Sequence[Item], mentions: Mentions) -> Side:

@@ -22,6 +22,9 @@ class Gazetteer(Protocol):
     def place_like(self, words: Sequence[str]) -> Place | None:
         """Return the area whose name all the words almost spell."""
 
+    def nearest_names(self, text: str) -> Sequence[str]:
+        """Return a few names of areas that have all words of an unknown name, most likely first."""
+
     def layer_at(self, words: Sequence[str], first: int) -> tuple[str, int, bool] | None:
         """Return the layer named at a word, the number of words of its name, and whether that is a plural."""
 

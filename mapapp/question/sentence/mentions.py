@@ -16,6 +16,7 @@ from mapapp.question.sentence.meanings import (
     Joint,
     Layer,
     Meaning,
+    Missing,
     Near,
     Noun,
     Opposite,
@@ -87,6 +88,8 @@ class _Finder:
                 self._place(item, meaning)
             case Near():
                 self.near = meaning
+            case Missing() if self.near is not None:
+                self._without_place()
             case Joint(kind="between"):
                 self.between, self.is_after_place = True, False
             case Joint():
@@ -126,7 +129,7 @@ class _Finder:
         """Return what was found."""
         self._settle_verb()
         if self.near is not None:
-            self.notes.append("The distance has no place to start from and was ignored; name one.")
+            self._without_place()
         groups = self.groups
         for position, group in enumerate(groups[:-1]):
             following = groups[position + 1].end
@@ -138,6 +141,11 @@ class _Finder:
                 f"One direction is counted: homes in {groups[0].names[0]}, work in {groups[1].names[0]}."
             )
         return Mentions(tuple(groups), tuple(dict.fromkeys(self.asked)), tuple(dict.fromkeys(self.notes)))
+
+    def _without_place(self) -> None:
+        """Drop a distance that no place follows: `near student housing in Providence` is not near Providence."""
+        self.near = None
+        self.notes.append("The distance has no place to start from and was ignored; name one.")
 
     def _settle_verb(self) -> None:
         """A verb that no place followed asks for its end."""

@@ -17,6 +17,7 @@ from mapapp.question.sentence.text import Sentence
 from mapapp.question.sentence.vocabulary import WORDS, phrase_at
 
 _LONGEST_MISSPELLED: Final = 4
+_LIKE: Final = 0.8
 _NUMBERS: Final = r"(?:\d+|two|three|five|ten|twenty)"
 _BEFORE: Final = re.compile(
     rf"(?:(?:for )?each|by|per|every|which|what|(?:the )?(?:top|largest|biggest|main|leading)(?: {_NUMBERS})?|"
@@ -48,11 +49,19 @@ class Reading:
         What was understood, in order.
     unknown : tuple of (int, int)
         First and last word (not included) of each part that was not.
+    corrected : tuple of str
+        A sentence for each word that was taken for another word.
     """
 
     sentence: Sentence
     items: tuple[Item, ...]
     unknown: tuple[tuple[int, int], ...]
+    corrected: tuple[str, ...] = ()
+
+    @property
+    def unknown_names(self) -> tuple[str, ...]:
+        """Unknown parts that are written as names."""
+        return tuple(self.sentence.said(*part) for part in self.unknown if _is_named(self.sentence, *part))
 
 
 def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
@@ -72,13 +81,21 @@ def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
             unknown.append((first, first + 1))
         first += 1
     left: list[tuple[int, int]] = []
+    corrected: list[str] = []
     for run in map(partial(_whole_name, sentence, items), unknown):
         for item in _corrected(sentence, gazetteer, run):
-            if isinstance(item, Item):
-                items.append(item)
-            else:
-                left.append(item)
-    return Reading(sentence, tuple(sorted(items, key=lambda item: item.first)), tuple(left))
+            match item:
+                case Item(first=first, meaning=meaning):
+                    items.append(item)
+                    if not isinstance(meaning, Place):  # the note of a place says so itself
+                        word = sentence.words[first].text
+                        corrected.append(
+                            f"“{sentence.said(first, first + 1)}” is taken as {_known_word(word)}."
+                        )
+                case part:
+                    left.append(part)
+    ordered = tuple(sorted(items, key=lambda item: item.first))
+    return Reading(sentence, ordered, tuple(left), tuple(corrected))
 
 
 def _whole_name(sentence: Sentence, items: list[Item], run: tuple[int, int]) -> tuple[int, int]:
@@ -231,10 +248,15 @@ def _misspelled(sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple
             said = sentence.said(first, until)
             note = f"“{said}” is taken as {place.name}."
             return Item(first, until, replace(place, note=f"{note} {place.note}".strip()))
-    near = difflib.get_close_matches(sentence.words[first].text, WORDS, n=1, cutoff=0.8)
+    known = _known_word(sentence.words[first].text)
     meaning: Meaning | None = None
-    if near and (found := phrase_at(near[0], 0)) is not None:
+    if known and (found := phrase_at(known, 0)) is not None:
         meaning = found[0]
     if meaning is None or isinstance(meaning, Empty | Place):
         return None
     return Item(first, first + 1, meaning)
+
+
+def _known_word(word: str) -> str:
+    """Return the known word that a word almost spells; empty without one."""
+    return next(iter(difflib.get_close_matches(word, WORDS, n=1, cutoff=_LIKE)), "")

@@ -48,8 +48,8 @@ _ENDS: Final = (
     ("work(?:s|ed|ing)?|employed|(?:have|hold|holding|with) (?:a |their )?jobs?", Verb("work")),
     (
         f"{_COMMUTE} (?:out )?(?:to|into)|into|to|(?:(?:{_COMMUTE}|get|gets|getting) )?to work|"
-        "(?:send(?:s|ing)?|suppl(?:y|ies|ying)|provid(?:e|es|ing)) (?:the )?(?:most |many )?(?:workers?|commuters?|"
-        "people|labor) to",
+        "(?:send(?:s|ing)?|suppl(?:y|ies|ying)|provid(?:e|es|ing)|los(?:e|es|ing)) (?:the )?"
+        "(?:most |many )?(?:workers?|commuters?|people|labor) to",
         Verb("work"),
     ),
     ("residents?|inhabitants?|locals|residential|(?:employed|working) residents?", Noun("home")),
@@ -98,7 +98,8 @@ _ANALYSES: Final = (
         Asks("inflow-outflow"),
     ),
     (
-        "how far(?: away)?|distances?(?: and directions?)?|(?:average|mean|median|typical) commut(?:e|"
+        "how far(?: away)?|(?:(?:average|mean|median|typical) )?distances?(?: and directions?)?|"
+        "(?:average|mean|median|typical) commut(?:e|"
         "ing)(?: distance| length)?|"
         "(?:which|what|in which|in what) (?:way|directions?)|directions?|commut(?:e|ing) (?:distances?|"
         "lengths?|patterns?)|"
@@ -250,12 +251,16 @@ _MISSING: Final = (
         Missing("Occupations are not in this release; ask by industry."),
     ),
     (
+        "employers?|compan(?:y|ies)|firms?|business(?:es)?",
+        Missing(f"Employers are not in this release: it counts jobs by place; {_ASK}."),
+    ),
+    (
         "rents?|house prices?|housing costs?|home prices?|unemploy(?:ed|ment)|poverty|retirees|retired|"
         "children",
         Missing(f"That is not in this release: it counts jobs and the people who hold them; {_ASK}."),
     ),
     (
-        "(?:by )?(?:(?:college|university|graduate) )?students?(?: (?:workers?|jobs?|employees?))?|working students?",
+        "(?:by )?(?:(?:college|university|graduate|working) )?students?",
         Missing(
             "Students are not counted apart: a release counts jobs and the people who hold them. "
             "Ask about workers 29 or younger, or about the jobs at a school."
@@ -291,7 +296,7 @@ _EMPTY: Final = (
     "industry|industries|sectors?|earnings|wages?|age|"
     "ask(?:s|ed|ing)?|wonder(?:s|ing)?|needs?|wrote|writes?|readers?|pls|thanks?|"
     "thank you|(?:each |every )?day|daily|olds?|put|taken|"
-    "held|filled|together|combined|pay(?:s|ing)?|heads?|heading|hi|hello|hey|ok"
+    "held|filled|concentrated|clustered|located|together|combined|pay(?:s|ing)?|heads?|heading|hi|hello|hey|ok"
 )
 
 

@@ -105,6 +105,17 @@ def test_a_way_to_draw_is_understood_or_refused() -> None:
         ("jobs near Newport", "“near” is taken as within 1 mile"),
         ("where do students of Newport live", "Students are not counted apart"),
         ("student workers in Newport", "Ask about workers 29 or younger"),
+        ("jobs near student housing in Newport", "The distance has no place to start from"),
+        ("top employers in Newport", "Employers are not in this release"),
+        ("wokers of Newport", "“wokers” is taken as workers."),
+        (
+            "where do people of Block Island work",
+            "No area here is called “Block Island”, so the whole release",
+        ),
+        (
+            "where do people of East work",
+            "names with these words are East Providence city, RI; East Greenwich",
+        ),
         ("jobs near student housing", "Kinds of housing are not in this release"),
         ("jobs near student housing", "The distance has no place to start from"),
         ("downtown Newport", "“Downtown” is not an area of this release; all of Newport city, RI is used"),
@@ -194,6 +205,10 @@ def test_people_who_ask_are_not_the_people_asked_about() -> None:
         ("which industries do people in Newport work in", ("stplc:4449960",), "home"),
         ("Warwick commute shed", ("stplc:4474300",), "home"),
         ("Warwick labor shed", ("stplc:4474300",), "work"),
+        ("jobs near student housing in Newport", ("stplc:4449960",), "work"),
+        ("student employees at Brown University", ("circle:-71.402,41.826,0.5",), "work"),
+        ("average distance to work for Newport residents", ("stplc:4449960",), "home"),
+        ("towns that lose many workers to Warwick", ("stplc:4474300",), "work"),
     ],
 )
 def test_words_around_a_place_say_its_side_and_what_it_is_in(
