@@ -1,4 +1,4 @@
-"""Reading the files of a base map as published: TIGER/Line water, roads, and rails, and names from the GNIS.
+"""Reading the files of a base map as published: TIGER/Line water, roads, and rails, shores, and names from the GNIS.
 
 Sources: U.S. Census Bureau, TIGER/Line Shapefiles Technical Documentation (2019), record layouts of AREAWATER,
 PRISECROADS, PRIMARYROADS, and RAILS, and appendix on MTFCC; U.S. Geological Survey, Geographic Names Information
@@ -26,9 +26,10 @@ import shapely
 from geodata.errors import GeometryError, SourceFileError, SourceRowError
 from geodata.reading import FIRST_DATA_LINE, read_bytes
 from geodata.shape_files import ShapeLayer, on_the_globe, opening, shape_layers
+from geodata.shore import is_shore, read_shore
 from geodata.store import sha256_of
 
-BaseLayer = Literal["water", "roads", "rails", "landmarks"]
+BaseLayer = Literal["water", "roads", "rails", "landmarks", "shore"]
 
 _COLUMNS: Final[dict[BaseLayer, tuple[str, ...]]] = {
     "water": ("HYDROID", "FULLNAME", "MTFCC"),
@@ -84,9 +85,10 @@ class BaseFile:
     Attributes
     ----------
     path : Path
-    layer : {"water", "roads", "rails", "landmarks"}
+    layer : {"water", "roads", "rails", "landmarks", "shore"}
     frame : DataFrame or GeoDataFrame
-        The columns of the layer's table, except county_id of landmarks; EPSG:4326.
+        The columns of the layer's table, except county_id of landmarks, or those of `geodata.shore.read_shore`;
+        EPSG:4326.
     sha256 : str
     rows : int
         Rows of the file, also those that were not kept.
@@ -147,11 +149,13 @@ def read_base_file(path: Path, near: shapely.Geometry) -> BaseFile:
     layers = shape_layers(path) if path.suffix.lower() != ".txt" else []
     for layer in layers:
         name = _layer_of(layer)
+        if name == "shore":
+            return BaseFile(path, name, *_read_shore(path, layer))
         if name is not None:
             return _read_shapes(path, layer, name, near)
     if layers:
         raise SourceFileError(
-            f"{path}: neither water, roads, nor rails of TIGER/Line (found columns "
+            f"{path}: neither water, roads, nor rails of TIGER/Line, nor a shore (found columns "
             f"{', '.join(layers[0].columns[:8])}); give AREAWATER, PRISECROADS, PRIMARYROADS, or RAILS"
         )
     return _read_gnis(path, *read_bytes(path), near)
@@ -162,7 +166,12 @@ def _layer_of(layer: ShapeLayer) -> BaseLayer | None:
     for name, wanted in _COLUMNS.items():
         if set(wanted) <= columns and not (name == "rails" and columns & set(_NOT_RAILS)):
             return name
-    return None
+    return "shore" if is_shore(layer) else None
+
+
+def _read_shore(path: Path, layer: ShapeLayer) -> tuple[geopandas.GeoDataFrame, str, int]:
+    frame, rows = read_shore(path, layer)
+    return frame, sha256_of(path), rows
 
 
 def _read_shapes(path: Path, layer: ShapeLayer, name: BaseLayer, near: shapely.Geometry) -> BaseFile:

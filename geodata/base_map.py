@@ -14,6 +14,7 @@ import shapely
 
 from geodata.base_files import BaseFile, read_base_file
 from geodata.schema import CRS, LANDMARK_KINDS
+from geodata.shore import sea_of
 
 MARGIN_DEG: Final = 0.25  # how far beyond the imported area the base map reaches, about 15 miles
 TOLERANCE_DEG: Final = 0.0002  # of simplification, about 20 m
@@ -48,7 +49,8 @@ def read_base_map(
     Returns
     -------
     dict of str to DataFrame or GeoDataFrame
-        Those of `schema.BASE_TABLES` that have rows. Without files of water, it is made of water blocks.
+        Those of `schema.BASE_TABLES` that have rows. Without files of water, it is made of water blocks, and of what
+        counties or states have beyond their shore.
     list of BaseFile
         The files, for the record.
     """
@@ -62,7 +64,8 @@ def read_base_map(
     if "landmarks" in found:
         found["landmarks"] = _with_counties(found["landmarks"], tables["counties"])
     if "water" not in found:
-        found["water"] = water_of_blocks(tables["blocks"], tables["cells"])
+        shores = [file.frame for file in files if file.layer == "shore"]
+        found["water"] = _with_sea(water_of_blocks(tables["blocks"], tables["cells"]), sea_of(shores, tables))
     return {name: table for name, table in found.items() if len(table)}, files
 
 
@@ -105,6 +108,16 @@ def water_of_blocks(blocks: pandas.DataFrame, cells: geopandas.GeoDataFrame) -> 
     shapes = _simplified(geometry[kept])
     columns = {"name": np.full(int(kept.sum()), "", dtype=object), "kind": kind[kept]}
     return geopandas.GeoDataFrame(columns, geometry=shapes, crs=CRS)
+
+
+def _with_sea(water: geopandas.GeoDataFrame, sea: Shapes) -> geopandas.GeoDataFrame:
+    """Add the sea, as far as it is no water yet."""
+    if not len(sea):
+        return water
+    more = shapely.get_parts(shapely.difference(shapely.union_all(sea), shapely.union_all(water.geometry)))
+    more = _simplified(more[shapely.area(more) >= _LEAST_GUESSED_DEG2])
+    columns = {"name": [*water["name"], *[""] * len(more)], "kind": [*water["kind"], *["ocean"] * len(more)]}
+    return geopandas.GeoDataFrame(columns, geometry=[*water.geometry, *more], crs=CRS)
 
 
 def _area(states: pandas.DataFrame) -> shapely.Geometry:

@@ -132,6 +132,51 @@ def test_cartographic_boundaries_end_at_the_shore_and_replace_others(tmp_path: P
     assert found.polygon[samples.RI_TRACTS[1]].area == pytest.approx(0.03**2)
 
 
+@pytest.mark.parametrize("level", ["county", "state"])
+def test_boundaries_of_counties_or_states_alone_make_what_is_beyond_them_water(
+    tmp_path: Path, level: str
+) -> None:
+    """The tracts are TIGER/Line, which reach into the sea; half of one tract is beyond the shore."""
+    folder = samples.write_sources(tmp_path / "sources")
+    tracts = samples.tract_frame(samples.RI_TRACTS[: 2 if level == "county" else 3])
+    beyond = shapely.box(-71.5, 41.6, -71.485, 41.7)
+    width = 0.0005  # a boundary is generalized, so its borders on land are a little off, too
+    land = shapely.buffer(shapely.union_all(tracts.geometry.to_numpy()), -width) - beyond
+    columns = {"county": {"COUNTYFP": ["001"], "GEOID": ["44001"]}, "state": {"GEOID": ["44"]}}[level]
+    frame = geopandas.GeoDataFrame(
+        {"STATEFP": ["44"], **columns, "NAME": ["x"], "LSAD": ["06"]}, geometry=[land], crs="EPSG:4269"
+    )
+    path = folder / f"cb_2019_44_{level}_500k.zip"
+    samples.write_zip(path, frame)
+    assert roles_of(path) == ("base_map",)
+    imported = import_dataset(sources_in(folder)[0], commitment_key="0f" * 32)
+    water = imported.tables["water"]
+    assert set(water["kind"]) == {"ocean"}
+    wet, sea = (
+        shapely.union_all(shapes) for shapes in (water.geometry, tracts.geometry.intersection(beyond))
+    )
+    assert shapely.area(shapely.symmetric_difference(wet, sea)) < 0.1 * shapely.area(sea)
+    assert not shapely.intersects(shapely.buffer(land, -2 * width), wet)
+
+
+@pytest.mark.parametrize("name", ["cb_2019_us_cbsa_500k", "cb_2019_us_zcta510_500k", "cb_2019_44_place_500k"])
+def test_boundaries_of_other_units_are_no_shore(tmp_path: Path, name: str) -> None:
+    columns = {
+        "cb_2019_us_cbsa_500k": {"CBSAFP": ["44001"], "GEOID": ["44001"], "LSAD": ["M1"]},
+        "cb_2019_us_zcta510_500k": {"ZCTA5CE10": ["02903"], "GEOID10": ["02903"]},
+        "cb_2019_44_place_500k": {
+            "STATEFP": ["44"],
+            "PLACEFP": ["59000"],
+            "GEOID": ["4459000"],
+            "LSAD": ["25"],
+        },
+    }[name]
+    frame = geopandas.GeoDataFrame(columns, geometry=[shapely.box(0, 0, 1, 1)], crs="EPSG:4269")
+    samples.write_zip(tmp_path / f"{name}.zip", frame)
+    with pytest.raises(GeodataError, match="not used"):
+        roles_of(tmp_path / f"{name}.zip")
+
+
 @pytest.mark.parametrize(
     ("name", "columns", "said"),
     [
