@@ -8,13 +8,18 @@ Object.assign((window.dash_clientside.commutemap ??= {}), {
 
 let matrix = null;
 let sortedBy = { row: -1, column: -1 };
+let resting; // until the pointer has rested on a cell
+const RESTING_MS = 120;
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 function fillMatrix(data) {
   matrix = data;
   sortedBy = { row: -1, column: -1 };
   if (!data || !document.getElementById("matrix")) return true;
   document.getElementById("matrix-title").textContent = data.title;
-  document.getElementById("matrix-text").textContent = data.text;
+  const toErrors = data.cells ? " Point at a cell, tap it, or move to it with the arrow keys for its expected error." : "";
+  document.getElementById("matrix-text").textContent = data.text + toErrors;
+  document.getElementById("matrix-cell").textContent = "";
   document.getElementById("matrix-card").dataset.drawn = data.drawn;
   drawMatrix();
   return false;
@@ -47,15 +52,16 @@ function drawMatrix() {
     line.append(head(rows[place], "row", row === place, { row: place }));
     line.append(...shown.map((at) => {
       const isMargin = at === total || (rest[1] && at === total - 1) || (rest[0] && place === rows.length - 1);
-      return value(counts[place][at], isMargin ? 0 : top, at !== total && same[place] === at);
+      return value(place, at, isMargin ? 0 : top, at !== total && same[place] === at);
     }));
     return line;
   });
   const foot = element("tr");
   foot.append(head("Total", "row", row === rows.length, { row: rows.length }));
-  foot.append(...shown.map((at) => value(counts[rows.length][at], 0, false)));
+  foot.append(...shown.map((at) => value(rows.length, at, 0, false)));
   const table = document.getElementById("matrix");
   table.replaceChildren(section("thead", [heads]), section("tbody", body), section("tfoot", [foot]));
+  table.querySelector("td[data-row]").tabIndex = 0;
 }
 
 function head(name, scope, isSorted, by) {
@@ -70,8 +76,11 @@ function head(name, scope, isSorted, by) {
   return cell;
 }
 
-function value(count, top, isSame) {
+function value(row, column, top, isSame) {
+  const count = matrix.counts[row][column];
   const cell = element("td", count.toLocaleString("en-US"), isSame ? "same" : count ? "" : "quiet");
+  Object.assign(cell.dataset, { row, column });
+  cell.tabIndex = -1;
   if (count && top) cell.style.setProperty("--heat", `${Math.round(3 + 52 * (count / top) ** 0.4)}%`);
   return cell;
 }
@@ -96,7 +105,51 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isLarge()) enlarge(false);
+  const [down, across] = STEPS[event.key] ?? [];
+  const cell = down !== undefined && event.target.closest?.("#matrix td[data-row]");
+  if (!cell) return;
+  const lines = [...document.querySelectorAll("#matrix tr")];
+  const next = lines[lines.indexOf(cell.parentElement) + down]?.cells[cell.cellIndex + across];
+  event.preventDefault();
+  if (next?.dataset.row) next.focus();
 });
+document.addEventListener("focusin", (event) => {
+  const cell = event.target.closest?.("#matrix td[data-row]");
+  if (!cell) return;
+  document.querySelectorAll("#matrix td[tabindex='0']").forEach((other) => (other.tabIndex = -1));
+  cell.tabIndex = 0;
+  sayCell(cell);
+});
+document.addEventListener("pointerover", (event) => {
+  clearTimeout(resting);
+  const cell = event.pointerType === "mouse" && event.target.closest?.("#matrix td[data-row]");
+  if (cell) resting = setTimeout(() => sayCell(cell), RESTING_MS);
+});
+
+// Says below the matrix what a cell counts, and its expected error as soon as the server has answered.
+async function sayCell(cell) {
+  const { row, column } = cell.dataset;
+  const [data, count] = [matrix, matrix.counts[row][column]];
+  const place = `${row},${column}`;
+  const line = document.getElementById("matrix-cell");
+  const counted = `${placeOf("Live", data.rows[row])}, ${placeOf("work", data.columns[column])}: ${count.toLocaleString("en-US")}`;
+  line.textContent = counted;
+  line.dataset.cell = place;
+  if (!data.cells) return;
+  const isWanted = () => matrix === data && line.dataset.cell === place;
+  const join = data.cells.includes("?") ? "&" : "?";
+  const address = `${data.cells}${join}row=${row}&column=${column}`;
+  const answer = await window.commutemap.patiently([address], isWanted).catch(() => null);
+  if (!answer?.ok) return;
+  const { error, size } = await answer.json();
+  if (!isWanted() || !error) return;
+  line.textContent = `${counted}, ${error}${count > 0 && size > count ? " (± exceeds the count)" : ""}`;
+}
+
+// The name of a row or of a column, in words; a total has no name.
+function placeOf(verb, name) {
+  return name === undefined ? `${verb} anywhere` : `${verb} in ${name.replace(/^All other/, "all other")}`;
+}
 
 // The same heading again undoes the sorting. The focus stays on it, wherever it has moved.
 function sortMatrix({ row, column }) {

@@ -27,6 +27,7 @@ from mapapp.answers.flows import Flows, Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Miles
+from mapapp.answers.picks import CellPicks, by_unit
 from mapapp.answers.prepared import DIRECTIONS, prepare
 from mapapp.answers.results import (
     AreaComparison,
@@ -168,6 +169,7 @@ class Release:
             workers=counted.number(int(counts.sum())),
             bands=counted.bands(counts),
             segments=counted.segments(counts),
+            margins=counted.margins(counts),
         )
         return self._answered(answer, errors)
 
@@ -414,15 +416,21 @@ class Release:
         *,
         home_area: Given = EVERYTHING,
         work_area: Given = EVERYTHING,
+        error_rows: int = 0,
     ) -> Iterator[pandas.DataFrame]:
-        """Yield the `cells` of a flow matrix for export, in parts of about 100,000 rows."""
+        """Yield the `cells` of a flow matrix for export, in parts of about 100,000 rows, most workers first.
+
+        The first `error_rows` rows have an expected error.
+        """
         home, work = self._select(home_area), self._select(work_area)
         homes = self._layer(home_layer, "home", here=home, there=work)
         works = self._layer(work_layer, "work", here=work, there=home)
         pick = _pick(home, work, filters)
         total = int(self.flows.by_segment(pick).sum())
+        pick_of = CellPicks(pick, by_unit(pick, "home", homes), by_unit(pick, "work", works))
         for part in self.flows.matrix(pick, homes.code, works.code):
-            yield counted.pair_table(homes, works, part, total)
+            yield self.errors.of_pairs(counted.pair_table(homes, works, part, total), pick_of, error_rows)
+            error_rows -= len(part[0])
 
     def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
         """Return the answer with expected errors of its numbers and of the first rows of all or some of its tables.

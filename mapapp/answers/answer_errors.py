@@ -96,6 +96,14 @@ class Errors:
                 found[place] = error.error
         return found
 
+    def of_pairs(self, pairs: pandas.DataFrame, pick_of: CellPicks, rows: int) -> pandas.DataFrame:
+        """Return a table of pairs with the errors of its first rows; none if `rows` is 0 or less."""
+        first = [pick_of(row) for row in pairs.head(max(rows, 0)).itertuples()]
+        column = pairs["expected_error"].to_numpy(np.float64).copy()
+        known = self.of_counts(first)
+        column[: len(known)] = [math.nan if error is None else error for error in known]
+        return pairs.assign(expected_error=column)
+
     def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
         """Return the answer with errors for its numbers and for the first rows of all or some of its tables.
 

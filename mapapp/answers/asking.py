@@ -57,8 +57,13 @@ def question_of(answer: Result) -> Question:
     )
 
 
-def matrix_parts(release: Release, several: Questions | Question) -> Iterator[pandas.DataFrame]:
-    """Yield the cells of flow matrices in parts, so that any size fits in memory."""
+def matrix_parts(
+    release: Release, several: Questions | Question, error_rows: int | None = None
+) -> Iterator[pandas.DataFrame]:
+    """Yield the cells of flow matrices in parts, so that any size fits in memory.
+
+    The first `error_rows` cells of each matrix have an expected error.
+    """
     for question in _each_question(release, several):
         yield from release.flow_matrix_parts(
             question.home_layer,
@@ -66,6 +71,7 @@ def matrix_parts(release: Release, several: Questions | Question) -> Iterator[pa
             question.filters,
             home_area=question.ends["home"],
             work_area=question.ends["work"],
+            error_rows=error_rows or 0,
         )
 
 

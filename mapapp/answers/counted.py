@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Final
 
@@ -58,6 +59,22 @@ def segments(by_segment: Ints) -> pandas.DataFrame:
         for each in bands
     ]
     return frame.assign(**columns(by_segment, int(by_segment.sum())))
+
+
+def margins(by_segment: Ints) -> pandas.DataFrame:
+    """Return workers by two characteristics: columns as of :func:`segments`, with band 0 for every band of a third."""
+    every = (0, *BANDS)
+    rows = [key for key in itertools.product(every, repeat=len(CHARACTERISTICS)) if key.count(0) == 1]
+    cube = by_segment.reshape(len(BANDS), len(BANDS), len(BANDS))
+    counts = [int(cube[tuple(slice(None) if band == 0 else band - 1 for band in key)].sum()) for key in rows]
+    frame = pandas.DataFrame(rows, columns=list(CHARACTERISTICS))
+    frame["label"] = [
+        ", ".join(
+            labels[band - 1] for band, labels in zip(key, CHARACTERISTICS.values(), strict=True) if band
+        )
+        for key in rows
+    ]
+    return frame.assign(**columns(np.array(counts, dtype=np.int64), int(by_segment.sum())))
 
 
 def cautions(workers: Ints) -> npt.NDArray[np.object_]:

@@ -228,6 +228,9 @@ ENTRIES: Final[dict[str, Entry]] = {
         tables={
             "bands": _BANDS,
             "segments": TableEntry("Age, earnings, and industry together", "All 27 joint segments."),
+            "margins": TableEntry(
+                "Two characteristics together", "Band 0 of a characteristic means all of its bands."
+            ),
         },
         page_table=PageTable(
             "Age, earnings, and industry together", "Earnings by age", wide=wide_tables.by_segment

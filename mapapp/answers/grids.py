@@ -39,10 +39,7 @@ class Limit:
 
 
 def of_profile(answer: AreaProfile, limit: Limit | None = None) -> pandas.DataFrame:
-    """Return a profile as a grid: a row for each age and earnings, a column for each industry, and all margins.
-
-    A margin of two characteristics has an expected error only if all counts are exact.
-    """
+    """Return a profile as a grid: a row for each age and earnings, a column for each industry, and all margins."""
     counts, errors = cube(answer)
     industries = (*INDUSTRY_GROUPS, ALL_INDUSTRIES)
     ages, earnings = (*AGE_BANDS, "All ages"), (*EARNINGS_BANDS, "All earnings")
@@ -72,6 +69,8 @@ def cube(answer: AreaProfile) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.flo
     at = tuple(answer.segments[name].to_numpy(np.int64) for name in ("age", "earnings", "industry"))
     counts[at] = answer.segments["workers"]
     errors[at] = answer.segments["expected_error"]
+    between = tuple(answer.margins[name].to_numpy(np.int64) for name in ("age", "earnings", "industry"))
+    errors[between] = answer.margins["expected_error"].fillna(0.0 if is_exact(answer) else math.nan)
     for axis in range(3):
         inner = [slice(None)] * 3
         margin: list[slice | int] = list(inner)
@@ -138,6 +137,23 @@ def matrix(
     return counts, _named(homes, n_rows, short=is_short), _named(works, n_columns, short=is_short)
 
 
+def units_at(answer: FlowMatrix, limit: Limit) -> tuple[list[pandas.DataFrame], list[pandas.DataFrame]]:
+    """Return the home units of each row and the work units of each column of :func:`matrix`, without the totals."""
+    homes, works = _ordered(answer)
+    return _split(homes, limit.rows), _split(works, limit.columns)
+
+
+def _split(units: pandas.DataFrame, most: int) -> list[pandas.DataFrame]:
+    n_alone = _n_alone(len(units), most)
+    alone = [units.iloc[[place]] for place in range(n_alone)]
+    return [*alone, units.iloc[n_alone:]] if n_alone < len(units) else alone
+
+
+def _n_alone(n_units: int, most: int) -> int:
+    """Return how many units have a row or a column of their own."""
+    return n_units if n_units <= most else most - 1
+
+
 def _ordered(answer: FlowMatrix) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """Return the units of both ends; if both have one layer, in one order, homes without workplaces last."""
     homes, works = answer.homes, answer.works
@@ -162,8 +178,7 @@ def _keys(kinds: pandas.Series, ids: pandas.Series) -> list[tuple[str, str]]:
 
 def _places(units: pandas.DataFrame, most: int) -> tuple[pandas.Series, int]:
     """Return the position of each unit, by kind and identifier, and the number of positions."""
-    kept = len(units) if len(units) <= most else most - 1
-    place = np.minimum(np.arange(len(units)), kept)
+    place = np.minimum(np.arange(len(units)), _n_alone(len(units), most))
     index = pandas.MultiIndex.from_tuples(_keys(units["kind"], units["unit_id"]), names=["kind", "id"])
     return pandas.Series(place, index=index), min(len(units), most)
 

@@ -46,7 +46,8 @@ def kept_by(answer: Result) -> Filters:
 def of_profile(areas: Areas, answer: AreaProfile) -> Counts:
     """Return the counts of an area profile."""
     pick = of_area(areas, answer)
-    return {"workers": pick}, {"bands": by_band(pick), "segments": _by_segment(pick)}
+    by_segment = _by_segment(pick)
+    return {"workers": pick}, {"bands": by_band(pick), "segments": by_segment, "margins": by_segment}
 
 
 def of_comparison(areas: Areas, answer: AreaComparison) -> Counts:
@@ -130,8 +131,10 @@ def by_band(pick: Pick) -> PickOf:
 
 
 def _by_segment(pick: Pick) -> PickOf:
-    """Return the picks of rows with ``age``, ``earnings`` and ``industry``."""
-    return lambda row: _narrowed(pick, {name: getattr(row, name) for name in CHARACTERISTICS})
+    """Return the picks of rows with ``age``, ``earnings`` and ``industry``; band 0 is every band."""
+    return lambda row: _narrowed(
+        pick, {name: band for name in CHARACTERISTICS if (band := getattr(row, name))}
+    )
 
 
 def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:

@@ -247,11 +247,14 @@ class AreaProfile(Result):
         Shares are within each characteristic.
     segments : DataFrame
         ``age``, ``earnings``, ``industry`` (1..3), ``label``, and worker columns: all 27 joint segments.
+    margins : DataFrame
+        The same columns for two characteristics together: 27 rows, with band 0 for every band of the third.
     """
 
     workers: Number
     bands: pandas.DataFrame
     segments: pandas.DataFrame
+    margins: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -327,7 +327,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
     pairs = ENTRIES[question.analysis].pairs
     if pairs and not any(map(options.get, _OF_SEVERAL)) and name in (None, pairs):
         for release in releases:
-            for part in matrix_parts(release, questions):
+            for part in matrix_parts(release, questions, error_rows_of(options)):
                 part.insert(0, "release", release.title)
                 part.insert(1, "year", release.year)
                 yield part

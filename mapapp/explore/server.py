@@ -26,7 +26,7 @@ from mapapp.answers.watch import Refused, Watch
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.errors import UsageError
-from mapapp.explore import flow_routes, heavy_requests, upload_routes, view_names, web_app
+from mapapp.explore import cell_routes, flow_routes, heavy_requests, upload_routes, view_names, web_app
 from mapapp.explore.background import run_in_background
 from mapapp.explore.callbacks import choices, download_menu, explore, routing
 from mapapp.explore.callbacks.views import Views
@@ -88,6 +88,7 @@ def create_app(
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     flow_routes.register(app.server, views)
+    cell_routes.register(app.server, views)
     _add_not_found(app.server, prefix)
     web_app.add_refusals(app.server, _log)
     heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
@@ -232,14 +233,17 @@ def _log(error: Exception) -> None:
     logging.getLogger("commutemap").error("a request could not be answered: %s", web_app.error_line(error))
 
 
+_HEAVY: Final = ("density/", flow_routes.PATH, cell_routes.PATH)
+
+
 def _is_heavy(views: Views, request: flask.Request) -> bool:
-    """Whether a request needs a place: callbacks, density pictures, flows, and shapes that are not cached.
+    """Whether a request needs a place: callbacks, density pictures, flows, cells, and shapes that are not cached.
 
     Files have their own places (`mapapp.explore.downloads`).
     """
     path = request.path.removeprefix(views.prefix)
     if not path.startswith("geo/"):
-        return path == "_dash-update-component" or path.startswith(("density/", flow_routes.PATH))
+        return path == "_dash-update-component" or path.startswith(_HEAVY)
     slug, _, name = path.removeprefix("geo/").partition("/")
     release = views.releases.get(slug)
     return release is not None and not map_layers.is_made(

@@ -18,7 +18,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from mapapp.answers.entries import grid_of
+from mapapp.answers.entries import entry_of, grid_of
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import NUMBERS, Change, Result
 from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
@@ -137,7 +137,7 @@ def write_xlsx(
             grid, why_not = sheet_grid(result)
             left_out |= {why_not: None} if why_not else {}
             for name, table in {
-                "about": _about_table(result, why_not),
+                "about": _about_table(result, why_not or _about_grid(result)),
                 NUMBERS: plain_table_of(result, NUMBERS),
                 **result.tables(),
                 **({} if grid is None else {WIDE: grid}),
@@ -162,6 +162,14 @@ def sheet_grid(result: Result) -> tuple[pandas.DataFrame | None, str]:
         too_wide = f"it has {n_columns:,} columns (at most {MAX_SHEET_COLUMNS:,}); write CSV with --wide"
         return None, _left_out(result, too_wide)
     return grid, ""
+
+
+def _about_grid(result: Result) -> str:
+    """Return where the expected errors of a matrix are; empty if the answer's grid has them, or has no grid."""
+    pairs = entry_of(result).pairs
+    if not pairs or result.has_several:
+        return ""
+    return f"The sheet {WIDE} has counts only; the sheet {pairs} has the expected errors of the largest."
 
 
 def _left_out(result: Result, why: str) -> str:
@@ -259,7 +267,7 @@ def _exceeds(number: Number) -> bool | None:
     return None if number.expected_error is None else error_exceeds(number.value, number.expected_error)
 
 
-def _about_table(result: Result, left_out: str) -> pandas.DataFrame:
+def _about_table(result: Result, about_grid: str) -> pandas.DataFrame:
     about = result.about
     promise = {f"promise: {name}": value for name, value in about.promise.items()}
     rows = {
@@ -273,7 +281,7 @@ def _about_table(result: Result, left_out: str) -> pandas.DataFrame:
         **promise,
         **{f"finding {place + 1}": text for place, text in enumerate(result.findings())},
         **{f"note {place + 1}": note.text for place, note in enumerate(about.notes)},
-        **({"left out": left_out} if left_out else {}),
+        **({f"sheet {WIDE}": about_grid} if about_grid else {}),
     }
     return pandas.DataFrame({"what": list(rows), "value": [str(value) for value in rows.values()]})
 

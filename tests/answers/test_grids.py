@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from openpyxl import load_workbook
 
-from commutemap import Release, open_release
+from commutemap import Filters, Release, open_release
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import counted, grids, wide_tables
 from mapapp.answers.about import About
@@ -70,6 +70,19 @@ def test_a_grid_has_errors_only_where_they_are_known() -> None:
     assert frame[f"{INDUSTRY_GROUPS[0]}{grids.ERROR}"].isna().sum() == 6  # the margins of two characteristics
 
 
+def test_margins_of_two_characteristics_have_their_own_errors(demo_release: Path) -> None:
+    release = open_release(demo_release)
+    area = release.comparison("all", layer="county").units["unit_id"].iloc[0]
+    answer = release.with_errors(release.profile(f"county:{area}", side="home"), 27)
+    _, errors = grids.cube(answer)
+    assert not np.isnan(errors).any()
+    first = Filters(age=(1,), earnings=(2,))
+    alone = release.with_errors(release.profile(f"county:{area}", first, side="home"), 0)
+    assert errors[1, 2, 0] == pytest.approx(alone.workers.expected_error)
+    assert 0 < errors[1, 2, 0] < errors[1, 2, 1:].sum()
+    assert answer.margins["workers"].sum() == 3 * answer.workers.value
+
+
 def _profile_with_errors() -> AreaProfile:
     """A profile whose segments have the error 1, bands 2, and the whole 5."""
     by_segment = np.arange(27, dtype=np.int64)
@@ -79,6 +92,7 @@ def _profile_with_errors() -> AreaProfile:
         workers=number,
         bands=counted.bands(by_segment).assign(expected_error=2.0),
         segments=counted.segments(by_segment).assign(expected_error=1.0),
+        margins=counted.margins(by_segment),
     )
 
 
@@ -180,6 +194,20 @@ def test_wide_files_have_the_grid(release: Release) -> None:
     sheet = load_workbook(stream)[answer_files.WIDE]
     assert sheet.max_row == len(rows)
     assert sheet.cell(sheet.max_row, sheet.max_column).value == answer.workers.value
+
+
+def test_the_first_pairs_of_a_csv_file_have_expected_errors(
+    demo_release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = open_release(demo_release)
+    asked = ["--analysis", "flow-matrix", "--home-layer", "county", "--work-layer", "county", "-q"]
+    assert run(["analyze", str(demo_release), *asked, "--errors", "3", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    cells = release.with_errors(release.flow_matrix("county", "county"), 3).cells
+    assert [float(row["expected_error"]) for row in rows[:3]] == pytest.approx(
+        cells["expected_error"].head(3)
+    )
+    assert {row["expected_error"] for row in rows[3:]} == {""}
 
 
 def test_only_answers_with_a_grid_are_written_wide(release: Release) -> None:

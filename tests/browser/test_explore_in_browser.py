@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
@@ -308,6 +309,15 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     heading.click()
     expect(matrix.locator("thead th").last).to_have_attribute("aria-sort", "descending")
     expect(heading).to_be_focused()
+    said = visit.page.locator("#matrix-cell")
+    cell = matrix.locator("tbody td").nth(1)
+    cell.hover()
+    expect(said).to_contain_text(f": {cell.text_content()}")
+    matrix.locator("tbody td").first.focus()
+    keyboard.press("ArrowRight")
+    expect(cell).to_be_focused()
+    keyboard.press("ArrowDown")
+    expect(said).to_contain_text(re.compile("^Live in .+, work in .+: [0-9]"))
     row = visit.page.locator("#area-rows tr[data-unit]").first
     row.hover()
     home, work = row.get_attribute("data-unit").split(" ")

@@ -305,7 +305,10 @@ def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: P
         (["profile", "--change"], "at least two releases"),
         (["profile", "--format", "xlsx"], "needs a file"),
         (["profile", "--table", "bands"], "chooses a table for CSV"),
-        (["profile", "--table", "nonsense", "--format", "csv"], "Area profile has bands, segments, numbers"),
+        (
+            ["profile", "--table", "nonsense", "--format", "csv"],
+            "Area profile has bands, segments, margins, numbers",
+        ),
         (["profile", "--json", "--format", "csv"], "give one of them"),
         (["profile", "--area-file", "/nowhere.geojson"], "no such file"),
         (["profile", "--area", "county:10001", "--within", "wide"], "give a distance in miles"),

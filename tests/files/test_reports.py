@@ -525,7 +525,7 @@ def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[
 def test_a_profile_is_printed_as_a_grid(releases: list[ServedRelease]) -> None:
     (answer,) = built(releases[0], "profile").answers
     assert [table.name for table in answer.printed] == ["bands", "wide"]
-    assert [table.name for table in answer.tables] == ["bands", "segments", "wide"]
+    assert [table.name for table in answer.tables] == ["bands", "segments", "margins", "wide"]
     grid = answer.printed[1]
     assert len(grid.rows) == 16
     assert grid.rows[-1][:2] == ("All ages", "All earnings")

@@ -32,6 +32,7 @@ PUBLIC_RULES = {
     "/geo/<slug>/<version>/<name>.geojson",
     "/density/<slug>/<version>.png",
     "/flows/<slug>/<version>.json",
+    "/cells/<slug>/<version>.json",
     "/setup.json",
     "/take/<slug>/<version>/<name>",
     "/upload/area",

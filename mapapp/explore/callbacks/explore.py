@@ -24,6 +24,7 @@ from mapapp.explore import color_scheme, view_names
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for
 from mapapp.explore.callbacks.views import Views
+from mapapp.explore.cell_routes import cells_url
 from mapapp.explore.downloads.routes import file_address
 from mapapp.explore.pages import (
     answer,
@@ -175,7 +176,10 @@ def _answering(app: Dash, views: Views) -> None:
         release = views.release(address)
         place = file_address(views, release, "matrix.csv", to_query(address))
         found = answer_matrix.matrix(served_answers.result(release, address.question))
-        return None if found is None else found | {"drawn": query}, place, query, query
+        if found is None:
+            return None, place, query, query
+        cells = cells_url(views.prefix, release, address)
+        return found | {"drawn": query, "cells": cells}, place, query, query
 
     @app.callback(
         Output("chart-card", "hidden"),

@@ -62,7 +62,7 @@ def _about(answer: FlowMatrix, homes: pandas.DataFrame, works: pandas.DataFrame)
             f"At most {MOST_UNITS} rows and columns are shown here, and all others are counted together; "
             "the files have every unit."
         )
-    parts.append("Select a heading to sort by it, and again to undo. The list below has the expected errors.")
+    parts.append("Select a heading to sort by it, and again to undo.")
     return " ".join(parts)
 
 
@@ -103,6 +103,7 @@ def matrix_card() -> Component:
                 role="region",
                 **aria(labelledby="matrix-title"),
             ),
+            html.P(id="matrix-cell", className="small", role="status"),
             html.P(id="matrix-text", className="quiet small"),
             dcc.Store(id="matrix-data"),
         ],

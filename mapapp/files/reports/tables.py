@@ -71,16 +71,18 @@ def tables(result: Result, grid: pandas.DataFrame | None = None) -> tuple[Table,
 def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
     """The tables of an answer for HTML and PDF: tables of areas have at most `rows` rows, and one for all others.
 
-    A grid comes after the main table, and replaces a table of joint segments.
+    A grid comes after the main table, and replaces the tables of joint segments and of their margins.
     """
-    first, *others = [
-        table for table in _tables(result, rows) if table.name != "segments" or not _has_grid(result)
-    ]
+    in_grid = _IN_GRID if _has_grid(result) else ()
+    first, *others = [table for table in _tables(result, rows) if table.name not in in_grid]
     return (first, *_grid_tables(result, grid_of(result, _GRID)), *others)
 
 
+_IN_GRID: Final = ("segments", "margins")
+
+
 def _has_grid(result: Result) -> bool:
-    return not isinstance(result, Change) and entry_of(result).grid is not None
+    return not result.has_several and entry_of(result).grid is not None
 
 
 def _tables(result: Result, rows: int | None) -> list[Table]:
