@@ -19,6 +19,8 @@ From confidential home-to-work counts to formally private synthetic counts, in t
 - :mod:`engine.mechanisms`: other mechanisms, for comparison (``laplace_histogram``, ``sparse_histogram``,
   ``plug_in_multinomial``);
 - :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);
+- :mod:`engine.audit`: what an attacker would learn, from releases and from other schemes (``naive_bayes``,
+  ``lookup``, ``informed``, ``syntactic_tree``, ``private_tree``);
 - :mod:`engine.streams`: the key and its streams (``SecretKey``, ``Stage``, ``stream_words``);
 - :mod:`engine.errors`: errors about unusable input.
 
