@@ -30,6 +30,7 @@ MAX_ZOOM: Final = 14  # nothing is grouped from here on
 APART_PX: Final = 40.0  # places closer than this are grouped
 
 Ints = npt.NDArray[numpy.int64]
+_WIDE_RANK: Final = 3
 _AREA, _HOMES, _WORKS = -1, 0, 1  # what a place is; only places of one kind are grouped with each other
 
 
@@ -55,6 +56,9 @@ class Lines:
         Workers of the largest flow between units that are not grouped, so that widths are the same at every zoom.
     n_flows : int
         Number of flows between units that are not grouped, so that shades are the same at every zoom.
+    wide : int
+        Workers of a flow that is drawn with the full width and shade: the third largest between units that are not
+        grouped. Beside the two flows between twin cities, all others would be faint.
     """
 
     frame: pandas.DataFrame
@@ -65,6 +69,7 @@ class Lines:
     n_grouped: int
     largest: int
     n_flows: int
+    wide: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,10 @@ class _Flows:
     @property
     def largest(self) -> int:
         return int(self.workers.max(initial=0))
+
+    @property
+    def wide(self) -> int:
+        return int(numpy.sort(self.workers)[-_WIDE_RANK:].min(initial=self.largest))
 
 
 def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int | None = None) -> Lines:
@@ -120,6 +129,7 @@ def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int 
             int((numpy.bincount(group)[group] > 1).sum()) if len(group) else 0,
             flows.largest,
             len(flows.workers),
+            flows.wide,
         )
 
     level = None if zoom is None or zoom >= MAX_ZOOM else max(zoom, 0)

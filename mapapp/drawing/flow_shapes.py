@@ -20,14 +20,14 @@ MOST_OPACITY: Final = 0.95
 _FEW_FLOWS: Final = (
     500.0,
     0.3,
-)  # up to so many flows, and the power of a flow's share of the largest for strength
+)  # up to so many flows, and the power of a flow's share of a wide one for strength
 _MANY_FLOWS: Final = (
     5_000.0,
     0.6,
 )  # from so many on: small flows recede, because together they cover the map
-_LARGEST_PX: Final = 12.0  # width of the largest flow between units
+_FULL_PX: Final = 12.0
 _THINNEST_PX: Final = 0.7
-_WIDEST_PX: Final = 18.0  # a group's flow can be larger than any unit's
+_WIDEST_PX: Final = 18.0
 _STEPS: Final = 16
 _LEGEND_FLOWS: Final = 4
 _HEAD: Final = 0.24  # share of an arrow's length
@@ -35,21 +35,21 @@ Place = tuple[float, float]
 Numbers = npt.NDArray[numpy.float64]
 
 
-def flow_widths(workers: npt.ArrayLike, largest: int) -> Numbers:
+def flow_widths(workers: npt.ArrayLike, wide: int) -> Numbers:
     """Width of flows at home, pixels: it grows with the square root, so that small flows can be seen beside large ones.
 
-    `largest` is the largest flow between two units of the answer.
+    A flow of `wide` workers has the full width; a few are larger, as flows of groups are, and somewhat wider.
     """
-    share = numpy.asarray(workers, dtype=numpy.float64) / max(largest, 1)
-    return numpy.asarray(numpy.clip(_LARGEST_PX * numpy.sqrt(share), _THINNEST_PX, _WIDEST_PX))
+    share = numpy.asarray(workers, dtype=numpy.float64) / max(wide, 1)
+    return numpy.asarray(numpy.clip(_FULL_PX * numpy.sqrt(share), _THINNEST_PX, _WIDEST_PX))
 
 
-def flow_strengths(workers: npt.ArrayLike, largest: int, n_flows: int) -> Numbers:
+def flow_strengths(workers: npt.ArrayLike, wide: int, n_flows: int) -> Numbers:
     """Strength of flows, 0 to 1, for their color and opacity: small flows are fainter, the more so the more there are.
 
     `n_flows` is the number of flows between units of the answer.
     """
-    share = numpy.asarray(workers, dtype=numpy.float64) / max(largest, 1)
+    share = numpy.asarray(workers, dtype=numpy.float64) / max(wide, 1)
     counts, powers = zip(_FEW_FLOWS, _MANY_FLOWS, strict=True)
     power = numpy.interp(math.log(max(n_flows, 1)), numpy.log(counts), powers)
     return numpy.asarray(numpy.clip(share, 0.0, 1.0) ** power)

@@ -114,6 +114,13 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Serve
     assert "grouped" not in map_content.what_is_drawn(release, question, View())
 
 
+def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: ServedRelease) -> None:
+    question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
+    apart = commute_lines.lines(release, question)
+    assert apart.wide == apart.frame["workers"].iloc[2] <= apart.largest
+    assert commute_lines.lines(release, question, zoom=4).wide == apart.wide
+
+
 def test_flows_below_the_threshold_are_counted_but_not_drawn(release: ServedRelease) -> None:
     question = Question(analysis="flow-matrix")
     every = commute_lines.lines(release, question)

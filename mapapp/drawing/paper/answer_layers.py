@@ -253,8 +253,8 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
         numpy.column_stack([numpy.radians(flows[f"{end}_lon_deg"]), mercator_y(flows[f"{end}_lat_deg"])])
         for end in ("from", "to")
     ]
-    widths = flow_shapes.flow_widths(workers, drawn.largest) * frame.per_inch / PIXELS_PER_INCH
-    strengths = flow_shapes.flow_strengths(workers, drawn.largest, drawn.n_flows)
+    widths = flow_shapes.flow_widths(workers, drawn.wide) * frame.per_inch / PIXELS_PER_INCH
+    strengths = flow_shapes.flow_strengths(workers, drawn.wide, drawn.n_flows)
     colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
     axes.add_collection(
         PolyCollection(
@@ -266,7 +266,7 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
         autolim=False,
     )
     shown = flow_shapes.legend_flows(drawn.frame["workers"].to_numpy())
-    strengths = flow_shapes.flow_strengths(shown, drawn.largest, drawn.n_flows)
+    strengths = flow_shapes.flow_strengths(shown, drawn.wide, drawn.n_flows)
     items = tuple(
         Item(
             f"{workers:,}",
@@ -275,7 +275,7 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
             float(flow_shapes.flow_opacity(strength)),
         )
         for workers, width, strength in zip(
-            shown, flow_shapes.flow_widths(shown, drawn.largest), strengths, strict=True
+            shown, flow_shapes.flow_widths(shown, drawn.wide), strengths, strict=True
         )
     )
     title = "Workers per flow, wide at home, narrow at work"

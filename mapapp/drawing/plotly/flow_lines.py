@@ -27,7 +27,9 @@ from mapapp.question.view import Bounds
 def legend_traces(lines: Lines, scheme: ColorScheme) -> list[go.Scattermap]:
     """Traces without lines that add the legend of widths; the page's script draws the flows themselves."""
     shown = legend_flows(lines.frame["workers"].to_numpy())
-    widths, strengths = flow_widths(shown, lines.largest), flow_strengths(shown, lines.largest, lines.n_flows)
+    widths, strengths = flow_widths(shown, lines.wide), flow_strengths(shown, lines.wide, lines.n_flows)
+    style = f"font-size:10px;color:{scheme.state_line}"
+    title = f'Workers per flow<br><span style="{style}">wide at home, narrow at work</span>'
     return [
         go.Scattermap(
             lon=[None],
@@ -37,7 +39,7 @@ def legend_traces(lines: Lines, scheme: ColorScheme) -> list[go.Scattermap]:
             opacity=float(flow_opacity(strength)),
             hoverinfo="skip",
             name=f"{workers:,}",
-            legendgrouptitle={"text": "Workers per flow,<br>wide at home,<br>narrow at work"},
+            legendgrouptitle={"text": title, "font": {"size": 12}},
             legendgroup="lines",
             showlegend=True,
         )
@@ -63,8 +65,8 @@ def flow_file(lines: Lines, caption: str) -> bytes:
         "work": at[len(frame) :].tolist(),
         "workers": workers.tolist(),
         "labels": frame["label"].tolist(),
-        "widths": numpy.round(flow_widths(workers, lines.largest), 2).tolist(),
-        "strengths": numpy.round(flow_strengths(workers, lines.largest, lines.n_flows), 3).tolist(),
+        "widths": numpy.round(flow_widths(workers, lines.wide), 2).tolist(),
+        "strengths": numpy.round(flow_strengths(workers, lines.wide, lines.n_flows), 3).tolist(),
     }
     return json.dumps(found, separators=(",", ":")).encode()
 
