@@ -62,7 +62,7 @@
     window.commutemap.check();
   }
 
-  // An address that did not come from a choice but from a link or the back button. Earlier choices no longer count.
+  // An address from a link or the back button, not from a choice. Earlier choices no longer count.
   function turn(search) {
     if (search !== own) {
       newest += 1;
@@ -113,7 +113,7 @@
     }
   }
 
-  // Buttons that are a choice by themselves. They act at once: a button that is drawn anew in between loses no click.
+  // Buttons that are a choice by themselves. They act at once, so that no click is lost if a button is redrawn.
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-choice], [data-add]");
     const { choice, add } = button?.dataset ?? {};

@@ -156,7 +156,7 @@
     (180 - (180 / Math.PI) * Math.log(Math.tan(Math.PI / 4 + (lat * Math.PI) / 360))) / 360,
   ];
 
-  // Called after the page has drawn a figure: show its flows, or none.
+  // Called after the page has drawn a figure: show its flows, if it has any.
   async function show(plot, map) {
     const look = plot._fullLayout?.meta?.flows;
     if (!look) return hide();
@@ -262,7 +262,7 @@
     window.Plotly.relayout(plot, { "annotations[0].text": text });
   }
 
-  // Whether the flows of the figure are on the map, so that the page counts it as drawn.
+  // Whether the flows of the figure are on the map; only then does the page count it as drawn.
   const isDrawn = (plot) => {
     const look = plot._fullLayout?.meta?.flows;
     return !look || (shown?.plot === plot && shown.url === look.url && shown.data !== null);
@@ -292,7 +292,7 @@
     return found;
   }
 
-  // Pixels from a point to the edge of a curve; the screen's y goes down, so right of the way is the other sign.
+  // Pixels from a point to the edge of a curve; the screen's y goes down, so the right-hand side has the other sign.
   function distance(x, y, home, work, width) {
     const { bow, taper } = shown.look;
     const [dx, dy] = [work.x - home.x, work.y - home.y];

@@ -1,4 +1,4 @@
-// The few things that the browser does by itself.
+// The few things that the browser does without the server.
 
 // The controls call these by name. The server has already searched, so keep everything it found.
 window.dashMantineFunctions = Object.assign(window.dashMantineFunctions || {}, {
@@ -11,7 +11,7 @@ Object.assign((window.dash_clientside.commutemap ??= {}), {
   look,
 
   // Thousands of rows take seconds as components, and milliseconds as plain cells.
-  // Returns whether the table is hidden, which it is if it has no rows.
+  // Returns true if the table has no rows and is hidden.
   fill,
 });
 

@@ -28,7 +28,7 @@
     watch(plot, map);
   }).observe(document.documentElement, { childList: true, subtree: true });
 
-  // At the first error of a new map, Plotly gives up drawing it. A busy server is no reason to: do not pass the error on.
+  // Plotly gives up drawing a new map at its first error. A busy server is no reason to give up, so the error ends here.
   function watch(plot, map) {
     const pass = map.fire.bind(map);
     map.fire = (event, ...more) => {
@@ -218,7 +218,7 @@
     return [low.x, high.y, high.x, low.y];
   }
 
-  // The area in which two boxes overlap.
+  // The size of the overlap of two boxes.
   function shared(one, other) {
     const width = Math.min(one[2], other[2]) - Math.max(one[0], other[0]);
     const height = Math.min(one[3], other[3]) - Math.max(one[1], other[1]);
@@ -268,7 +268,7 @@
     document.addEventListener(go, (event) => rowOf(event) && lightUnit());
   }
 
-  // Names from the most to the least wanted. States come first in a wide view, and last in any other.
+  // Names, most important first. States come first in a wide view, and last in any other.
   function inOrder(places, counties, states) {
     const of = (kind) => ({ properties: { name, at, box } }) => ({ kind, name, at, box });
     const named = places.map(({ geometry, properties: { name, people, water, width } }) => ({
@@ -287,7 +287,7 @@
     ];
   }
 
-  // A name is shown if there is room for it, and no name that is wanted more is in the way.
+  // A name is shown if there is room for it and no more important name is in the way.
   function drawNames(map, wanted, names, others) {
     const taken = covered(map, others);
     const { clientWidth, clientHeight } = map.getContainer();
@@ -318,7 +318,7 @@
     return isInside && room(map, one) > width ? place : null;
   }
 
-  // Pixels from west to east that a name may take: a place is smaller than its name.
+  // How wide a name may be, in pixels: it can be wider than its place.
   function room(map, { at, box, width }) {
     if (box) return map.project([box[2], box[1]]).x - map.project([box[0], box[1]]).x;
     return width ? map.project([at[0] + width, at[1]]).x - map.project(at).x : Infinity;

@@ -2,7 +2,7 @@
 
 window.dash_clientside = window.dash_clientside ?? {};
 Object.assign((window.dash_clientside.commutemap ??= {}), {
-  // Returns whether the card is hidden, which it is if the answer is no matrix.
+  // Returns true if the answer is not a matrix and the card is hidden.
   fillMatrix,
 });
 
@@ -151,7 +151,7 @@ function placeOf(verb, name) {
   return name === undefined ? `${verb} anywhere` : `${verb} in ${name.replace(/^All other/, "all other")}`;
 }
 
-// The same heading again undoes the sorting. The focus stays on it, wherever it has moved.
+// Choosing the same heading again undoes the sorting. The heading keeps the focus, even if it has moved.
 function sortMatrix({ row, column }) {
   const by = row !== undefined ? "row" : "column";
   const place = Number(row ?? column);

@@ -12,7 +12,7 @@
     const link = new URL(location.href);
     link.hash = "";
     link.searchParams.delete("embed");
-    // `URLSearchParams` would escape colons and commas, which addresses of areas are full of.
+    // `URLSearchParams` would escape colons and commas, and addresses of areas have many of both.
     const query = link.search.replaceAll("%3A", ":").replaceAll("%2C", ",");
     return `${link.origin}${link.pathname}${query}${embed ? `${query ? "&" : "?"}embed=1` : ""}`;
   }
@@ -62,7 +62,7 @@
     if (event.target.closest?.("#take-home > summary")) write();
   });
 
-  // The snippet is a text of the visitor's newest view. React owns the field's value, so Dash sets it.
+  // The snippet shows the newest view. React owns the field's value, so Dash sets it.
   const write = () =>
     document.getElementById("embed-snippet") &&
     window.dash_clientside.set_props("embed-snippet", { value: snippet() });
@@ -98,7 +98,7 @@
     if (document.getElementById("take-home")?.open) write();
   }
 
-  // A printer gets no live map, so a picture of it takes its place, at the size that fits the page.
+  // A live map cannot be printed, so a picture of it takes its place, at a size that fits the page.
   window.addEventListener("beforeprint", () => {
     const map = mapOf();
     const stage = document.querySelector(".explorer .stage");

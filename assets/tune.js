@@ -19,7 +19,7 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       return [still, nearest === position ? still : nearest];
     },
 
-    // Asks again after work in a while; whatever asked before is taken over.
+    // Ask about the work again after a while; replace an earlier timer.
     again(more) {
       const [{ prop_id: place }] = window.dash_clientside.callback_context.triggered;
       const kind = place.replace("-more.data", "");
@@ -35,7 +35,7 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       return outputs_list.map(({ id }) => unused[mechanism].includes(id.replace("-slider", "")));
     },
 
-    // Workplace tracts as rows; hundreds of them are far quicker made here than as components.
+    // Workplace tracts as rows; making hundreds of them here is far quicker than as components.
     tracts(rows) {
       const body = document.getElementById("tract-rows");
       if (body) body.replaceChildren(...(rows || []).map(tractRow));

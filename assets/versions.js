@@ -29,7 +29,7 @@
     return plot.querySelector(".js-plotly-plot")?._fullLayout?.meta?.address === address;
   }
 
-  // Figures are drawn in pieces, and tables are filled: check after every change, before it is painted.
+  // Figures and tables appear piece by piece: check after every change, before the browser paints it.
   new MutationObserver(check).observe(document.documentElement, {
     attributeFilter: ["data-drawn", "hidden"],
     childList: true,

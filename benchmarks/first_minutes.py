@@ -24,7 +24,7 @@ DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
 class Visitor:
-    """A tab, and what was done in it."""
+    """A tab of the browser, and the actions in it."""
 
     def __init__(self, page: Any, address: str, town: str, other: str) -> None:
         self.page, self.address, self.town, self.other = page, address, town, other
@@ -77,7 +77,7 @@ class Visitor:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the page was at rest first."""
+        """Seconds since the page first came to rest."""
         return time.perf_counter() - self._started
 
 

@@ -1,7 +1,7 @@
 """First paint of flows on the page: `python -m benchmarks.flow_paint --release DIR [--flows 5000] [--runs 5]`.
 
 The page's own script draws random flows in the view of a release's flow matrix, in Chromium with software WebGL. A run
-begins when the script has the flows and ends when the graphics card has drawn them.
+begins when the script has the flows, and ends when they are drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers over the years: the numbers of each year, side by side, and what may be said of their differences."""
+"""Answers over the years: the numbers of each year, side by side, and which differences exceed their errors."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_difference_within_twice_its_error_is_not_called_a_change(
 
 
 @pytest.mark.parametrize("which", [[0], [0, 0]])
-def test_other_than_different_years_is_refused(releases: list[Release], which: list[int]) -> None:
+def test_releases_without_different_years_are_refused(releases: list[Release], which: list[int]) -> None:
     with pytest.raises(UsageError, match="different years"):
         over_years([releases[each].profile(AREA) for each in which])
 

@@ -209,7 +209,7 @@ def test_homes_in_a_point_that_is_cut_leave_a_count_uncertain_by_a_worker() -> N
     assert errors_of(add_up(cut))[1][0] == pytest.approx(1.0)
 
 
-def test_what_one_class_of_tables_shows_and_another_hides_is_uncertain_by_how_unlike_they_may_be() -> None:
+def test_counts_that_only_one_class_of_tables_shows_are_as_uncertain_as_classes_may_differ() -> None:
     """Half of the workers are in tables that keep all, the others in tables that keep nobody."""
     half = counts()._replace(
         read=np.array([[10.0, 3.0]]),

@@ -64,7 +64,7 @@ def test_a_table_links_whole_names(release: ServedRelease) -> None:
     assert linked == {"stplc:4459": ("Providence, RI", ""), "stplc:4460": (WHOLE[3], "")}
 
 
-def test_names_are_as_short_as_they_can_be_without_doubt() -> None:
+def test_names_are_as_short_as_they_can_be_while_unique() -> None:
     names = [
         "Providence city (Providence, RI)",
         "Bristol town (Bristol, RI)",

@@ -53,7 +53,7 @@ def usual_in(**layers: Iterable[str]) -> str:
 
 
 def units(n: int, *, of: int = 1_000, prefix: str = "") -> list[str]:
-    """The unit of each of some blocks, which `n` units share evenly."""
+    """The unit of each block, if `n` units share the blocks evenly."""
     return [f"{prefix}{block * n // of}" for block in range(of)]
 
 

@@ -27,7 +27,7 @@ def ancestors(app: Any, address: str) -> str:
     return str(policy.rpartition("frame-ancestors ")[2])
 
 
-def test_only_named_sites_may_embed_and_only_what_is_made_for_it(path: Path) -> None:
+def test_only_named_sites_may_embed_and_only_the_embedded_view(path: Path) -> None:
     closed, open_to_sites = create_app([path]), create_app([path], embed_from=SITES)
     for address in ("/", "/?embed=1", "/method?embed=1"):
         assert ancestors(closed, address) == "'self'"
@@ -49,7 +49,7 @@ def test_only_named_sites_may_embed_and_only_what_is_made_for_it(path: Path) -> 
         "'none'",
     ],
 )
-def test_an_origin_that_is_none_is_refused_in_one_line(
+def test_an_invalid_origin_is_refused_in_one_line(
     path: Path, origin: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["serve", str(path), "--embed-from", origin]) == 2

@@ -202,7 +202,7 @@ def test_short_texts_and_pictures_are_not_compressed(client: Any) -> None:
 def test_a_density_has_areas_that_only_its_own_release_has(
     demo_release: Path, release_path: Path, base: str
 ) -> None:
-    """Served beside others, and not first."""
+    """Served with other releases, and not as the first."""
     client = create_app([demo_release, release_path]).server.test_client()
     whole, part = (
         get(client, f"/density/{base}.png{query}").data for query in ("", "?area=tract:10001000000")

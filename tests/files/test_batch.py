@@ -96,14 +96,14 @@ main()
 
 
 def n_made(folder: Path) -> tuple[int, int]:
-    """How many files the list of a batch says are made, and how many there are to make."""
+    """How many files of a batch are made according to its list, and how many it has."""
     listed = folder / "reports.json"
     files = json.loads(listed.read_text())["files"].values() if listed.exists() else ()
     return sum(each["sha256"] != "" for each in files), len(files)
 
 
 def stopped(command: list[Any], folder: Path, number: int) -> int:
-    """How a batch ends that gets a signal when it has made its first file."""
+    """How a batch ends if it gets a signal after its first file."""
     with subprocess.Popen([*command, "--workers", "2"], stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and n_made(folder)[0] == 0:
             time.sleep(0.02)

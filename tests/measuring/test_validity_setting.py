@@ -34,7 +34,7 @@ def data(demo_dataset: Path) -> AnalystData:
 
 
 def test_it_agrees_with_the_measure_that_designs_settings(data: AnalystData) -> None:
-    """Where nothing is eliminated; both are read from the store by ways of their own."""
+    """Where no point is eliminated; the two read the store in different ways."""
     parameters = SynthesisParameters(prior="gravity")
     inputs = read_inputs(data.store, data.geography, data.workplaces, 0)
     homes = HomeTracts(

@@ -49,7 +49,7 @@ def test_a_unit_is_chosen_among_those_allowed(public: PublicPart) -> None:
     assert facts["expected_misplaced"] <= worst
 
 
-def test_of_radii_that_cannot_be_told_apart_those_with_the_fewest_points_are_chosen(
+def test_among_equally_good_radii_those_with_the_fewest_points_are_chosen(
     public: PublicPart,
 ) -> None:
     _, chosen, facts = design_by_drawing(public, "6.5", base=BASE, units=("cell",))
@@ -63,7 +63,7 @@ def test_of_radii_that_cannot_be_told_apart_those_with_the_fewest_points_are_cho
 
 
 def test_the_standard_error_is_that_of_towns_deviations() -> None:
-    """Against a plain computation; what is the same in every town has no error, and one town says nothing."""
+    """Against a plain computation; a part that all towns share has no error, and a single town has none either."""
     weight = np.array([0.5, 0.25, 0.25])
     one, other = np.array([0.10, 0.04, 0.02]), np.array([0.09, 0.03, 0.03])
     first, second = (Misplaced(float(part.sum()), part, weight, 1) for part in (one, other))

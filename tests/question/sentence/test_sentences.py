@@ -1,4 +1,4 @@
-"""Sentences ask what a reader takes them to ask; nothing that was not understood is passed over in silence."""
+"""Sentences ask what a reader would expect, and every word that was not understood is named."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_sentence_without_content_asks_nothing(sentence: str) -> None:
 
 
 @pytest.mark.parametrize("sentence", ["", "  ", "?!", "x" * (MAX_CHARACTERS + 1)])
-def test_no_sentence_is_refused(sentence: str) -> None:
+def test_an_empty_or_long_sentence_is_refused(sentence: str) -> None:
     with pytest.raises(UsageError):
         asked(sentence)
 
