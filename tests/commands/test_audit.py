@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
 import pytest
 
 from mapapp.cli import run
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.audit import audited
 from mapapp.measuring.audit.result import LIMITS
 from tests.changed_datasets import with_other_table
 from tests.commands.running import refused
@@ -139,6 +142,57 @@ def test_bad_options_are_refused_in_one_line(
     monkeypatch.chdir(tmp_path)
     assert words in refused("audit", demo_dataset, demo_release, "-q", *options)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_broken_promise_is_said_in_plain_words_with_exit_code_3(
+    demo_dataset: Path,
+    demo_release: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    real = audited.audited_release
+
+    def too_tight(data: AnalystData, path: Path) -> audited.Audited:
+        return replace(real(data, path), epsilon_final=1.0)
+
+    monkeypatch.setattr(audited, "audited_release", too_tight)
+    assert run(["audit", str(demo_dataset), str(demo_release), "-q"]) == 3
+    text = capsys.readouterr().out
+    assert "PROMISE BROKEN" in text
+    assert "do not publish the release" in text
+
+
+def test_other_schemes_are_measured_beside_the_release(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    against = ["--against", "k=2,16", "--against", "kd=1:height=3"]
+    picture = ["--picture", tmp_path / "a.svg"]
+    text = printed(
+        capsys, "audit", demo_dataset, demo_release, "-q", "--question", "earnings", *against, *picture
+    )
+    assert "median relative error of counts" in text
+    assert "kd=1:height=3" in text
+    assert f"at the error of {demo_release.name}" in text
+    assert "lone workers: share named right by lookup" in (tmp_path / "a.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("against", "words"),
+    [
+        ("m=2", "the schemes are k, l,"),
+        ("k=0", "whole number at least 1"),
+        ("l=4", "only 3 values"),
+        ("t=2", "from 0 to 1"),
+        ("kd=0", "above 0"),
+        ("kd=1:height=40", "smaller height"),
+        ("cell=1", "10,000,000"),
+    ],
+)
+def test_bad_schemes_are_refused_in_one_line(
+    demo_dataset: Path, demo_release: Path, against: str, words: str
+) -> None:
+    options = ["--question", "earnings", "--against", against]
+    assert words in refused("audit", demo_dataset, demo_release, "-q", *options)
 
 
 def test_nothing_to_audit_is_refused(demo_dataset: Path) -> None:

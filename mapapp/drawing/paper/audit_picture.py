@@ -16,6 +16,7 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from mapapp.drawing.palette import HOME, INK, RAMP, WORK
 
@@ -60,7 +61,7 @@ def audit_picture(tables: Mapping[str, pandas.DataFrame], names: Sequence[str], 
         for n in ("all", "1"):
             assert schemes is not None
             mine = schemes[(schemes["target"] == target) & (schemes["n"] == n)]
-            _tradeoff(next(places), mine, str(target), n, names)
+            draw_tradeoff(next(places), mine, str(target), n, names)
     for axes in panels[n_panels:]:
         axes.set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
@@ -129,8 +130,19 @@ def _claims(axes: Axes, calibration: pandas.DataFrame, names: Sequence[str]) -> 
     axes.set_title(f"{_named(str(target))}: share of claims that are true", fontsize=10)
 
 
-def _tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, names: Sequence[str]) -> None:
-    """Error on x, leakage on y: a line for each scheme over its parameter, and a mark for each release."""
+def draw_tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, releases: Sequence[str]) -> None:
+    """Draw what schemes leak against their error, for one question and all workers or lone workers.
+
+    Parameters
+    ----------
+    axes : Axes
+    rows : DataFrame
+        The rows of the table `schemes` for this question and this `n`.
+    target, n : str
+        For the title.
+    releases : sequence of str
+        Names of the releases in order; each is a star.
+    """
     lines = [scheme for scheme in rows["scheme"].drop_duplicates() if scheme != "release"]
     for number, scheme in enumerate(lines):
         mine = rows[rows["scheme"] == scheme].sort_values("median_relative_error")
@@ -144,17 +156,15 @@ def _tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, names: Se
             label=scheme,
         )
     for row in rows[rows["scheme"] == "release"].to_dict("records"):
-        color = _COLORS[list(names).index(row["label"]) % len(_COLORS)]
-        axes.scatter(
-            row["median_relative_error"],
-            row["lookup"],
-            marker="*",
-            s=120,
-            color=color,
-            zorder=3,
-            label=row["label"],
-        )
+        color = _COLORS[list(releases).index(row["label"]) % len(_COLORS)]
+        place = (row["median_relative_error"], row["lookup"])
+        axes.scatter(*place, marker="*", s=120, color=color, zorder=3, label=row["label"])
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda share, _: f"{share:.3g}" if share >= 1 else f"{share:.2g}")
+    )
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(bottom=0)
     axes.set_xlabel("median relative error of counts")
     who = "all workers" if n == "all" else "lone workers"

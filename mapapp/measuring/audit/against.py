@@ -131,7 +131,7 @@ def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:
         chosen = (about.n >= least) & (about.n <= (np.iinfo(np.int32).max if most is None else most))
         yield {
             "target": about.target,
-            "scheme": scheme.name,
+            "scheme": scheme.family,
             "parameter": scheme.value,
             "label": scheme.label,
             "n": name,

@@ -79,7 +79,7 @@ def comparison_tables(
             rows += [row for about in asked for row in scheme_rows(scheme, about)]
         else:
             drawn = _at_epsilon(data, scheme, questions)
-            rows += _release_rows(drawn, scheme.name, scheme.label, asked, blocks)
+            rows += _release_rows(drawn, scheme.family, scheme.label, asked, blocks)
     report("measuring other schemes", len(schemes), len(schemes))
     table = pandas.DataFrame(rows)
     return {"schemes": table, "tradeoff": at_equal_error(table)}

@@ -91,16 +91,25 @@ class Scheme:
         return self.is_tree and SCHEMES[self.name].parameter == "epsilon"
 
     @property
+    def family(self) -> str:
+        """The scheme without its value, with the options that differ from the defaults: one line of the trade-off."""
+        return ":".join([self.name, *self._options])
+
+    @property
     def label(self) -> str:
         """The scheme as it is written on the command line, with the options that differ from the defaults."""
-        shown = [f"{self.name}={self.value:g}"]
+        return ":".join([f"{self.name}={self.value:g}", *self._options])
+
+    @property
+    def _options(self) -> list[str]:
+        shown = []
         if self.height is not None and not (self.is_private and self.height == DEFAULT_HEIGHT):
             shown.append(f"height={self.height}")
         if self.k is not None and not (self.name.startswith("t") and self.k == _DEFAULT_K):
             shown.append(f"k={self.k}")
         if self.levels != "leaf":
             shown.append(f"levels={self.levels}")
-        return ":".join(shown)
+        return shown
 
     def require_values(self, n_values: int, what: str) -> None:
         """Refuse the scheme for a question with `n_values` answers.

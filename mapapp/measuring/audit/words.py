@@ -262,7 +262,7 @@ def _tradeoff_lines(tradeoff: pandas.DataFrame, schemes: pandas.DataFrame) -> li
         lines += [
             f"  {row['label']:<42}{_percent(row['median_relative_error']):>9}{_percent(row['lookup']):>9}"
             f"  ({_percent(of_lone)})"
-            + ("" if row["meets_rule"] else "  not even one group of everybody meets this")
+            + ("" if row["meets_rule"] else "  not met even by all workers together")
             for row, of_lone in zip(every.to_dict("records"), lone["lookup"], strict=True)
         ]
         lines += _equal_error_lines(tradeoff[tradeoff["target"] == target])

@@ -54,7 +54,7 @@ def test_every_scheme_has_a_row_for_every_question_and_class(
     row = schemes.loc["earnings", found.facts["name"], "1"]
     assert row["lookup"] == own["earnings", "lookup", "1"]
     tradeoff = tables["tradeoff"]
-    assert set(tradeoff["scheme"]) == {"k", "l-entropy", "t", "kd", "quad", "exponential"}
+    assert set(tradeoff["scheme"]) == {"k", "l-entropy", "t", "kd:height=4", "quad:height=3", "exponential"}
     assert set(tradeoff["n"]) == {"all", "1"}
     assert tradeoff["scheme_leakage"].isna().equals(~tradeoff["reached"])
 

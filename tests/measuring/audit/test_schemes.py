@@ -24,6 +24,8 @@ def test_labels_are_read_as_the_same_scheme(spec: str) -> None:
     (scheme,) = read_schemes((spec,))
     assert scheme.label == spec
     assert read_schemes((scheme.label,)) == [scheme]
+    name, _, options = spec.partition(":")
+    assert scheme.family == ":".join([name.split("=")[0], *([options] if options else [])])
 
 
 @pytest.mark.parametrize(
