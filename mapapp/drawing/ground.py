@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
+import geopandas
 import numpy
 import numpy.typing as npt
 import pandas
@@ -85,11 +86,7 @@ def ground(store: Store, name: str, borders: Shapes) -> Ground:
         return _populated(store, borders)
     if name != "water":
         return _lines(store, name)
-    frame = (
-        store.table("water")
-        if store.has_table("water")
-        else base_map.water_of_blocks(_blocks(store), store.table("cells"))
-    )
+    frame = water_of(store)
     found = Ground(
         frame.geometry.to_numpy(),
         numpy.ones(len(frame), dtype=numpy.int64),
@@ -97,6 +94,13 @@ def ground(store: Store, name: str, borders: Shapes) -> Ground:
         frame["kind"].to_numpy(dtype=object),
     )
     return with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
+
+
+def water_of(store: Store) -> geopandas.GeoDataFrame:
+    """The whole water of a store, in the form of the table: its own, or that of its blocks."""
+    if store.has_table("water"):
+        return store.table("water")
+    return base_map.water_of_blocks(_blocks(store), store.table("cells"))
 
 
 def _populated(store: Store, borders: Shapes) -> Ground:

@@ -1,4 +1,4 @@
-"""The land area of units: that of their shapes on the map, without the water that the map draws over them."""
+"""The land area of units: that of their shapes on the map, without all water of the release, however small."""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ def _covered(release: ServedRelease, shapes: npt.NDArray[numpy.object_]) -> Floa
     """Return how much of each shape is water, square miles."""
     if not ground.has_ground(release.store, "water"):
         return numpy.zeros(len(shapes))
-    nowhere = numpy.empty(0, dtype=object)
-    water = shapely.make_valid(ground.ground(release.store, "water", nowhere).shapes)
+    water = shapely.make_valid(shapely.get_parts(ground.water_of(release.store).geometry.to_numpy()))
     unit, at = shapely.STRtree(water).query(shapes, predicate="intersects")
     wet = square_miles(shapely.intersection(shapes[unit], water[at]))
     return numpy.asarray(numpy.bincount(unit, wet, len(shapes)), dtype=numpy.float64)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import geopandas
 import numpy
 import pytest
 import shapely
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import camera, flow_shapes, land_area, map_content, map_layers, palette
+from mapapp.drawing import camera, flow_shapes, ground, land_area, map_content, map_layers, palette
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
 from mapapp.explore.callbacks import draw
 from mapapp.question.fields import Per, Theme
@@ -346,6 +347,22 @@ def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: ServedRelease)
     assert "Synthetic workers" in wide
     assert "Synthetic workers" not in narrow
     assert narrow in wide
+
+
+def test_land_leaves_out_water_too_small_to_draw(
+    release: ServedRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = ServedRelease(release.store.path, "fresh")
+    shapes = map_layers.unit_shapes(fresh, "county")
+    county, shape = next(iter(shapes.items()))
+    pond = shapely.buffer(shapely.point_on_surface(shape), 5e-4)
+    water = geopandas.GeoDataFrame({"name": [""], "kind": ["lake"]}, geometry=[pond], crs="EPSG:4326")
+    monkeypatch.setattr(ground, "has_ground", lambda *_: True)
+    monkeypatch.setattr(ground, "water_of", lambda _: water)
+    land = land_area.land_square_miles(fresh, "county", shapes)
+    whole, wet = land_area.square_miles([shape, pond])
+    assert land[county] == pytest.approx(whole - wet, rel=1e-9)
+    assert land[county] < whole
 
 
 def test_a_degree_of_latitude_is_69_miles() -> None:
