@@ -132,5 +132,8 @@ def why_not_informed(parameters: SynthesisParameters) -> list[str]:
     if parameters.editing == "drop":
         return [f"{what} is left out: editing drop removes workers before the draw"]
     if parameters.clean:
-        return [f"{what} reads the cleaned release as if it had been drawn so; cleaning hides a little more"]
+        return [
+            f"{what} reads the cleaned release as if it had been drawn so, and claims too much; a setting with clean = "
+            "false shows what the draw alone gives away"
+        ]
     return []
