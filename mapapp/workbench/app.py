@@ -18,6 +18,7 @@ from mapapp.explore.pages.explore import notes
 from mapapp.paths import assets_dir
 from mapapp.progress import Report, silent
 from mapapp.workbench import (
+    audit_callbacks,
     design_callbacks,
     job_progress,
     kept_callbacks,
@@ -92,6 +93,7 @@ def create_app(
     job_progress.register(app)
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
+    audit_callbacks.register(app, session)
     design_callbacks.register(app, session)
     kept_callbacks.register(app, session, geography.title)
     preset_callbacks.register(app, session)

@@ -163,7 +163,7 @@ def alpha_chart(now: pandas.DataFrame, before: pandas.DataFrame | None = None) -
     now, before : DataFrame or None
         `n_workers` and `least_alpha_mean`, rising; of this setting and of the one before.
     """
-    figure = _chart("workers of a synthesizer", "least α")
+    figure = chart("workers of a synthesizer", "least α")
     figure.update_layout(legend={"y": 1, "yanchor": "bottom"}, margin={"b": 42})
     if before is not None and len(before):
         figure.add_trace(
@@ -202,7 +202,7 @@ def sweep_chart(
         Whether ε′ has an axis at the right.
     log_x : bool
     """
-    figure = _chart(x, "KL, nats", height=270)
+    figure = chart(x, "KL, nats", height=270)
     figure.update_layout(title={"text": title, "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.98})
     figure.add_trace(_line(frame["value"], frame["kl_all"], "all", NOW, markers=True))
     figure.add_trace(_line(frame["value"], frame["kl_small"], "small", SMALL, markers=True, symbol="square"))
@@ -255,7 +255,8 @@ def sweep_chart(
     return figure
 
 
-def _chart(x: str, y: str, height: int = 240) -> go.Figure:
+def chart(x: str, y: str, height: int = 240) -> go.Figure:
+    """A chart of the workbench without its lines; `height` in pixels."""
     figure = go.Figure()
     figure.update_layout(
         height=height,

@@ -13,7 +13,7 @@ from mapapp.workbench.dash_types import Answer, clientside
 from mapapp.workbench.jobs import Job
 from mapapp.workbench.session import Session
 
-WORK: Final = ("measure", "sweep", "design", "justify", "publish")
+WORK: Final = ("measure", "sweep", "audit", "design", "justify", "publish")
 """Kinds of work whose progress the page asks for."""
 
 
@@ -72,7 +72,7 @@ def row_state(job: Job[object] | None) -> tuple[bool, str | None, str]:
     return False, _value(job), job.stage
 
 
-def add_cancel(app: Dash, session: Session, kind: Literal["design", "sweep", "justify"]) -> None:
+def add_cancel(app: Dash, session: Session, kind: Literal["design", "sweep", "audit", "justify"]) -> None:
     """Let the button of :func:`cancel_row` cancel a tab's work."""
 
     @app.callback(
@@ -83,9 +83,12 @@ def add_cancel(app: Dash, session: Session, kind: Literal["design", "sweep", "ju
     )
     def cancel(clicks: int, tab: str) -> Answer:
         state = session.tab(tab)
-        job: Job[object] | None = {"design": state.design, "sweep": state.sweep, "justify": state.justify}[
-            kind
-        ]
+        job: Job[object] | None = {
+            "design": state.design,
+            "sweep": state.sweep,
+            "audit": state.audit,
+            "justify": state.justify,
+        }[kind]
         if clicks and job is not None:
             job.cancel()
         return no_update

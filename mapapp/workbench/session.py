@@ -20,6 +20,10 @@ from engine.parameters import Mechanism
 from geodata.store import Store
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
+from mapapp.measuring.audit.audited import audited_setting
+from mapapp.measuring.audit.questions import QUESTIONS
+from mapapp.measuring.audit.result import Audit
+from mapapp.measuring.audit.run import audited_workers, joined
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
@@ -29,6 +33,7 @@ from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.run import Outcome
 from mapapp.publishing.settings import is_designed
+from mapapp.workbench.audit_results import AuditedSettings
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.kept_settings import KeptSettings
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
@@ -61,7 +66,7 @@ class Tab:
         None until the first setting is measured.
     previous_setting : Setting or None
         The one shown before.
-    design, sweep, justify, publish : Job or None
+    design, sweep, audit, justify, publish : Job or None
         The tab's latest work of each kind.
     sweeps : SweepResults or None
         What its sweeps have found so far.
@@ -75,6 +80,7 @@ class Tab:
     previous_setting: Setting | None = None
     design: Job[Design] | None = None
     sweep: Job[SweepResults] | None = None
+    audit: Job[AuditedSettings] | None = None
     justify: Job[bytes] | None = None
     publish: Job[Outcome] | None = None
     sweeps: SweepResults | None = None
@@ -88,7 +94,7 @@ class Tab:
     def cancel_all(self) -> None:
         """Cancel all of its work."""
         measuring = None if self.shown is None else self.shown.job
-        for job in (self.design, self.sweep, self.justify, self.publish, measuring):
+        for job in (self.design, self.sweep, self.audit, self.justify, self.publish, measuring):
             if job is not None:
                 job.cancel()
 
@@ -142,6 +148,7 @@ class Session:
         self.sample = self.data.sample(int(np.clip(_SAMPLE_PAIRS // n_tracts, *_SAMPLE_TRACTS)))
         self.has_flows = not self.data.geography.flows.empty
         self._measured: ResultCache[Validity] = ResultCache(max_entries=2 * _KEPT_SETTINGS)
+        self._audited: ResultCache[Audit] = ResultCache(max_entries=2 * _KEPT_SETTINGS)
         self.start = _start_values(store, has_flows=self.has_flows, report=report)
         self._tabs = _Tabs(self.start)
         self.kept = KeptSettings(self._best_measured)
@@ -234,6 +241,13 @@ class Session:
             tab.sweep = _in_place_of(tab.sweep, work)
             return tab.sweep
 
+    def start_audit(self, name: str, work: Work[AuditedSettings]) -> Job[AuditedSettings]:
+        """Start to audit settings; cancels the tab's audit before."""
+        tab = self.tab(name)
+        with self._lock:
+            tab.audit = _in_place_of(tab.audit, work)
+            return tab.audit
+
     def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
         """Start to write the justification of the kept settings; cancels the tab's work on one before."""
         tab = self.tab(name)
@@ -303,6 +317,28 @@ class Session:
             if extent == "whole":
                 self._whole_s[setting.parameters.mechanism] = time.monotonic() - began
         self._measured.put((setting, extent), found)
+        return found
+
+    def audit(self, name: str, setting: Setting, extent: Extent, report: Report) -> Audit:
+        """Run the attackers on one draw of a setting, under a name; what was audited before is returned at once.
+
+        Raises
+        ------
+        EngineError
+            The setting cannot be certified.
+        """
+        if self.sample_is_all:
+            extent = "whole"
+        tracts = self.sample if extent == "sample" else None
+        key = (name, setting, extent)
+        if (known := self._audited.get(key)) is not None:
+            return known
+        audited = audited_setting(self.data, name, setting.privacy, setting.parameters)
+        # Of the workers themselves nothing is kept.
+        found = joined(
+            self.data, [audited_workers(self.data, audited, QUESTIONS, tracts=tracts, report=report)]
+        )
+        self._audited.put(key, found)
         return found
 
 

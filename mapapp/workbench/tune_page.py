@@ -13,6 +13,7 @@ from mapapp.answers.words import aria
 from mapapp.drawing.plotly.commute_map import CONFIG
 from mapapp.explore.pages.controls import segments
 from mapapp.workbench import side_by_side
+from mapapp.workbench.audit_panel import audit_panel
 from mapapp.workbench.controls import controls
 from mapapp.workbench.job_progress import cancel_row, stores
 from mapapp.workbench.panels import weights_frame
@@ -104,6 +105,7 @@ def _tabs() -> Component:
         "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
         "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
         "sweeps": ("Sweeps", sweep_panel()),
+        "audit": ("Audit", audit_panel()),
         "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
     }
     tabs: Component = dmc.Tabs(

@@ -142,6 +142,16 @@ def drive(app: Any) -> str:
     say("sweep-progress.children", sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
     assert session.tab("a tab").sweep.wait(PATIENCE_S)
     say("sweep-charts.children", **{"sweep-pulse__data": 1})
+    say("audit-live.children", job__data=[1])
+    audited = {
+        "audit-extent__value": "sample",
+        "audit-settings__value": "now",
+        "audit-target__value": "home tract",
+    }
+    say("audit-progress.children", audit__n_clicks=1, **audited)
+    assert session.tab("a tab").audit.wait(PATIENCE_S)
+    say("audit-shown.data", **{"audit-pulse__data": 1})
+    say("audit-results.children", **audited)
     say("publish-dialog.opened...", publish__n_clicks=1)
     say("kept-said.children", keep__n_clicks=1)
     say("kept-table.children", **{"compare-dialog__opened": True})
@@ -173,6 +183,7 @@ def test_nothing_is_written_but_what_is_published(
     said = drive(app)
     watching = False
     assert "kl-all" in said
+    assert "keep their true home area" in said
     assert said.index("plain-measures") < said.index("kl-all")
     assert [path for path in written if not path.startswith("/dev/")] == []
     assert sorted(path for path in tmp_path.rglob("*")) == before
