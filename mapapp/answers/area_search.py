@@ -74,7 +74,7 @@ class Entry:
     is_guessed : bool
         Whether a misspelled word may be taken for a word of this name.
     other_name : str
-        A whole name that only sentences use, such as the postal code of a state; empty for most.
+        Another whole name, such as the postal code of a state; its words are not searched by themselves.
     """
 
     name: str

@@ -91,13 +91,13 @@ def entry_of_area(area: Area) -> Entry:
     """Return what is searched of an area: its full name."""
     code = "" if area.level == LANDMARK else area.unit_id
     state = states().get(area.unit_id) if area.level == "state" else None
-    return Entry(
-        area.names[0],
-        code,
-        state_of(area),
-        is_guessed=area.level in _GUESSED,
-        other_name=state.postal if state else "",
-    )
+    other = landmark_name(area) if area.level == LANDMARK else state.postal if state else ""
+    return Entry(area.names[0], code, state_of(area), is_guessed=area.level in _GUESSED, other_name=other)
+
+
+def landmark_name(area: Area) -> str:
+    """Return the name of a landmark without the county that :func:`landmarks_of` appends."""
+    return area.name.rpartition(" (")[0] if area.unit_id and area.name.endswith(")") else area.name
 
 
 def state_of(area: Area) -> str:

@@ -138,7 +138,7 @@ def where_of(name: str, text: str) -> str:
     steps = parse_area(text) if text else ()
     first = steps[0].part if steps else Everything()
     if len(steps) < 2 and not name.startswith(_ALL_BUT):
-        known = _only(first, name)
+        known = _labeled(first, steps[0].label) if steps and steps[0].label else _only(first, name)
         if known:
             return known
     if isinstance(first, Corridor) and name.startswith("within "):
@@ -146,6 +146,12 @@ def where_of(name: str, text: str) -> str:
     if name.startswith(_ALL_BUT):
         return f"outside {name.removeprefix(_ALL_BUT)}"
     return f"in {_last_of_list(steps, name)}"
+
+
+def _labeled(part: object, label: str) -> str:
+    """Return a drawn part or a landmark, given the name that the address has for it."""
+    is_point = isinstance(part, Circle) and not label.startswith("the ")
+    return f"{'at' if is_point else 'in'} {label}"
 
 
 def _only(part: object, name: str) -> str:

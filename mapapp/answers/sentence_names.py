@@ -13,8 +13,8 @@ from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
 from mapapp.answers.area_search import CENTERS, LEAST_LETTERS, STATE_IDS, runs
 from mapapp.answers.areas import LEVEL_LABELS, level_named
-from mapapp.answers.findable import LANDMARK, state_of
-from mapapp.answers.unit_names import base_name, unplaced_name
+from mapapp.answers.findable import LANDMARK, landmark_name, state_of
+from mapapp.answers.unit_names import base_name
 from mapapp.question.sentence.meanings import Place
 
 _RIVAL_LAYERS: Final = ("stplc", "ctycsub", "county", "cbsa", "mil")
@@ -178,7 +178,7 @@ def _place(areas: Sequence[Area], words: Sequence[str]) -> Place:
 
 
 def _shown_name(area: Area) -> str:
-    return unplaced_name(area.name) if area.level == LANDMARK else area.name
+    return landmark_name(area) if area.level == LANDMARK else area.name
 
 
 def _is_word(words: Sequence[str], position: int, codes: Collection[int]) -> bool:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers.area_search import AreaSearch, Entry
+from mapapp.answers.sentence_names import SentenceNames
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
 from mapapp.explore.pages import area_controls
 from mapapp.question.area_text import MAX_LABEL, Circle, Step, Unit, area_text, parse_area
+from mapapp.question.sentence.asked import ask_in_words
 from mapapp.question.sentence.text import folded_words
 
 NAMES = (
@@ -127,6 +129,9 @@ def test_a_landmark_is_a_named_circle(release: ServedRelease) -> None:
     assert release.analyses.profile(name).about.area == name
     assert release.analyses.profile(landmark).about.area_text == landmark.key
     assert area_controls.step_name(release, landmark.key) == (name, "Circle, 0.5 mi")
+    asked = ask_in_words(f"who works at {name}, by industry", SentenceNames(release.areas))
+    assert (asked.question.areas, asked.unknown) == ((landmark.key,), ())
+    assert asked.understood[1].label == f"Workplaces: {name}"
 
 
 def test_guesses_are_offered_as_such(release: ServedRelease) -> None:

@@ -225,7 +225,9 @@ def _step(meaning: Place | Point, near: Near | None) -> tuple[str, str]:
     if all(isinstance(step.part, Circle) for step in steps):
         # The distance replaces the radius of a landmark's own circle.
         label = f"{_distance(near)} of {meaning.name}"
-        return area_text([Step("+", _circle(step, near), label[:MAX_LABEL]) for step in steps]), label
+        named = f"the area {label}"
+        short = named if len(named) <= MAX_LABEL else meaning.name[:MAX_LABEL]
+        return area_text([Step("+", _circle(step, near), short) for step in steps]), label
     text = area_text(widened(steps, near.outer_mi))
     if near.inner_mi:
         text += " " + area_text(_taken_away(widened(steps, near.inner_mi)))

@@ -166,7 +166,7 @@ def test_a_landmark_is_a_place_of_a_sentence(sentence: str, area: str) -> None:
 
 def test_a_landmark_with_a_distance_keeps_its_name() -> None:
     (area,) = ask_in_words("jobs within 2 miles of Brown University", LANDMARKS).question.areas
-    assert [step.label for step in parse_area(area)] == ["within 2 miles of Brown University"]
+    assert [step.label for step in parse_area(area)] == ["the area within 2 miles of Brown University"]
 
 
 @pytest.mark.parametrize(
