@@ -23,7 +23,7 @@ class CellTriangles:
     Attributes
     ----------
     triangle_ptr : int64[blocks + 1]
-        The triangles of block b are ``triangle_ptr[b]`` up to ``triangle_ptr[b + 1]``; without a cell there are none.
+        The triangles of block b are ``triangle_ptr[b]`` up to ``triangle_ptr[b + 1]``; without a cell it has none.
     triangle : float64[K, 7]
         Share of its cell's area up to and with each triangle, 1 at the last; then longitude and latitude of the three
         corners.

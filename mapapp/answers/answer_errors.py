@@ -46,7 +46,7 @@ ROWS: Final = 10
 
 _KEPT: Final = 32
 _MANY: Final = 100
-"""From so many counts on, sparse home areas are faster."""
+"""With at least this many counts, sparse home areas are faster."""
 
 
 class Errors:

@@ -34,7 +34,7 @@ _NODES: Final = 40
 _MOST: Final = 1 << 10
 """More workers of one point are never redrawn in practice."""
 _FEW: Final = 1 << 5
-"""Up to this number of workers, a table is looked up by it alone, whatever its fullest point, so that few are made."""
+"""Tables of at most this many workers are looked up by that number alone, so that few tables are made."""
 _NEARLY_POISSON: Final = 1e-6
 
 

@@ -69,7 +69,7 @@ def drawn_measures(
     Returns
     -------
     dict of str to float64[n_draws]
-        By the names of `DRAWN`: means over destinations weighted by workers, NaN if there are none.
+        By the names of `DRAWN`: means over destinations weighted by workers, NaN without destinations.
 
     Raises
     ------

@@ -19,7 +19,7 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
     `certificate`: mechanism, accountant, epsilon_final, delta, delta_bound (the largest), `parts` (list of name and
     value: what epsilon_final is made of), `refusal` (None, or why no release would be made with this setting).
 
-`summary` (mean over destinations weighted by workers; small destinations have 1 to 9; NaN if there are none)
+`summary` (mean over destinations weighted by workers; small destinations have 1 to 9; NaN without any)
     kl_all, kl_small: KL divergence between the likelihood and the posterior expectation, nats. The likelihood here is
         that which domain editing left, as in P10; everything else is measured against all workers.
     imse_all, imse_small: integrated mean squared error.

@@ -62,7 +62,7 @@ class Destinations:
         Of the likelihood in points that editing left; NaN if that leaves no worker.
     imse : float64[D]
     real_mi, expected_mi, real_short_mi, expected_short_mi : float64[D]
-        Average commutes between tract centres; short ones are below q50_mi, NaN if there are none.
+        Average commutes between tract centres; short ones are below q50_mi, NaN without commutes.
     """
 
     block: Ints

@@ -203,7 +203,7 @@ def _measured(
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What is searched, simplest first where two are as good."""
+    """The values to search; of two that are equally good, the simpler one comes first."""
 
     prior: Prior
     tract_radius_mi: float

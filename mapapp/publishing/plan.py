@@ -44,7 +44,7 @@ class Plan:
     certificate : dict
         Its claims; the editing seed in it is for this plan alone.
     expected : dict
-        Expected errors, from homes simulated from public data; empty for a mechanism that has none.
+        Expected errors, from homes simulated from public data; empty for a mechanism without an error model.
     plain : PlainMeasures
         What a planner would see, from the same homes.
     sizes : ReleaseSizes
