@@ -92,7 +92,7 @@ def choose_setting(
 def expected_of(
     public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> dict[str, float]:
-    """Expected errors of a setting, from homes simulated from public data; empty without an error model of the mechanism.
+    """Expected errors of a setting, from homes simulated from public data; empty if the mechanism has no model.
 
     The share of misplaced workers for the exponential mechanism, divergences for the Dirichlet-multinomial; names as in
     the facts of a choice.
