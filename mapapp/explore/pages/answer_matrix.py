@@ -32,7 +32,7 @@ class Matrix(TypedDict):
 def matrix(result: Result) -> Matrix | None:
     """Return the matrix of an answer; None if its rows are not pairs, or it has no workers.
 
-    `same` has the column of each row's own unit (-1 without such a column), and `rest` says whether the last row and the
+    `same` has the column of each row's own unit (-1 if it lacks one), and `rest` says whether the last row and the
     last column count all other units.
     """
     if not entry_of(result).pairs or not n_about(result):
