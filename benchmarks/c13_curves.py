@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from engine.audit.private_tree import PrivateTreeKind, private_tree
 from engine.audit.syntactic_tree import syntactic_tree
 from engine.audit.tree import Tree
 from engine.audit.workload import Workload, median_relative_error, window_workload
+from mapapp.measuring.audit.tradeoff import interpolated
 
 GROUP = 8
 """The k of C13's t-closeness and of its Figure 6."""
@@ -49,12 +49,9 @@ class Curve(NamedTuple):
     points: tuple[Point, ...]
 
     def breach_at(self, error: float) -> float | None:
-        """Breach at an error, between neighboring parameters; None if the scheme does not reach the error."""
-        for one, other in pairwise(self.points):
-            low, high = sorted((one, other), key=lambda point: point.error)
-            if low.error <= error <= high.error:
-                return float(np.interp(error, [low.error, high.error], [low.breach, high.breach]))
-        return None
+        """Breach at an error, between neighboring points; None if the scheme does not reach the error."""
+        errors, breaches = zip(*((point.error, point.breach) for point in self.points), strict=True)
+        return interpolated(errors, breaches, error)
 
     def at(self, parameter: float) -> Point:
         """The point of a parameter."""

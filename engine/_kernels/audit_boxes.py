@@ -11,7 +11,15 @@ import numpy as np
 from engine._jit import jit
 from engine._kernels.arrays import Bools, Floats, Indices, Ints
 
-__all__ = ["Beliefs", "Boxes", "Entries", "add_marginal", "answer_queries", "predict_values"]
+__all__ = [
+    "Beliefs",
+    "Boxes",
+    "Entries",
+    "add_marginal",
+    "answer_queries",
+    "largest_counts",
+    "predict_values",
+]
 
 _TIE = 1e-11
 """Log beliefs this close are equal: rounding of a sum of logs stays below it."""
@@ -64,6 +72,23 @@ def answer_queries(boxes: Boxes, entries: Entries, queries: Boxes, wanted: Bools
             for entry in range(entries.ptr[box], entries.ptr[box + 1]):
                 if wanted[query, entries.value[entry]]:
                     answers[query] += share * entries.people[entry]
+
+
+@jit
+def largest_counts(entries: Entries, prior: Floats, value: Ints, belief: Floats) -> None:
+    """Fill the value with the largest count of each box [L], and its share of the counts above 0.
+
+    Ties go to the greater prior [V], then to the lower value. A box without a count above 0 keeps what it has.
+    """
+    for box in range(value.size):
+        best, most, total = 0, 0.0, 0.0
+        for entry in range(entries.ptr[box], entries.ptr[box + 1]):
+            people, other = entries.people[entry], entries.value[entry]
+            total += max(people, 0.0)
+            if people > most or (people == most and people > 0.0 and prior[other] > prior[best]):
+                best, most = other, people
+        if most > 0.0:
+            value[box], belief[box] = best, most / total
 
 
 @jit

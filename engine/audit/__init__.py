@@ -12,6 +12,7 @@ Releases are compared with the schemes that an agency could use instead, on the 
 - :mod:`engine.audit.informed`: the attacker who knows every other worker (``informed_attack``);
 - :mod:`engine.audit.empirical`: how often an attacker is right, and knows it (``accuracy``, ``calibration``);
 - :mod:`engine.audit.alarm`: whether likelihood ratios break the promise (``most_allowed``);
+- :mod:`engine.audit.leaf_lookup`: the attacker who takes the most frequent value of a leaf (``lookup_in_leaf``);
 - :mod:`engine.audit.workload`: counting queries and their median relative error (``window_workload``);
 - :mod:`engine.audit.predictions`: what every attacker returns (``Predictions``).
 

@@ -225,7 +225,7 @@ def _fitted_counts(
     adjust: Adjustment,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Noisy counts of all nodes, fitted; the entry of a person is leaf times values plus value."""
+    """Noisy counts of all nodes, fitted if there are several; the entry of a person is leaf times values plus value."""
     n_boxes = [level.turn.size for level in grown]
     first = np.concatenate(([0], np.cumsum(n_boxes)))
     above = np.concatenate(([0], first[:-2])) if len(grown) > 1 else first[:1]
@@ -240,6 +240,8 @@ def _fitted_counts(
     for level in measured.tolist():
         nodes = slice(first[level], first[level + 1])
         counts[nodes] += rng.laplace(0, 1 / level_epsilon[level], counts[nodes].shape)
+    if measured.size == 1 and adjust != "pruned":
+        return counts  # those of the leaves are all that is used
     weights = np.repeat(level_epsilon**2, n_boxes) if adjust != "none" else of_leaves
     return least_squares(parent, counts, weights)
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from engine.audit.criteria import Diversity, SplitRule
 from engine.audit.decomposition import MOST_COUNTS, Decomposition
+from engine.audit.leaf_lookup import lookup_in_leaf
 from engine.audit.lookup import lookup_without_victim
 from engine.audit.naive_bayes import NaiveBayes
 from engine.audit.predictions import Predictions
@@ -184,32 +185,9 @@ def _attacks(tree: Tree, records: CodedRecords, scheme: Scheme) -> dict[str, Pre
     boxes = tree.decomposition
     counts = np.maximum(boxes.entry_count, 0.0)
     prior = np.bincount(boxes.entry_value, counts, boxes.n_values).astype(np.float64)
-    found = {"lookup": _lookup_in_leaves(tree, prior)}
+    found = {"lookup": lookup_in_leaf(tree)}
     if not scheme.is_private:
         found["lookup_without_victim"] = lookup_without_victim([tree.leaf_of], records.sensitive, prior)
     if records.n_values * int(records.sizes.sum()) <= MOST_COUNTS:
         found["naive_bayes"] = NaiveBayes.of(boxes).predict(records.codes)
     return found
-
-
-def _lookup_in_leaves(tree: Tree, prior: npt.NDArray[np.float64]) -> Predictions:
-    """The largest count of every worker's leaf; a leaf without a count above 0 gives the value of greatest prior."""
-    boxes = tree.decomposition
-    count, value = np.maximum(boxes.entry_count, 0.0), boxes.entry_value
-    best = np.full(boxes.n_boxes, int(prior.argmax()))
-    belief = np.full(boxes.n_boxes, float(prior.max() / max(prior.sum(), 1e-300)))
-    is_known = np.bincount(boxes.box_of_entry, count, boxes.n_boxes) > 0
-    is_counted = is_known[boxes.box_of_entry]
-    box, count, value = boxes.box_of_entry[is_counted], count[is_counted], value[is_counted]
-    start = np.flatnonzero(np.append(True, box[1:] != box[:-1])[: box.size])
-    most = np.maximum.reduceat(count, start) if start.size else count
-    # Of the largest counts the one of greatest prior, then the lowest code: entries rise by code within a box.
-    number = np.repeat(np.arange(start.size), np.diff(np.append(start, box.size)))
-    leads = np.where(count == most[number], prior[value], -1.0)
-    ahead = np.maximum.reduceat(leads, start) if start.size else leads
-    winner = np.flatnonzero(leads == ahead[number])
-    _, first = np.unique(number[winner], return_index=True)
-    here = box[winner[first]]
-    best[here] = value[winner[first]]
-    belief[here] = most / np.add.reduceat(count, start) if start.size else belief[here]
-    return Predictions(best[tree.leaf_of], belief[tree.leaf_of])
