@@ -113,7 +113,7 @@ COLOR_SCHEMES: Final = {
         hatch_halo="#ffffff",
         fewer=("#fbd9b5", "#f2a65e", "#cf6a17", "#843c05"),
         same="#ecebe6",
-        more=("#c3dcf2", "#7fb2e0", "#2f78bd", "#0f3f7c"),
+        more=("#c2cbf6", "#7fb2e0", "#2f78bd", "#0f3f7c"),
     ),
     "dark": ColorScheme(
         ramp=RAMP[::-1],

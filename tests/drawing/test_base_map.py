@@ -134,11 +134,11 @@ def test_borders_of_the_counted_layer_are_thinner_for_more_units() -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_water_has_a_color_of_its_own(theme: str) -> None:
-    """Water is neither land, nor outside, nor any class of a count: 8 of 255 is what people tell apart side by side."""
+    """Water is neither land, nor outside, nor any class of a count: 12 of 255 is what people can tell apart."""
     scheme = palette.COLOR_SCHEMES[theme]
     water = _rgb(scheme.water)
     for other in (scheme.land, scheme.outside, *scheme.ramp, *scheme.more, *scheme.fewer, scheme.same):
-        assert numpy.abs(water - _rgb(other)).max() >= 8
+        assert numpy.abs(water - _rgb(other)).max() >= 12
 
 
 def _rgb(color: str) -> Any:
