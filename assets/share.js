@@ -2,7 +2,7 @@
 
 (() => {
   const SHOWN_MS = 4_000;
-  const PRINT = { width: 680, height: 520 }; // pixels of a map on paper: findings fit on the same page
+  const PRINT = { width: 680, height: 620 }; // pixels of a map on paper: findings fit on the same page
   let hiding = 0;
 
   const isEmbedded = new URLSearchParams(location.search).get("embed") === "1";

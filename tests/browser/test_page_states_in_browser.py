@@ -80,3 +80,11 @@ def test_every_other_state_is_accessible(visit: Visit, circle: str, theme: str) 
     assert_accessible(visit, "method")
     if visit.page.viewport_size["width"] == PHONE[0]:
         assert_large_enough_to_touch(visit, "method")
+
+
+def test_a_dark_page_is_printed_with_dark_letters(visit: Visit, circle: str) -> None:
+    visit.go(f"/?area={circle}&theme=dark")
+    visit.settle()
+    visit.page.emulate_media(media="print")
+    expect(visit.page.locator("#answer")).to_have_css("color", "rgb(28, 38, 48)")
+    expect(visit.page.locator("#search")).to_be_hidden()
