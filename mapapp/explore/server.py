@@ -177,10 +177,10 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
         ]
         steps += [
             partial(_first_view, release),
+            partial(release.areas.search, ""),  # early, because many visitors type a name first
             partial(map_layers.unit_layer, release, "tract"),
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
-        steps += [partial(release.areas.search, "")]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
     for release in releases:  # once per machine: the outlines are cached on disk
         steps = [partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)]
