@@ -4,29 +4,37 @@ Cleaning takes the expected noise out of each commute range of a workplace tract
 total of a range is about right. Let Y be the cleaned workers of a range, F the freed workers of the tract, s the
 range's share in a uniform draw of points, and kappa = 1 - F/n. Before cleaning, the range is expected to have held
 kappa Y + F s workers. If that is less than Y, the rest was added, to each point in proportion to its workers. If it is
-more, the surplus was taken from the points with the fewest workers. These are empty now, so the surplus is taken to
-have been spread evenly over the empty points. Both are chance: a point's number varies as much as a Poisson number.
+more, the surplus was taken from the points with the fewest workers, the least plausible first. These are empty now, so
+the surplus is taken to have been spread evenly over the empty points, but for those that are more plausible than a
+point that kept a single worker. Both are chance: a point's number varies as much as a Poisson number.
 
 Each worker who is drawn again stays in the same cell. So the tables of a cell take part in these changes as they do in
 the points that were emptied: partly as they do in the noise, partly as they do in the workers who stayed. The prior
 says how many of each were expected there.
+
+If a tract has one table, it can be put back to what it is expected to have been before cleaning: `undo_cleaning`.
 
 Source: docs/method.md, section 7f.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.noisy_tables import NoisyTables
+from mapapp.answers.noisy_tables import DrawnTables, Noise, NoisyTables
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
+from mapapp.answers.support_prior import TractPrior
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["Cleaning", "cleaning_of"]
+__all__ = ["Cleaning", "cleaning_of", "undo_cleaning"]
+
+_ROUNDS: Final = 4
+"""The noise that was expected is that of the table before cleaning, so undoing it takes a few rounds."""
+_TINY: Final = 1e-9
 
 
 class Cleaning(NamedTuple):
@@ -71,14 +79,41 @@ def cleaning_of(tables: NoisyTables, away_mi: Floats, share: Floats) -> Cleaning
     away_mi, share : float64[K]
         Distance and public prior share of each support point.
     """
+    workers, freed = tables.workers.sum(axis=0), float(tables.freed.sum())
+    return _changes(workers, freed, tables.even, away_mi, share)
+
+
+def undo_cleaning(table: DrawnTables, noise: Noise, prior: TractPrior) -> tuple[DrawnTables, Cleaning]:
+    """Return the one table of a tract as it is expected to have been before cleaning, and the changes.
+
+    An empty point from which a part of a worker was taken is given back that part.
+    """
+    even = prior.even
+    workers = np.bincount(table.point, table.workers, even.size).astype(np.float64)
+    before, cleaning = table, Cleaning.none(even.size)
+    for _ in range(_ROUNDS):
+        freed = float(noise.of_tables(before, prior.n_points).freed.sum())
+        cleaning = _changes(workers, freed, even, prior.away_mi, prior.share)
+        left = np.maximum(workers - cleaning.change, 0.0)
+        point = np.flatnonzero(left > _TINY)
+        before = DrawnTables(0 * point, point, left[point], table.n_workers)
+    return before, cleaning
+
+
+def _changes(workers: Floats, freed: float, even: Floats, away_mi: Floats, share: Floats) -> Cleaning:
+    """Return the changes of a tract with so many released workers by point, so many of whom were freed."""
     at = np.searchsorted(CLEANED_RANGES_MI, away_mi, side="right")
     n_ranges = len(CLEANED_RANGES_MI) + 1
-    workers, freed = tables.workers.sum(axis=0), float(tables.freed.sum())
     stayed = workers.sum() - freed
     in_range = np.bincount(at, workers, n_ranges)
     lost = in_range * (freed / max(workers.sum(), 1.0))
-    more = (lost - np.bincount(at, freed * tables.even, n_ranges))[at]
-    part = np.where(more > 0, workers, tables.even * (workers == 0))
+    more = (lost - np.bincount(at, freed * even, n_ranges))[at]
+    # Of points with one worker, the least plausible lose theirs first: those that are left were more plausible.
+    single = (workers > 0) & (workers <= 1)
+    least = np.full(n_ranges, np.inf)
+    np.minimum.at(least, at[single], share[single])
+    emptied = (workers == 0) & (share <= least[at])
+    part = np.where(more > 0, workers, even * emptied)
     total = np.bincount(at, part, n_ranges)[at]
-    noise, real = freed * tables.even[more < 0].sum(), stayed * share[more < 0].sum()
+    noise, real = freed * even[more < 0].sum(), stayed * share[more < 0].sum()
     return Cleaning(more * part / np.where(total > 0, total, 1.0), float(noise / max(noise + real, 1e-9)))

@@ -59,13 +59,14 @@ class DrawnTables(NamedTuple):
     ----------
     table, point : int64[rows]
         Number of the table, ascending, and support point.
-    workers : int64[rows]
+    workers : int64[rows] or float64[rows]
+        Whole numbers, unless the table is what is expected.
     n_workers : int64[tables]
     """
 
     table: Ints
     point: Ints
-    workers: Ints
+    workers: Ints | Floats
     n_workers: Ints
 
 
@@ -85,6 +86,8 @@ class NoiseOfTables(NamedTuple):
         Workers whom each point loses, where that does not depend on how many it has.
     hidden : bool[rows], optional
         Whether all of a point's workers were drawn again.
+    gained : float64[tables], optional
+        Workers who seem to have arrived at all points together, if they are not those who were freed.
     """
 
     freed: Floats
@@ -92,6 +95,7 @@ class NoiseOfTables(NamedTuple):
     lost_variance: Floats
     lost: Floats | None = None
     hidden: Bools | None = None
+    gained: Floats | None = None
 
 
 class Noise(Protocol):
@@ -118,7 +122,8 @@ class NoisyTables(NamedTuple):
     ----------
     workers, lost, lost_variance : float64[J, K]
         Released workers of each point, those whom it lost in any case, and the variance of the number whom it loses.
-    freed, gained_variance : float64[J]
+    freed, gained, gained_variance : float64[J]
+        Workers who are expected to be spread over all points, those who seem to have arrived, and their variance.
     even : float64[K]
         Expected share of each point in the draw of freed workers.
     n_sizes : int
@@ -129,6 +134,7 @@ class NoisyTables(NamedTuple):
     lost: Floats
     lost_variance: Floats
     freed: Floats
+    gained: Floats
     gained_variance: Floats
     even: Floats
     n_sizes: int
@@ -136,7 +142,7 @@ class NoisyTables(NamedTuple):
     @property
     def kept(self) -> Floats:
         """Part of the workers of each class who are expected to stay: float64[J]."""
-        part = (self.freed - self.lost.sum(axis=1)) / np.maximum(self.workers.sum(axis=1), 1.0)
+        part = (self.gained - self.lost.sum(axis=1)) / np.maximum(self.workers.sum(axis=1), 1.0)
         return np.asarray(np.clip(1.0 - part, 0.0, 1.0))
 
 
@@ -174,8 +180,9 @@ def add_up_tables(tables: DrawnTables, noise: Noise, prior: TractPrior) -> Noisy
         lost=by_point(np.zeros(hidden.size) if found.lost is None else found.lost),
         lost_variance=by_point(found.lost_variance),
         freed=by_class(found.freed),
+        gained=by_class(found.freed if found.gained is None else found.gained),
         gained_variance=by_class(found.gained_variance),
-        even=(prior.stays + prior.pooled * prior.share) / prior.n_points if noise.is_even else prior.share,
+        even=prior.even if noise.is_even else prior.share,
         n_sizes=n_sizes,
     )
 

@@ -67,6 +67,11 @@ class TractPrior:
         """Expected number of support points, the remainder included."""
         return float(self.stays.sum() + self.pooled)
 
+    @property
+    def even(self) -> Floats:
+        """Expected share of each point in a uniform draw of points."""
+        return np.asarray((self.stays + self.pooled * self.share) / self.n_points)
+
     def of_points(self, home: HomeShares, part: Floats) -> Floats:
         """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
         if not scipy.sparse.issparse(home):

@@ -1,7 +1,8 @@
 """Expected errors of counts under mechanisms that draw workers again.
 
 Of a table of n workers over k points, R workers are redrawn. A count over points with shares s in the home area gains
-E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own. With L_i the workers
+E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own; points of large
+tables are read one by one (`mapapp.answers.point_estimates`). With L_i the workers
 whom point i loses, its variance is
 
     sum of Var[L_i] (s_i - s_mean)^2  +  (variance of who arrives) (mean of s^2 - s_mean^2)
@@ -21,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.cleaned import Cleaning, cleaning_of
+from mapapp.answers.cleaned import Cleaning, cleaning_of, undo_cleaning
 from mapapp.answers.noisy_tables import (
     Noise,
     NoisyTables,
@@ -31,7 +32,7 @@ from mapapp.answers.noisy_tables import (
     tables_of,
 )
 from mapapp.answers.real_counts import NoisyCounts, add_up, errors_of, prior_variances
-from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers, TractPrior
+from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
 
@@ -101,7 +102,8 @@ class TableErrors:
         return add_up(
             NoisyCounts(
                 read=read,
-                gained=freed * mean - part * (s @ tables.lost.T) + again * (s @ cleaning.change)[:, None],
+                gained=part * (tables.gained * mean - s @ tables.lost.T)
+                + again * (s @ cleaning.change)[:, None],
                 kept=tables.kept,
                 variance=varied + again * (s**2 @ np.abs(cleaning.change))[:, None],
                 part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
@@ -119,16 +121,14 @@ class TableErrors:
         if tract not in self._made:
             prior = self._support.of_tract(tract)
             drawn = tables_of(self._released(tract), self._noise.unit, prior)
+            cleaning = Cleaning.none(prior.share.size)
+            if self._cleans and self._noise.unit == "tract":
+                drawn, cleaning = undo_cleaning(drawn, self._noise, prior)
             tables = add_up_tables(drawn, self._noise, prior)
-            self._made[tract] = tables, self._cleaning(tables, prior)
+            if self._cleans and self._noise.unit != "tract":
+                cleaning = cleaning_of(tables, prior.away_mi, prior.share)
+            self._made[tract] = tables, cleaning
         return self._made[tract]
-
-    def _cleaning(self, tables: NoisyTables, prior: TractPrior) -> Cleaning:
-        return (
-            cleaning_of(tables, prior.away_mi, prior.share)
-            if self._cleans
-            else Cleaning.none(prior.share.size)
-        )
 
 
 def _by_class(

@@ -18,10 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.noisy_tables import DrawnTables, NoiseOfTables
+from mapapp.answers.point_estimates import PointEstimates, point_estimates
 from mapapp.answers.prior_terms import ExponentialTerms
 from mapapp.answers.redrawn import redrawn
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 __all__ = ["ExponentialNoise", "GeometricNoise", "LaplaceNoise", "RedrawNoise", "SparseNoise"]
 
@@ -48,10 +51,48 @@ class ExponentialNoise:
         k = int(self.terms.n_support[at])
         kind = np.minimum(tables.n_workers, self.terms.theta.shape[1]) - 1
         first = np.flatnonzero(np.diff(tables.table, prepend=-1))
-        found = redrawn(k, self.terms.theta[at, kind], first, tables.workers, self.terms.price[at, kind])
+        workers = np.ceil(tables.workers).astype(np.int64)
+        found = redrawn(k, self.terms.theta[at, kind], first, workers, self.terms.price[at, kind])
         freed = found.of_table
         gained: Floats = (freed**2 + found.variance_of_table + k * freed) / (k + 1.0)
-        return NoiseOfTables(freed, gained, found.variance)
+        noise = NoiseOfTables(freed, gained, found.variance)
+        large = np.flatnonzero(tables.n_workers >= self.terms.theta.shape[1])
+        if not large.size:
+            return noise
+        of_large = np.isin(tables.table, large)
+        number = np.cumsum(np.isin(np.arange(first.size), large)) - 1
+        some = DrawnTables(
+            number[tables.table[of_large]],
+            tables.point[of_large],
+            tables.workers[of_large],
+            tables.n_workers[large],
+        )
+        estimates = point_estimates(n_points, self.terms.theta[at, kind[large]], some)
+        return _with_estimates(noise, some, n_points, estimates, (large, of_large))
+
+
+def _with_estimates(
+    noise: NoiseOfTables,
+    some: DrawnTables,
+    n_points: float,
+    estimates: PointEstimates,
+    place: tuple[Ints, Bools],
+) -> NoiseOfTables:
+    """Return the noise of tables, some of which show the real workers of their points without a prior.
+
+    What is estimated of an empty point is taken to have arrived at every point, and the rest to have been lost.
+    """
+    use = estimates.is_bounded
+    row = use[some.table]
+    at, at_row = place[0][use], np.flatnonzero(place[1])[row]
+    freed, gained, gained_variance = noise.freed.copy(), noise.freed.copy(), noise.gained_variance.copy()
+    lost, lost_variance = np.zeros(noise.lost_variance.size), noise.lost_variance.copy()
+    freed[at] = estimates.freed[use]
+    gained[at] = -n_points * estimates.empty[use]
+    gained_variance[at] = n_points * estimates.empty_variance[use]
+    lost[at_row] = (estimates.workers - estimates.empty[some.table] - some.workers)[row]
+    lost_variance[at_row] = (estimates.variance - estimates.empty_variance[some.table])[row]
+    return NoiseOfTables(freed, gained_variance, lost_variance, lost=lost, gained=gained)
 
 
 @dataclass(frozen=True, slots=True)

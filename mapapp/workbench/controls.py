@@ -105,8 +105,18 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                 className="buttons",
             ),
             html.P(
-                "Design finds radii, retention, strength, and prior for the promise from public data alone.",
+                "Design finds radii, retention, strength, and prior for the promise from public data alone, and where "
+                "asked:",
                 className="hint",
+            ),
+            html.Div(
+                [
+                    dmc.Checkbox(id="design-mechanism", label="the mechanism", checked=False, size="sm"),
+                    dmc.Checkbox(id="design-unit", label="who is drawn together", checked=False, size="sm"),
+                ],
+                className="buttons",
+                role="group",
+                **aria(label="What Design chooses besides numbers"),
             ),
             cancel_row("design"),
             html.Div(id="design-progress"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import get_args
+
 from dash import Dash, Input, Output, State, html, no_update
 
+from engine.parameters import PrivacyParameters, Unit
+from geodata.json_objects import JsonMapping
 from mapapp.errors import UsageError
 from mapapp.progress import Report
 from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice, choose_setting, expected_line
-from mapapp.publishing.public_part import (
-    read_public_part,
-)
+from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
+from mapapp.publishing.public_part import read_public_part
 from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
@@ -27,19 +31,25 @@ def register(app: Dash, session: Session) -> None:
         *row_outputs("design"),
         Input("design", "n_clicks"),
         State("tab", "data"),
+        State("design-mechanism", "checked"),
+        State("design-unit", "checked"),
         *control_inputs(State),
         prevent_initial_call=True,
     )
-    def start(clicks: int, tab: str, *controls: ControlValue) -> Answers:
+    def start(clicks: int, tab: str, any_mechanism: bool, any_unit: bool, *controls: ControlValue) -> Answers:
         if not clicks:
             return (no_update,) * 5
         given = dict(zip(CONTROLS, controls, strict=True))
         try:
-            setting = read_setting(given)
-            require_designable(setting)
+            search = search_for(
+                read_setting(given),
+                any_mechanism=any_mechanism,
+                any_unit=any_unit,
+                cleans=given["cleaning"] == "on",
+            )
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
-        job = session.start_design(tab, lambda report: design(session, setting, report))
+        job = session.start_design(tab, lambda report: design(session, search, report))
         return ask(), None, *row_state(job)
 
     @app.callback(
@@ -63,7 +73,7 @@ def register(app: Dash, session: Session) -> None:
         setting, facts = job.result
         values = values_of(setting)
         line = html.P(
-            f"Chosen from public data out of {facts['settings_tried']} settings; {expected_line(facts)}.",
+            chosen_line({**facts}),
             className="quiet small",
             role="status",
         )
@@ -72,28 +82,63 @@ def register(app: Dash, session: Session) -> None:
     add_cancel(app, session, "design")
 
 
-def require_designable(setting: Setting) -> None:
-    """Refuse what no setting is chosen for.
+def search_for(
+    setting: Setting, *, any_mechanism: bool, any_unit: bool, cleans: bool
+) -> tuple[Setting, Choice]:
+    """Return where a search starts, and what it may choose.
+
+    Parameters
+    ----------
+    setting : Setting
+        What the controls show. If mechanisms are compared, those with a delta take part only if this one has it.
+    any_mechanism, any_unit : bool
+        Whether mechanisms are compared, and the workers whom they draw together, as by `--mechanism auto` and
+        `--unit auto` of the command.
+    cleans : bool
+        Whether the exponential mechanism is cleaned.
 
     Raises
     ------
     UsageError
-        Another mechanism or accountant than the search is for.
+        No setting is chosen for the mechanism or the accountant, or not all mechanisms take what is set.
     """
-    if setting.privacy.accountant != "sound" or setting.parameters.mechanism not in DESIGNED_MECHANISMS:
+    privacy, parameters = setting.privacy, setting.parameters
+    if privacy.accountant != "sound" or not (any_mechanism or parameters.mechanism in DESIGNED_MECHANISMS):
         raise UsageError(
             "Design chooses for the exponential mechanism, or for the Dirichlet-multinomial and the sound accountant; "
-            "choose these first"
+            "choose these first, or let it choose the mechanism"
         )
+    units = get_args(Unit) if any_unit else (parameters.unit,)
+    if not any_mechanism:
+        return setting, Choice(units=units)
+    if parameters.replication or parameters.editing == "drop":
+        raise UsageError(
+            "Design compares mechanisms, and not all of them allow what the 2010 release did or drop points; turn "
+            "replication off and keep the points"
+        )
+    start = Setting(
+        PrivacyParameters(epsilon=privacy.epsilon, delta=privacy.delta, accountant="sound"),
+        replace(parameters, mechanism="exponential", clean=cleans),
+    )
+    has_delta = needs_delta(parameters.mechanism)
+    mechanisms = tuple(each for each in COMPARED_MECHANISMS if has_delta or not needs_delta(each))
+    return start, Choice(units=units, mechanisms=mechanisms)
 
 
-def design(session: Session, setting: Setting, report: Report) -> Design:
-    """Find the setting of least expected divergence at the same promise, and how it was found."""
+def design(session: Session, search: tuple[Setting, Choice], report: Report) -> Design:
+    """Find the setting of least expected error at the same promise, and how it was found."""
+    start, choice = search
     privacy, parameters, facts = choose_setting(
-        read_public_part(session.store),
-        setting.privacy,
-        setting.parameters,
-        Choice(units=(setting.parameters.unit,)),
-        report=report,
+        read_public_part(session.store), start.privacy, start.parameters, choice, report=report
     )
     return Setting(privacy, parameters), facts
+
+
+def chosen_line(facts: JsonMapping) -> str:
+    """Return what was chosen from, what to expect of it, and of the next best."""
+    line = f"Chosen from public data out of {facts['settings_tried']} settings; {expected_line(facts)}."
+    if not facts.get("runner_up"):
+        return line
+    return (
+        f"{line} Runner-up: {facts['runner_up']}, {facts['expected_misplaced_of_runner_up']:.1%} misplaced."
+    )

@@ -185,14 +185,23 @@ def validity_card(measured: MeasuredSetting) -> Component:
         [
             html.H2("For statisticians: KL and IMSE"),
             html.Table([html.Thead(head), html.Tbody(rows)], className="measures"),
-            html.P(
-                "KL in nats between real and expected commutes on a grid of 29 cells, weighted by workers. 0 is "
-                "perfect.",
-                className="quiet small",
-            ),
+            html.P(_validity_words(measured), className="quiet small"),
         ],
         className="card",
         **aria(label="Validity"),
+    )
+
+
+def _validity_words(measured: MeasuredSetting) -> str:
+    cleaned = (
+        " KL and IMSE are of draws before cleaning, which moves workers after the draw; the planner's numbers above "
+        "include cleaning."
+        if measured.setting.parameters.clean
+        else ""
+    )
+    return (
+        "KL in nats between real and expected commutes on a grid of 29 cells, weighted by workers. 0 is perfect."
+        + cleaned
     )
 
 

@@ -48,7 +48,9 @@ def dialog() -> Component:
             html.Div(id="kept-table"),
             html.P(
                 "The justification is a PDF of these settings from public numbers alone: what each promises in words, "
-                "what a lone worker risks, and the errors to be expected. Nothing measured on real homes is in it.",
+                "what a lone worker risks, and the errors to be expected. Nothing measured on real homes is in it. It "
+                "leaves out the average commute: its numbers come from simulated homes, and some of these are anywhere "
+                "in the country, so their average commute says little about the real one.",
                 className="quiet small spaced",
             ),
             html.Div(

@@ -232,6 +232,7 @@ def test_cleaning_takes_noise_out_of_far_ranges_and_adds_to_near_ones() -> None:
         lost=np.zeros((1, 10)),
         lost_variance=np.zeros((1, 10)),
         freed=np.array([50.0]),
+        gained=np.array([50.0]),
         gained_variance=np.array([50.0]),
         even=np.full(10, 0.1),
         n_sizes=1,

@@ -1,0 +1,183 @@
+"""How many real workers of each point a table of the exponential mechanism shows, without a prior.
+
+In a large table the number m of released workers of a point depends on the others through one number alone, v: given x
+real workers, it has the weight u^(x - m) below x and v^(m - x) above, with u v = theta. A point with more workers loses
+more, but no more than u / (1 - u) in the mean. With W_x the sum of these weights and Y_0 = 0,
+
+    W_x     = (u + ... + u^x) + 1 / (1 - v)
+    Y_x     = x / (1 - v) + u W_(x-1) / (1 - theta)
+    T(m)    = Y_m - v Y_(m+1)                                   has the mean x, whatever x is
+    Y2_x    = x^2 / (1 - v) + u (2 x - 1) W_(x-1) / (1 - theta)
+    T2(m)   = Y2_m - v Y2_(m+1)                                 has the mean x^2
+    V(m)    = T(m)^2 - T2(m)                                    has the mean Var[T(m)]
+
+To see the first, let S_x be the sum of weight times T. Then S_x - u S_(x-1) = (1 - theta) Y_x, and Y_x = T(x) + v
+Y_(x+1); the mean of T is x if S_x = x W_x, and W_x - u W_(x-1) = (1 - theta) / (1 - v). The same with x^2 gives T2.
+
+The number v is that for which all T add up to the public number of workers. Where u is 1 or more, a point may lose any
+number of workers, and the estimates are of no use.
+
+Source: docs/method.md, section 7d; docs/validity.md, "Under mechanisms that redraw workers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mapapp.answers.noisy_tables import DrawnTables
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+__all__ = ["PointEstimates", "point_estimates"]
+
+_HALVINGS: Final = 40
+_LARGEST_U: Final = 0.9
+
+
+class PointEstimates(NamedTuple):
+    """Estimates of the real workers of every point, occupied or not.
+
+    Attributes
+    ----------
+    workers, variance : float64[rows]
+        T and V of occupied points.
+    empty, empty_variance : float64[tables]
+        T and V of an empty point.
+    freed : float64[tables]
+        Workers who would be expected to be spread over all points if the released table were the real one.
+    v : float64[tables]
+        Weight of every worker more than there were.
+    is_bounded : bool[tables]
+        Whether u is small enough for the estimates to be of use.
+    """
+
+    workers: Floats
+    variance: Floats
+    empty: Floats
+    empty_variance: Floats
+    freed: Floats
+    v: Floats
+    is_bounded: Bools
+
+
+class _Law(NamedTuple):
+    """The law of released workers in each of several points."""
+
+    theta: Floats
+    u: Floats
+    v: Floats
+
+    @classmethod
+    def of(cls, theta: Floats, v: Floats) -> _Law:
+        return cls(theta, theta / v, v)
+
+    def estimate(self, count: Floats) -> Floats:
+        """Return T."""
+        return self._summed(count) - self.v * self._summed(count + 1.0)
+
+    def estimate_of_square(self, count: Floats) -> Floats:
+        """Return T2."""
+        return self._squares(count) - self.v * self._squares(count + 1.0)
+
+    def lost(self, count: Floats) -> Floats:
+        """Return how many workers more than it gains a point with so many real ones is expected to lose."""
+        u, part = self.u, self.u**count
+        removed = u * (1.0 - (count + 1.0) * part + count * part * u) / (1.0 - u) ** 2
+        return np.asarray((removed - self.v / (1.0 - self.v) ** 2) / self._weight(count))
+
+    def _weight(self, count: Floats) -> Floats:
+        """Return W."""
+        return np.asarray(self.u * (1.0 - self.u**count) / (1.0 - self.u) + 1.0 / (1.0 - self.v))
+
+    def _summed(self, count: Floats) -> Floats:
+        """Return Y."""
+        more = self.u * self._weight(np.maximum(count, 1.0) - 1.0) / (1.0 - self.theta)
+        return np.where(count > 0, count / (1.0 - self.v) + more, 0.0)
+
+    def _squares(self, count: Floats) -> Floats:
+        """Return Y2."""
+        more = self.u * self._weight(np.maximum(count, 1.0) - 1.0) / (1.0 - self.theta)
+        return np.where(count > 0, count**2 / (1.0 - self.v) + (2.0 * count - 1.0) * more, 0.0)
+
+
+def point_estimates(n_points: float, theta: Floats, tables: DrawnTables) -> PointEstimates:
+    """Return estimates of the real workers of the points of several tables.
+
+    Parameters
+    ----------
+    n_points : float
+        Support points k, occupied or not.
+    theta : float64[tables]
+        Between 0 and 1.
+    tables : DrawnTables
+        As released. Of a point with less than one worker, the number is the chance that there is one.
+    """
+    rows = _Rows(tables.table, tables.workers.astype(np.float64), np.ones(tables.table.size))
+    distinct, of_row = rows.distinct()
+    size = np.bincount(tables.table, minlength=theta.size)
+    empty = np.maximum(n_points - size, 0.0)
+    nobody = np.zeros(theta.size)
+    n_workers = np.bincount(rows.table, rows.workers, theta.size)
+
+    def added_up(law: _Law, value: _Value) -> Floats:
+        shown = np.bincount(distinct.table, distinct.values(law, value) * distinct.times, theta.size)
+        return np.asarray(shown + empty * value(law, nobody))
+
+    law = _root(theta, lambda law: added_up(law, _Law.estimate) - n_workers)
+    expected = _root(theta, lambda law: added_up(law, _Law.lost))
+    square = distinct.values(law, lambda of, count: of.estimate(count) ** 2)
+    at_nobody = law.estimate(nobody)
+    return PointEstimates(
+        distinct.values(law, _Law.estimate)[of_row],
+        (square - distinct.values(law, _Law.estimate_of_square))[of_row],
+        at_nobody,
+        at_nobody**2 - law.estimate_of_square(nobody),
+        n_points * expected.v / (1.0 - expected.v),
+        law.v,
+        law.u < 0.999 * _LARGEST_U,
+    )
+
+
+_Value = Callable[[_Law, Floats], Floats]
+
+
+class _Rows(NamedTuple):
+    """Occupied points of several tables: table, released workers, and how many such points there are."""
+
+    table: Ints
+    workers: Floats
+    times: Floats
+
+    def distinct(self) -> tuple[_Rows, Ints]:
+        """Return a row for each count of a table, of which large tables have few, and which one each row became."""
+        order = np.lexsort((self.workers, self.table))
+        table, count = self.table[order], self.workers[order]
+        starts = np.append(True, (np.diff(table) > 0) | (np.diff(count) > 0))
+        of_row = np.empty(order.size, dtype=np.int64)
+        of_row[order] = np.cumsum(starts) - 1
+        return _Rows(table[starts], count[starts], np.bincount(of_row).astype(np.float64)), of_row
+
+    def values(self, law: _Law, value: _Value) -> Floats:
+        """Return values of a law; below one worker, in between those of nobody and of one."""
+        of_tables = _Law(*(each[self.table] for each in law))
+        found = value(of_tables, np.maximum(self.workers, 1.0))
+        if (self.workers >= 1.0).all():
+            return found
+        at_nobody = value(of_tables, 0.0 * self.workers)
+        return np.asarray(at_nobody + np.minimum(self.workers, 1.0) * (found - at_nobody))
+
+
+def _root(theta: Floats, falling: Callable[[_Law], Floats]) -> _Law:
+    """Return the law whose v makes a function of it 0, by bisection."""
+    low, high = theta / _LARGEST_U, np.ones(theta.size)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        above = falling(_Law.of(theta, middle)) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return _Law.of(theta, (low + high) / 2.0)

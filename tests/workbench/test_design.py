@@ -1,0 +1,82 @@
+"""What Design on Tune may choose from, and the setting that it finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from engine.parameters import Unit
+from mapapp.errors import UsageError
+from mapapp.progress import silent
+from mapapp.publishing.chosen_setting import Choice, choose_setting
+from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.settings import designed_choice, parameters_of
+from mapapp.workbench.controls import controls
+from mapapp.workbench.design_callbacks import chosen_line, design, search_for
+from mapapp.workbench.panels import validity_card
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import Setting, preset_values, read_setting, values_of
+from mapapp.workbench.side_by_side import dialog
+from tests.workbench.test_lab import parts, texts
+
+PUBLISHED = read_setting(preset_values("onthemap-v3", has_flows=True))
+RECOMMENDED = read_setting(preset_values("recommended", has_flows=True))
+
+
+def test_by_default_design_chooses_numbers_alone() -> None:
+    found = search_for(RECOMMENDED, any_mechanism=False, any_unit=False, cleans=True)
+    assert found == (RECOMMENDED, Choice(units=("cell",)))
+    page = controls(preset_values("recommended", has_flows=True), has_flows=True)
+    boxes = {box.id: box.checked for box in parts(page, "Checkbox")}
+    assert boxes == {"design-mechanism": False, "design-unit": False}
+
+
+def test_mechanisms_with_a_delta_are_compared_if_the_current_one_has_a_delta() -> None:
+    """As the command compares them with and without `--delta 0`."""
+    for setting, options in ((PUBLISHED, {"delta": "1e-6"}), (RECOMMENDED, {"delta": "0"})):
+        start, choice = search_for(setting, any_mechanism=True, any_unit=True, cleans=True)
+        auto = designed_choice({"mechanism": "auto", "unit": "auto", **options})
+        assert auto is not None
+        assert (choice.mechanisms, choice.units) == (auto.mechanisms, get_args(Unit))
+        assert choice.units == auto.units
+        assert start.privacy.epsilon == setting.privacy.epsilon
+        assert (start.parameters.mechanism, start.parameters.clean) == ("exponential", True)
+
+
+def test_the_setting_found_is_that_of_the_command_and_fits_the_controls(session: Session) -> None:
+    setting, facts = design(
+        session, search_for(RECOMMENDED, any_mechanism=True, any_unit=True, cleans=True), silent
+    )
+    options = {"mechanism": "auto", "unit": "auto", "delta": "0"}
+    choice = designed_choice(options)
+    assert choice is not None
+    public = read_public_part(session.store)
+    _, parameters, stated = choose_setting(public, *parameters_of(session.path, options), choice)
+    assert replace(setting.parameters, prior=parameters.prior) == parameters
+    assert read_setting(values_of(setting)).parameters == setting.parameters
+    assert facts == stated
+    assert "Runner-up: " in chosen_line({**facts})
+
+
+def test_what_not_all_mechanisms_take_is_refused_in_one_line() -> None:
+    replication = Setting(PUBLISHED.privacy, replace(PUBLISHED.parameters, replication=True))
+    with pytest.raises(UsageError, match="turn replication off"):
+        search_for(replication, any_mechanism=True, any_unit=False, cleans=True)
+    laplace = Setting(RECOMMENDED.privacy, replace(RECOMMENDED.parameters, mechanism="laplace", clean=False))
+    with pytest.raises(UsageError, match="let it choose the mechanism"):
+        search_for(laplace, any_mechanism=False, any_unit=False, cleans=True)
+    assert search_for(laplace, any_mechanism=True, any_unit=False, cleans=False)[1].mechanisms
+
+
+def test_the_page_says_which_numbers_leave_cleaning_out_and_why_the_average_commute_is_not_in_the_pdf(
+    session: Session,
+) -> None:
+    said = {
+        cleaned: "".join(texts(validity_card(session.show("tab", read_setting(values)))))
+        for cleaned, values in ((True, session.start), (False, {**session.start, "cleaning": "off"}))
+    }
+    assert "KL and IMSE are of draws before cleaning" in said[True]
+    assert "cleaning" not in said[False]
+    assert "leaves out the average commute" in "".join(texts(dialog()))
