@@ -97,15 +97,15 @@ class Decomposition:
         counts = np.asarray(histogram, dtype=np.float64)
         if counts.ndim != 2:
             raise ParameterError(f"histogram has {counts.ndim} dimensions: give boxes times values")
-        box, value = np.nonzero(counts)
+        kept = np.flatnonzero(counts)
         return cls(
             lo=np.asarray(lo),
             hi=np.asarray(hi),
             sizes=np.asarray(sizes),
             n_values=counts.shape[1],
-            entry_ptr=_offsets(box, counts.shape[0]),
-            entry_value=value,
-            entry_count=counts[box, value],
+            entry_ptr=np.concatenate(([0], np.cumsum(np.count_nonzero(counts, axis=1)))),
+            entry_value=kept % max(counts.shape[1], 1),
+            entry_count=counts.ravel()[kept],
         )
 
     @classmethod
