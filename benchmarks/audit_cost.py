@@ -1,8 +1,8 @@
 """What an audit costs against workers: `python -m benchmarks.audit_cost [--dataset DIR] [--output FILE.png]`.
 
 Audits growing samples of the workplace tracts of a dataset (by default the small demo), all questions, without other
-schemes. The setting is drawn in memory, which is part of the time. Seconds are those of one run, after one on the
-smallest sample that compiles and caches; peak memory is that of the process so far.
+schemes. The setting is drawn in memory, which is part of the time. Seconds are processor time of one run, after one on
+the smallest sample that compiles and caches; peak memory is that of the process so far.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def measure(dataset: Path, preset: str) -> list[tuple[int, float]]:
     setting = audited_setting(data, preset, *preset_setting(preset, "gravity"))
     samples = [data.sample(max(data.tract.size // part, 1)) for part in PARTS]
     audited_workers(data, setting, QUESTIONS, tracts=samples[0])
-    print("| workers | seconds | µs per worker | peak MiB |\n|---|---|---|---|")
+    print("| workers | processor seconds | µs per worker | peak MiB |\n|---|---|---|---|")
     points = []
     for sample in samples:
-        start = time.perf_counter()
+        start = time.process_time()
         found = audited_workers(data, setting, QUESTIONS, tracts=sample)
-        spent, n = time.perf_counter() - start, found.records.n.size
+        spent, n = time.process_time() - start, found.records.n.size
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"| {n:,} | {spent:.2f} | {spent / n * 1e6:.1f} | {peak:,.0f} |", flush=True)
         points.append((n, spent))
@@ -80,7 +80,7 @@ def _draw(points: list[tuple[int, float]], output: Path) -> None:
     panel.minorticks_off()
     panel.set_ylim(min(*spent, *line) / 2, max(*spent, *line) * 2)
     panel.set_xlabel("workers")
-    panel.set_ylabel("seconds")
+    panel.set_ylabel("processor seconds")
     panel.legend(frameon=False, fontsize=8)
     figure.savefig(output, dpi=110, metadata={"Software": None})
 
