@@ -74,7 +74,7 @@ def audit_panel() -> Component:
                 hidden=True,
                 className="spaced",
             ),
-            html.Div(id="audit-results"),
+            html.Div(id="audit-results", className="cards"),
             dcc.Store(id="audit-shown"),
         ],
         className="answer",

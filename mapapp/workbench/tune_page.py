@@ -153,7 +153,7 @@ def sweep_panel() -> Component:
             ),
             cancel_row("sweep"),
             html.Div(id="sweep-progress"),
-            html.Div(id="sweep-charts"),
+            html.Div(id="sweep-charts", className="cards"),
         ],
         className="answer",
     )
