@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import openpyxl
 import pandas
@@ -26,6 +26,7 @@ from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads import files, routes
 from mapapp.explore.downloads.bounds import FileWatch
 from mapapp.explore.downloads.files import FILES, File
+from mapapp.explore.pages.download_menu import menu
 from mapapp.explore.server import create_app, listen
 from mapapp.files.exports.provenance import Provenance
 from mapapp.question import setup_file
@@ -145,6 +146,14 @@ def test_a_change_is_of_two_releases(client: Any, release: ServedRelease, tmp_pa
         "A comparison has no shapes",
     )
     assert taken(client, release, "report.pdf", query).startswith(b"%PDF")
+
+
+def test_the_first_report_offered_has_the_paper_of_the_place() -> None:
+    def address(name: str, **options: str) -> str:
+        return f"{name}?{urlencode(options)}"
+
+    said = "".join(str(row.to_plotly_json()) for row in menu(address, ready=True, changes=False))
+    assert said.index("'report.pdf?'") < said.index("report.pdf?paper=")
 
 
 def test_pictures_in_four_sizes_and_of_what_is_seen(client: Any, release: ServedRelease) -> None:

@@ -71,9 +71,10 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
         _row(
             "Report",
             [
+                ("PDF", address("report.pdf"), "report as PDF"),
+                ("PDF, every row", address("report.pdf", rows="all"), "report as PDF with every row"),
                 ("PDF, A4", address("report.pdf", paper="a4"), "report as PDF on A4"),
                 ("PDF, Letter", address("report.pdf", paper="letter"), "report as PDF on US Letter"),
-                ("PDF, every row", address("report.pdf", rows="all"), "report as PDF with every row"),
                 ("HTML", address("report.html"), "report as one HTML file"),
                 ("XLSX", address("report.xlsx"), "report as XLSX"),
             ]
