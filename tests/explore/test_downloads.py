@@ -152,7 +152,7 @@ def test_the_first_report_offered_has_the_paper_of_the_place() -> None:
     def address(name: str, **options: str) -> str:
         return f"{name}?{urlencode(options)}"
 
-    said = "".join(str(row.to_plotly_json()) for row in menu(address, ready=True, changes=False))
+    said = repr(menu(address, ready=True, changes=False))
     assert said.index("'report.pdf?'") < said.index("report.pdf?paper=")
 
 
