@@ -99,7 +99,7 @@ def far_notes(units: pandas.DataFrame) -> tuple[Note, ...]:
         return ()
     text = (
         f"{n:,} of these people live{'s' * (n == 1)} outside the mapped area, in {n_states:,} other "
-        f"state{'s' * (n_states != 1)}, which the table has at its end. Some employers report all jobs at a head "
+        f"state{'s' * (n_states != 1)}, listed at the end of the table. Some employers report all jobs at a head "
         "office, so people who live far away may work elsewhere."
     )
     return (Note("far-homes", text),)

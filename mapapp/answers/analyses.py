@@ -432,14 +432,21 @@ class Release:
             yield self.errors.of_pairs(counted.pair_table(homes, works, part, total), pick_of, error_rows)
             error_rows -= len(part[0])
 
-    def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
+    def with_errors(
+        self,
+        answer: Answer,
+        rows: int = ROWS,
+        tables: Collection[str] | None = None,
+        shown: int | None = None,
+    ) -> Answer:
         """Return the answer with expected errors of its numbers and of the first rows of all or some of its tables.
 
+        If a table is shortened to its `shown` first rows (by default `rows`), the sums of the others have one, too.
         This takes some milliseconds per number. Releases whose mechanism has no formula get no errors. See
         `mapapp.answers.answer_errors`.
         """
         check_answers(answer)
-        return cast(Answer, self.errors.of_answer(answer, rows, tables))
+        return cast(Answer, self.errors.of_answer(answer, rows, tables, shown))
 
     def _answered(self, answer: Answer, errors: bool) -> Answer:
         """Return the answer of an analysis, with expected errors if requested."""

@@ -104,13 +104,22 @@ class Errors:
         column[: len(known)] = [math.nan if error is None else error for error in known]
         return pairs.assign(expected_error=column)
 
-    def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
+    def of_answer(
+        self,
+        answer: Result,
+        rows: int = ROWS,
+        tables: Collection[str] | None = None,
+        shown: int | None = None,
+    ) -> Result:
         """Return the answer with errors for its numbers and for the first rows of all or some of its tables.
 
-        The sums of the rest of a table of units have them, too, for `mapapp.answers.short_tables`.
+        The sums of the rows after the `shown` ones (by default `rows`) of a table of units have them, too, for
+        `mapapp.answers.short_tables`.
         """
         if not self.is_known:
             return answer
+        rows = max(rows, 0)
+        shown = rows if shown is None else shown
         entry = entry_of(answer)
         if entry.distance_tables:
             answer = self._of_distances(cast(DistanceDirection | PairedAreas, answer), entry.distance_tables)
@@ -118,14 +127,14 @@ class Errors:
             answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
         numbers, row_picks = entry.counts(self._areas, answer)
         of_rows = {
-            name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
+            name: [pick_of(row) for row in getattr(answer, name).head(rows).itertuples()]
             for name, pick_of in row_picks.items()
             if tables is None or name in tables
         }
         rests = {
             (name, kind): pick_of_rows(row_picks[name], rest)
             for name in of_rows
-            for kind, rest in rest_of(getattr(answer, name), max(rows, 0)).items()
+            for kind, rest in rest_of(getattr(answer, name), shown).items()
         }
         every = itertools.chain(numbers.values(), rests.values(), *of_rows.values())
         picks = {id(pick): pick for pick in every if pick}
@@ -142,9 +151,13 @@ class Errors:
             sums = {kind: errors[id(pick)] for (of, kind), pick in rests.items() if of == name and pick}
             of_rest = {kind: error for kind, error in sums.items() if error is not None}
             cells = row_picks[name]
-            if isinstance(cells, CellPicks) and len(table) > len(listed):
-                of_rest = {"": self._of_other_flows(cells.pick, [pick for pick in listed if pick])}
-            changed[name] = with_rest_errors(table.assign(expected_error=column), rows, of_rest)
+            if isinstance(cells, CellPicks) and len(table) > shown:
+                of_rest = {
+                    "": self._of_other_flows(
+                        cells.pick, [cells(row) for row in table.head(shown).itertuples()]
+                    )
+                }
+            changed[name] = with_rest_errors(table.assign(expected_error=column), shown, of_rest)
         return entry.with_derived_errors(with_fields(answer, changed))
 
     def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:

@@ -41,7 +41,7 @@ def _of_change(change: Change) -> tuple[str, ...]:
 
 
 def _of_headlines(change: Change) -> str:
-    """Return by how much the first number has changed, or that it is the same within its error."""
+    """Return by how much the first number has changed, or that it is the same within twice its error."""
     before, after = headline_of(change.before), headline_of(change.after)
     step, (first, second) = after.value - before.value, change.names
     errors = [number.expected_error for number in (before, after) if number.expected_error is not None]
@@ -53,8 +53,8 @@ def _of_headlines(change: Change) -> str:
     if error is not None and abs(step) <= 2 * error:
         noun = change.words.noun
         return (
-            f"The number of {people} is the same within its error: {before.value:,} in {first} and {after.value:,} in "
-            f"{second}, a {noun} of {step:+,}{size.error}."
+            f"The number of {people} is the same within twice its error: {before.value:,} in {first} and "
+            f"{after.value:,} in {second}, a {noun} of {step:+,}{size.error}."
         )
     share = f" ({100 * abs(step) / before.value:.1f}%)" if before.value >= LEAST_WORKERS else ""
     if over_time:
@@ -101,8 +101,7 @@ def _of_rows(change: Change) -> str:
     clear = known[~within_errors(known["change"], known["expected_error"])]
     noun = change.words.noun
     if clear.empty:
-        most, one = ("change most", "changes") if noun == "change" else ("differ most", "differs")
-        return f"None of the {len(known)} rows that {most} {one} by more than twice its ±."
+        return f"None of the {len(known)} largest {noun}s exceeds twice its ±."
     names = _row_names(clear, entry.names)
     steps = zip(names, clear["change"].tolist(), clear["expected_error"].tolist(), strict=True)
     texts = [f"{name} ({_step(step, error, entry.measure.kind)})" for name, step, error in steps][:_N_CHANGES]

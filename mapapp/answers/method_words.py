@@ -93,8 +93,8 @@ def exactness(typical: TypicalErrors) -> Chapter:
             (*flows, *inflow),
             "These are expected errors, computed from this release and its certificate alone: root mean squares over "
             f"at most {MOST_FLOWS} flows of each size and {MOST_TOWNS} areas, evenly spaced by size. Each number in "
-            "this report that has an expected error shows its own, average distances included. How many of the largest "
-            "home areas are right cannot be told from the release.",
+            "this report that has an expected error shows its own, average distances included. The release alone "
+            "cannot show how many of the largest home areas are truly the largest.",
         ),
     )
 

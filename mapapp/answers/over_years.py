@@ -244,7 +244,9 @@ def _sentence(rows: pandas.DataFrame) -> str:
     if math.isnan(error):
         return f"{label}: {span}."
     if step and abs(step) <= 2 * error:
-        return f"{label}: {span}. The difference is within its expected error ({words.error_text(error)})."
+        return (
+            f"{label}: {span}. The difference is within twice its expected error ({words.error_text(error)})."
+        )
     if not step:
         return f"{label}: {span}, the same."
     verb = "up" if step > 0 else "down"

@@ -64,7 +64,7 @@ def test_rows_of_the_last_year_are_followed_back(releases: list[Release]) -> Non
     [
         (1_100, 10.0, "Workers: 1,000 in 2015 and 1,100 in 2019, up by 100 (± 14)."),
         (800, 10.0, "Workers: 1,000 in 2015 and 800 in 2019, down by 200 (± 14)."),
-        (1_020, 10.0, "The difference is within its expected error (± 14)."),
+        (1_020, 10.0, "The difference is within twice its expected error (± 14)."),
         (1_000, 10.0, "1,000 in 2019, the same."),
         (1_100, math.nan, "Workers: 1,000 in 2015 and 1,100 in 2019."),
     ],

@@ -22,11 +22,13 @@ from mapapp.answers.entries import entry_of
 from mapapp.answers.measures import Number
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.answers.short_tables import shortened
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
-from mapapp.files.reports.content import Column, Table, shown
+from mapapp.files.reports.content import Column, Kind, Table, shown
 from mapapp.files.reports.numbers import change_numbers
 from mapapp.files.reports.part import Part
+from mapapp.files.reports.pdf_report import _weights
 from mapapp.question.address import from_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
@@ -503,6 +505,47 @@ def test_a_printed_table_has_25_rows_and_a_workbook_has_all(releases: list[Serve
         printed, every = ([int(str(row[at])) for row in table.rows] for table in (one.printed[0], cells[0]))
         assert sum(printed) == sum(every)
     assert answer.printed[0].words.startswith(f"The 25 largest of {n_rows:,} rows, and all others together.")
+
+
+def test_the_rest_of_a_printed_table_has_an_expected_error(demo_release: Path) -> None:
+    release, asked = ServedRelease(demo_release, "demo"), replace(PLACE, areas=("all",), layer="tract")
+    (answer,) = build([release], [Part(asked)], rows=3, error_rows=5, pictures=False).answers
+    table = answer.printed[0]
+    assert table.words.startswith(
+        f"The 3 largest of {len(answer.tables[0].rows):,} rows, and all others together."
+    )
+    names = [column.name for column in table.columns]
+    errors = {row[names.index("name")]: row[names.index("expected_error")] for row in table.rows}
+    (rest,) = (error for name, error in errors.items() if str(name).startswith("All other"))
+    assert rest is not None
+    every = served_answers.result(release, asked)
+    whole = release.analyses.with_errors(every, 3).tables()["units"]
+    again = shortened(whole, 3)
+    assert rest == pytest.approx(
+        again.loc[again["name"].str.startswith("All other"), "expected_error"].iloc[0]
+    )
+    known = [row for row in answer.tables[0].rows if row[names.index("expected_error")] is not None]
+    assert len(known) == 5, "a workbook has the errors of as many rows as were asked for"
+
+
+def test_columns_that_are_too_wide_for_a_page_break_their_heads() -> None:
+    texts, numbers = (
+        [Column(name=kind, head=head, kind=kind) for head in heads] for kind, heads in _HEADS.items()
+    )
+    narrow = _weights([texts[0], numbers[0]], [("Providence", "1,234")])
+    assert narrow[1] == 0, "a number takes the width it needs"
+    wide = _weights([*texts, *numbers], [("29 or younger", "More than $3,333 a month", *["1,234"] * 8)])
+    assert all(
+        weight >= 10 * max(map(len, column.head.split()))
+        for weight, column in zip(wide[2:], numbers, strict=True)
+    )
+    assert wide[1] > wide[0]
+
+
+_HEADS: dict[Kind, list[str]] = {
+    "text": ["Age", "Earnings"],
+    "count": ["Goods producing", "Trade, transportation and utilities", "All other services", "All"] * 2,
+}
 
 
 def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[ServedRelease]) -> None:

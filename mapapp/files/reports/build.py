@@ -90,7 +90,7 @@ def build(
             progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
 
         step(0)
-        found.append(_answered(release, part, titles[release.slug], error_rows))
+        found.append(_answered(release, part, titles[release.slug], error_rows, rows))
         step(1)
         answers.append(
             _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, rows=rows, pictures=pictures)
@@ -115,7 +115,9 @@ def build(
     )
 
 
-def _answered(release: ServedRelease, part: Part, name: str, error_rows: int | None) -> AnsweredPart:
+def _answered(
+    release: ServedRelease, part: Part, name: str, error_rows: int | None, rows: int | None
+) -> AnsweredPart:
     question = part.question
     if not question.is_complete:
         raise UsageError(
@@ -125,7 +127,7 @@ def _answered(release: ServedRelease, part: Part, name: str, error_rows: int | N
         )
     result = served_answers.result(release, question)
     if error_rows is not None:
-        result = release.analyses.with_errors(result, error_rows)
+        result = release.analyses.with_errors(result, error_rows, shown=rows)
     return AnsweredPart(release, part, result, name)
 
 

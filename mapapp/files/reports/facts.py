@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from mapapp.answers import words
 from mapapp.answers.method_words import chapters, exactness
@@ -10,6 +11,9 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.typical_errors import typical_errors
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.reports.content import Source
+
+_BEFORE_PRUNING: Final = "ε before pruning"
+_WITH_PRUNING: Final = "ε (epsilon), including pruning"
 
 
 def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
@@ -40,8 +44,8 @@ def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ..
     protected = certificate.get("unit_of_protection")
     rows = {
         "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
-        "ε before pruning": words.number_text(certificate, "epsilon"),
-        "ε (epsilon), including pruning": words.number_text(certificate, "epsilon_final"),
+        _BEFORE_PRUNING: words.number_text(certificate, "epsilon"),
+        _WITH_PRUNING: words.number_text(certificate, "epsilon_final"),
         "δ (delta)": words.number_text(certificate, "delta"),
         "Accountant": words.accountant(certificate) if words.has_accountant(certificate) else "none needed",
         "Mechanism": words.mechanism(certificate),
@@ -50,6 +54,9 @@ def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ..
     }
     if not words.is_private(certificate):
         rows = {name: rows[name] for name in ("Promise", "Mechanism", "Status")}
+    elif rows[_BEFORE_PRUNING] == rows[_WITH_PRUNING]:  # nothing is pruned
+        names = {_BEFORE_PRUNING: "ε (epsilon)"}
+        rows = {names.get(name, name): value for name, value in rows.items() if name != _WITH_PRUNING}
     return tuple((term, value) for term, value in rows.items() if value)
 
 

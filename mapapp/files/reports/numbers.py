@@ -130,7 +130,7 @@ def place_of(release: ServedRelease, question: Question) -> str:
     if not home or not work:
         inside = home or work
         return f"{'From' if home else 'To'} {inside}" if inside else release.title
-    return f"From {home} to {work}"
+    return f"Within {home}" if home == work else f"From {home} to {work}"
 
 
 def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> str:

@@ -12,6 +12,7 @@ import datetime
 import json
 import math
 import struct
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -43,7 +44,13 @@ MOST_ROWS: Final = 10_000
 MOST_ROWS_OF_ALL: Final = 20_000
 """Most rows of all tables of a PDF together; longer tables share them equally."""
 
-_MANY_COLUMNS: Final = 7
+_COLUMNS_BY_SIZE: Final = (6, 9)
+"""Most columns of a table in the largest and in the second size of letters, as in `sheet.typ`."""
+_LETTERS_OF_A_PAGE: Final = (100, 112, 128)
+"""About as many letters fit on a line in each of the three sizes."""
+_LEAST_TEXT: Final = 6
+_LONG_TEXT: Final = 28  # letters of a line in a column of a wide table
+_GAP: Final = 2  # letters between columns
 _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
 
 
@@ -242,16 +249,28 @@ def _part(table: Table, places: Sequence[int], most: int) -> dict[str, object]:
 
 
 def _weights(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Column widths: weights for texts by length, and 0 for numbers, which take the width they need."""
-    crowded = len(columns) > _MANY_COLUMNS
-    found = []
-    for place, column in enumerate(columns):
-        longest = max((len(row[place]) for row in rows), default=0)
-        if column.kind == "text" and column.name != "caution":
-            found.append(round(10 * math.sqrt(min(max(longest, 6), 24 if crowded else 60))))
-        else:
-            found.append(20 if crowded else 0)
-    return found
+    """Column widths: weights for texts by length, and 0 for numbers, which take the width they need.
+
+    If the columns are too wide for a page in one line, numbers have weights, too, so that their heads break between
+    words.
+    """
+    is_text = [column.kind == "text" and column.name != "caution" for column in columns]
+    cells = [max((len(row[place]) for row in rows), default=0) for place in range(len(columns))]
+    heads = [len(column.head) for column in columns]
+    words = [max(map(len, column.head.split()), default=0) for column in columns]
+    in_line = sum(
+        max(cell, _LEAST_TEXT if text else head) + _GAP
+        for text, cell, head in zip(is_text, cells, heads, strict=True)
+    )
+    if in_line <= _LETTERS_OF_A_PAGE[bisect_left(_COLUMNS_BY_SIZE, len(columns))]:
+        return [
+            round(10 * math.sqrt(min(max(cell, _LEAST_TEXT), 60))) if text else 0
+            for text, cell in zip(is_text, cells, strict=True)
+        ]
+    return [
+        10 * (min(max(cell, word), _LONG_TEXT if text else cell + word) + _GAP)
+        for text, cell, word in zip(is_text, cells, words, strict=True)
+    ]
 
 
 def _source(source: Source) -> dict[str, object]:

@@ -90,7 +90,7 @@ def _tables(result: Result, rows: int | None) -> list[Table]:
     for name, whole in result.tables().items():
         title, about = _title(result, name)
         own, frame = _own_columns(result, name), _short(whole, rows)
-        about = _cut_words(about, len(frame), len(whole))
+        about = _cut_words(about, frame, whole)
         if _has_bands_apart(result, name):
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
             found.append(table_of(name, title, about, frame.drop(columns=bands)))
@@ -110,12 +110,14 @@ def _short(frame: pandas.DataFrame, rows: int | None) -> pandas.DataFrame:
     return shortened(frame, rows)
 
 
-def _cut_words(about: str, n_shown: int, n_rows: int) -> str:
-    if n_shown == n_rows:
+def _cut_words(about: str, short: pandas.DataFrame, whole: pandas.DataFrame) -> str:
+    if len(short) == len(whole):
         return about
+    # A table of units ends with those outside any unit and with other states; a table of pairs does not.
+    n_largest = int((short["kind"] == "unit").sum()) if "kind" in short else len(short) - 1
     return (
-        f"The {n_shown - 1:,} largest of {n_rows:,} rows, and all others together. "
-        "To print every row, use --rows all; the XLSX report has them, too."
+        f"The {n_largest:,} largest of {len(whole):,} rows, and all others together. "
+        "The XLSX report has every row; --rows all prints them here."
     )
 
 
@@ -228,6 +230,8 @@ def _without_identifiers(table: Table) -> Table:
 
 def _labelled(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The same frame with a column of words for each column of codes."""
+    if "partly" in frame.columns:  # workers outside every unit are not part of one
+        frame = frame.assign(partly=frame["partly"].astype(bool) & (frame["kind"] == "unit"))
     if "group" in frame.columns and "characteristic" in frame.columns:
         groups = {"inflow": "Come in", "outflow": "Go out", "stay": "Live and work here"}
         frame = frame.assign(group_label=frame["group"].map(groups))
