@@ -240,7 +240,7 @@ def test_a_report_on_years_has_the_usual_layer_of_the_last(redrawn: list[Path]) 
     assert "--layer stplc" in report.remake.command
     (years,) = (answer for answer in report.answers if answer.name == "years-1")
     (table,) = years.tables
-    assert table == years.printed[0]
+    assert years.printed == (), "the comparison has the same numbers"
     assert [row[0] for row in table.rows] == ["2018", "2019"]
     stream = io.BytesIO()
     write(report, "xlsx", stream)
