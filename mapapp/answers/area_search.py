@@ -201,6 +201,9 @@ class AreaSearch:
         known = [word for word in near if not word.isdigit() and self._slice(word)[0] < self._slice(word)[1]]
         if known and known != near and sum(map(len, known)) * 2 > sum(map(len, near)):
             yield known
+        longest = max(known, key=len, default="")
+        if len(longest) * 2 > sum(map(len, near)):
+            yield [longest]  # "Warwick Mall", if some names begin with "Mall" but none has both words
 
     def _ordered(self, words: list[str], limit: int) -> tuple[int, ...]:
         """Return entries that have all words: those whose name this is, then those that begin so, then the others."""

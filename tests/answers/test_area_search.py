@@ -71,6 +71,7 @@ def test_the_best_match_comes_first(typed: str, best: str) -> None:
         ("town of Newport", "4400549960"),
         ("02999", "02903"),
         ("Providence xyzzy", "4400759000"),
+        ("Newport Holly", "4400549960"),
     ],
 )
 def test_what_is_not_there_is_answered_with_a_guess(typed: str, best: str) -> None:
