@@ -8,6 +8,8 @@ import pytest
 from engine.audit.alarm import most_allowed
 from engine.errors import ParameterError
 
+pytestmark = pytest.mark.jit_off
+
 
 @pytest.mark.parametrize(("n", "delta"), [(1, "1e-6"), (2_000, "1e-4"), (500, "0.01"), (7, "0.5")])
 def test_a_release_that_keeps_its_promise_raises_no_alarm_but_for_one_in_a_billion(

@@ -23,6 +23,8 @@ from engine.audit.empirical import (
 from engine.audit.predictions import Predictions
 from engine.errors import ParameterError
 
+pytestmark = pytest.mark.jit_off
+
 CASES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.1, 0.25, 0.5, 0.75, 1.0])),
     min_size=1,

@@ -132,6 +132,7 @@ def assert_is_the_posterior(
         assert found.spread[worker] == pytest.approx(spread, abs=30 * within)
 
 
+@pytest.mark.jit_off
 def test_the_golden_posteriors() -> None:
     """Exact without pruning, within 0.0010 with it."""
     for case in golden("audit")["informed_attacker"]["cases"]:
@@ -174,6 +175,7 @@ def test_dirichlet_multinomial_without_pruning_is_exact(
     assert_is_the_posterior(real, made, found, dirichlet_law(alpha, [1.0] * len(real)))
 
 
+@pytest.mark.jit_off
 @given(TABLES, st.data())
 @settings(max_examples=examples(60))
 def test_dirichlet_multinomial_with_pruning_is_close(pair: tuple[Table, Table], data: st.DataObject) -> None:
@@ -260,6 +262,7 @@ def _normalizer(others: Sequence[int], entered: int, theta: float, price: float)
     return float(product[n])
 
 
+@pytest.mark.jit_off
 def test_other_cells_of_the_tract_change_the_prior_belief_alone() -> None:
     real, made, elsewhere = (2, 0, 1, 0), (1, 1, 1, 0), (0, 3, 1, 0)
     law = dirichlet_law([0.5] * 4, [1.0] * 4)
@@ -267,6 +270,7 @@ def test_other_cells_of_the_tract_change_the_prior_belief_alone() -> None:
     assert_is_the_posterior(real, made, found, law, elsewhere=elsewhere)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(
     "likelihood",
     [DirichletMultinomial(), Exponential(epsilon=Fraction(4)), KeepOrRedraw(epsilon=Fraction(4))],

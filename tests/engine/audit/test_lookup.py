@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from engine.audit.lookup import lookup, lookup_without_victim, majority, public_prior
 from engine.errors import ParameterError
 
+pytestmark = pytest.mark.jit_off
+
 Ints = npt.NDArray[np.int64]
 Record = tuple[int, int, int]
 PRIOR = np.array([0.2, 0.3, 0.3, 0.2])
