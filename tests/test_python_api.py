@@ -306,7 +306,7 @@ MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "no layer": (lambda r: r.comparison(layer=None), "such as 'county' or 'town'"),  # type: ignore[arg-type]  # wrong on purpose
     "one edge": (lambda r: r.distance_direction(edges_mi=10), "increasing distances"),  # type: ignore[arg-type]  # wrong on purpose
     "edges as text": (lambda r: r.distance_direction(edges_mi="ab"), "increasing distances"),  # type: ignore[arg-type]  # wrong on purpose
-    "table": (lambda r: r.profile().to_frame("x"), "Area profile has bands, segments, numbers"),
+    "table": (lambda r: r.profile().to_frame("x"), "Area profile has bands, segments, margins, numbers"),
     "way to draw": (lambda r: r.profile().plot("dots"), "show 'dots': give one of points"),  # type: ignore[arg-type]  # wrong on purpose
     "theme": (lambda r: r.profile().plot(theme="red"), "give one of light, dark"),  # type: ignore[arg-type]  # wrong on purpose
     "form": (lambda r: r.profile().plot(form="pdf"), "choose png or svg"),  # type: ignore[arg-type]  # wrong on purpose
