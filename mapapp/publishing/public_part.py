@@ -49,6 +49,7 @@ _LEAST_TRACTS = 48
 _MOST_PAIRS = 2_000_000  # of destination and origin tracts, between the two numbers above
 _SHARE_OF_FLOWS = 0.8
 _GENERATOR = 20100  # any number: the same homes in every run
+_COMMON = 20101  # likewise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,9 @@ def _counts(store: Store, geography: Geography, destination_tract: Ints) -> Work
     )
 
 
-def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: float) -> HomeTracts:
+def simulated_homes(
+    public: PublicPart, decay: GravityDecay, concentration: float, *, common_error: float = 0.0
+) -> HomeTracts:
     """A home tract for every worker of the sample, from public data and a fixed seed.
 
     Parameters
@@ -131,9 +134,15 @@ def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: floa
         Of the gravity model.
     concentration : float
         As in :func:`design_parameters`.
+    common_error : float
+        Relative error of the public distribution that all workplaces have in common, independent for each home tract.
+        Errors of single workplaces cancel out in sums over many of them; this one does not.
     """
     sample = public.sample
     mass = public_distribution(public, decay)
+    if common_error > 0:
+        shape = 1.0 / common_error**2
+        mass = _by_row(mass * np.random.default_rng(_COMMON).gamma(shape, 1.0, mass.shape[1]))
     draw = np.random.default_rng(_GENERATOR)
     tract = np.repeat(sample.tract, sample.count)
     value = draw.random(tract.size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
@@ -11,7 +12,12 @@ from geodata.store import open_store
 from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.expected_homes import expected_plain, simulated_inputs
 from mapapp.publishing.plain_measures import PlainMeasures
-from mapapp.publishing.public_part import PublicPriors, read_public_part
+from mapapp.publishing.public_part import (
+    PublicPriors,
+    public_distribution,
+    read_public_part,
+    simulated_homes,
+)
 from tests.changed_datasets import with_other_homes
 
 EXPONENTIAL = SynthesisParameters(prior="flows", mechanism="exponential", clean=True, far_state_miles=300.0)
@@ -60,3 +66,19 @@ def test_simulated_homes_are_blocks_of_the_simulated_tracts_with_people(demo_dat
     assert inputs.worker_origin.size == inputs.worker_ptr[-1] == 3000
     people = store.table("blocks", ["population"])["population"].to_numpy()
     assert (people[inputs.worker_origin] > 0).all()
+
+
+def test_homes_differ_from_the_gravity_model_in_many_workplaces_alike(demo_dataset: Path) -> None:
+    """The error that is common to all workplaces shows in the residents of a tract; others nearly cancel out."""
+    public = read_public_part(open_store(demo_dataset, "dataset", verify=False))
+    gravity = PublicPriors(public, EXPONENTIAL).gravity
+    n_tracts = public.geography.tracts.n_tracts
+    usual = np.bincount(public.sample.tract, public.sample.count) @ public_distribution(public, gravity)
+    off = []
+    for common_error in (0.0, 1.0):
+        homes = simulated_homes(public, gravity, 1e9, common_error=common_error).origin_tract
+        residents = np.bincount(homes, minlength=n_tracts)
+        large = usual > 30
+        off.append(np.sqrt(np.mean((residents[large] / usual[large] - 1) ** 2)))
+    assert off[0] < 0.3
+    assert 0.4 < off[1] < 1.6
