@@ -142,7 +142,11 @@ def _card(audit: Audit, target: Target) -> Component:
     promised = (
         "promises nothing" if epsilon is None else f"ε′ {epsilon:.3g}, δ {plain(facts['delta'] or 0.0)}"
     )
-    alarms = [alarm_line(row) for row in audit.tables["spread"].to_dict("records") if row["is_broken"]]
+    alarms = [
+        alarm_line(row)
+        for row in audit.tables["spread"].to_dict("records")
+        if row["pairs"] and row["is_broken"]
+    ]
     attackers = audit.tables["attackers"]
     return html.Section(
         [

@@ -102,23 +102,28 @@ def _as_values(predictions: Predictions, first: npt.NDArray[np.int64]) -> Predic
 
 
 def spread_row(facts: ReleaseFacts, parts: Sequence[InformedPart]) -> dict[str, object]:
-    """Hold the likelihood ratios against the promise: a row of the table `spread`."""
+    """Hold the likelihood ratios against the promise: a row of the table `spread`; None for what was not tested."""
     promised, delta = facts["epsilon_final"], facts["delta"]
     spread = np.concatenate([np.zeros(0), *(part.spread[part.is_exact] for part in parts)])
-    exceeding = allowed = 0
-    if promised is not None and delta is not None:
-        exceeding = int(np.count_nonzero(spread > promised + _ROUNDING))
-        allowed = most_allowed(spread.size, delta)
-    return {
+    row: dict[str, object] = {
         "release": facts["name"],
         "epsilon_final": promised,
         "delta": delta,
         "pairs": int(spread.size),
-        "largest": float(spread.max(initial=0.0)),
-        "exceeding": exceeding,
-        "allowed": allowed,
-        "is_broken": exceeding > allowed,
+        "untested": sum(int(np.count_nonzero(~part.is_exact)) for part in parts),
+        "largest": None,
+        "exceeding": None,
+        "allowed": None,
+        "is_broken": None,
     }
+    if promised is None or delta is None or not spread.size:
+        return row
+    exceeding = int(
+        np.count_nonzero(~(spread <= promised + _ROUNDING))
+    )  # a spread that is no number exceeds it
+    allowed = most_allowed(spread.size, delta)
+    found = {"largest": float(spread.max()), "exceeding": exceeding, "allowed": allowed}
+    return row | found | {"is_broken": exceeding > allowed}
 
 
 def why_not_informed(parameters: SynthesisParameters) -> list[str]:

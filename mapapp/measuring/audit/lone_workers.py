@@ -1,7 +1,8 @@
 """How many lone workers keep their true support point: the closed form for their own homes, beside what was drawn.
 
-The chance is public; which support points lone workers live in is not. A draw farther from the expectation than its
-standard error allows would be a bug.
+The chance is public; which support points lone workers live in is not. A worker of a remainder point is drawn again
+after the mechanism, and so is never kept. A draw far from the expectation is a bug: likelihood ratios cannot see it,
+because those of some mechanisms are within epsilon for any table.
 
 Source: docs/audit.md, "Lone workers"; docs/method.md, section 7g.
 """
@@ -14,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from engine.coarsening import LEVEL_REMAINDER
 from engine.lone_worker import stay_weighted
 from engine.parameters import Mechanism
 from mapapp.measuring.audit.audited import Audited, AuditedPart
@@ -24,6 +26,12 @@ __all__ = ["LonePart", "lone_part", "lone_row"]
 
 _SAME_EVERYWHERE: Final[tuple[Mechanism, ...]] = ("exponential", "keep-or-redraw", "geometric", "plug-in")
 """Mechanisms under which the chance does not depend on where in the tract's points the worker lives."""
+
+_MOST_ERRORS: Final = 6.0
+"""Standard errors by which a draw may be off its law."""
+
+_LEAST_VARIANCE: Final = 25.0
+"""Of the number kept, from which on it is close enough to normal for :data:`_MOST_ERRORS`."""
 
 
 class LonePart(NamedTuple):
@@ -60,6 +68,7 @@ def lone_part(audited: Audited, part: AuditedPart, asked: QuestionPart) -> LoneP
     ptr = part.support.table.support_ptr
     classes = part.certified.classes
     homes = np.bincount(truth, minlength=int(ptr[-1]) + 1)
+    homes[: int(ptr[-1])][part.support.coarsening.support_level == LEVEL_REMAINDER] = 0
     expected = variance = 0.0
     for number in np.flatnonzero(classes.likelihood_count == 1):
         first, last = ptr[classes.tract[number] : classes.tract[number] + 2]
@@ -84,15 +93,20 @@ def _chance(audited: Audited, part: AuditedPart, number: int, workers: np.ndarra
     return math.nan
 
 
-def lone_row(release: str, parts: Sequence[LonePart]) -> dict[str, object]:
-    """Sum up, as a row of the table `lone_workers`."""
+def lone_row(release: str, parts: Sequence[LonePart], *, is_cleaned: bool) -> dict[str, object]:
+    """Sum up, as a row of the table `lone_workers`.
+
+    Only a draw that was not cleaned afterwards is held against the closed form: `is_off`.
+    """
     workers, kept = sum(part.workers for part in parts), sum(part.kept for part in parts)
     expected, variance = sum(part.expected for part in parts), sum(part.variance for part in parts)
     n = max(workers, 1)
+    is_sure = not is_cleaned and variance >= _LEAST_VARIANCE
     return {
         "release": release,
         "workers": workers,
         "expected": expected / n,
         "standard_error": math.sqrt(variance) / n,
         "found": kept / n,
+        "is_off": is_sure and abs(kept - expected) > _MOST_ERRORS * math.sqrt(variance),
     }

@@ -122,7 +122,7 @@ def _home(target: Target, part: AuditedPart, geography: Geography, areas: Areas)
     ptr, point_of_tract = part.support.table.support_ptr, part.support.point_of_tract
     n_values, prior, first = 0, part.support.share, ptr
     if target == "home point":
-        # Workers whose point was dropped by editing have a value of their own, which no one can predict.
+        # Workers whose point was dropped by editing have a value of their own; naming it is no hit (run.py).
         local = [point_of_tract[tract, home] for home in homes]
         truth, released = (
             np.where(point >= 0, ptr[tract] + point, part.support.share.size) for point in local

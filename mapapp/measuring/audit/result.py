@@ -73,14 +73,16 @@ class Audit:
     tables : dict of str to DataFrame
         `attackers`: release, target, attacker, n (class), workers, accuracy, empirical_privacy, baseline_accuracy,
         breach_increase, mean_belief.
-        `confidence`: release, target, attacker, most_certain (share of workers), workers, accuracy, mean_belief.
+        `confidence`: release, target, attacker, most_certain (share of workers), workers, accuracy, least_belief,
+        tied.
         `calibration`: release, target, attacker, belief_from, belief_to, workers, mean_belief, accuracy.
         `leakage`: release, target, attacker, n, population (what the others teach), individual (with the victim or the
         release, less without).
-        `spread`: release, epsilon_final, delta, pairs, largest, exceeding, allowed, is_broken: greatest spread of log
-        likelihood ratios of the informed attacker, over (workplace block, segment) pairs.
-        `lone_workers`: release, workers, expected, standard_error, found: share of lone workers whose synthetic home
-        is in the true support point, by the closed form and as drawn.
+        `spread`: release, epsilon_final, delta, pairs, untested, largest, exceeding, allowed, is_broken: greatest
+        spread of log likelihood ratios of the informed attacker, over (workplace block, segment) pairs; None where
+        nothing was tested.
+        `lone_workers`: release, workers, expected, standard_error, found, is_off: share of lone workers whose synthetic
+        home is in the true support point, by the closed form and as drawn, and whether these are too far apart.
         `schemes` and `tradeoff` where other schemes were asked for: see docs/audit.md.
     sentences : tuple of str
         The headline, for a person.
@@ -92,8 +94,14 @@ class Audit:
 
     @property
     def is_broken(self) -> bool:
-        """Whether some release's likelihood ratios exceed what its certificate promises: a bug of ours."""
-        return bool(self.tables["spread"]["is_broken"].any())
+        """Whether some release is not what its certificate says: a bug of ours.
+
+        Its likelihood ratios exceed what it promises, or its lone workers do not follow the law of its mechanism.
+        """
+        flags = (self.tables["spread"]["is_broken"], self.tables["lone_workers"]["is_off"])
+        return any(
+            bool(flag.eq(True).any()) for flag in flags
+        )  # what was not tested is neither True nor False
 
     def accuracy(self, release: str, target: Target, attacker: Attacker, n: str = "all") -> float | None:
         """Accuracy of one attacker; None if the attacker was left out."""

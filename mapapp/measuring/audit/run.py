@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
 import pandas
 
 from engine.audit.decomposition import MOST_COUNTS, Decomposition
@@ -62,6 +63,10 @@ class AuditedWorkers(NamedTuple):
     facts: ReleaseFacts
     records: Records
     tables: dict[str, pandas.DataFrame]
+
+
+_NO_VALUE: Final = -1
+"""The true value of a worker whose home editing dropped: no prediction is right."""
 
 
 class _Collected(NamedTuple):
@@ -154,7 +159,9 @@ def audited_workers(
     }
     tables = found.outcomes.tables(records.n)
     tables["spread"] = pandas.DataFrame([spread_row(facts, found.informed)])
-    tables["lone_workers"] = pandas.DataFrame([lone_row(audited.name, found.lone)])
+    tables["lone_workers"] = pandas.DataFrame(
+        [lone_row(audited.name, found.lone, is_cleaned=audited.parameters.clean)]
+    )
     return AuditedWorkers(facts, records, tables)
 
 
@@ -163,28 +170,32 @@ def _attack(
 ) -> None:
     """Run the attackers who need only the workers of the same destination tracts."""
     add, truth = found.outcomes.add, asked.truth
-    add(asked.target, "public_prior", Predictions(asked.guess, asked.belief), truth)
+    is_dropped = (
+        truth == asked.prior.size - 1 if asked.target == "home point" else np.zeros(truth.size, np.bool_)
+    )
+    hit = np.where(is_dropped, _NO_VALUE, truth)  # nobody can name a home that editing dropped
+    add(asked.target, "public_prior", Predictions(asked.guess, asked.belief), hit)
     add(
         asked.target,
         "lookup_without_victim",
         lookup_without_victim(asked.keys, truth, asked.prior),
-        truth,
+        hit,
     )
     add(
         asked.target,
         "lookup",
         lookup(asked.released_keys, asked.released, asked.keys, asked.prior),
-        truth,
+        hit,
     )
-    add(asked.target, "memorised", lookup(asked.keys, truth, asked.keys, asked.prior), truth)
+    add(asked.target, "memorised", lookup(asked.keys, truth, asked.keys, asked.prior), hit)
     if asked.target != "home point":
         return
     found.lone.append(lone_part(audited, part, asked))
     informed = informed_part(audited, part, asked)
     if informed is not None:
         found.informed.append(informed)
-        add(asked.target, "informed_without_release", informed.without_release, truth)
-        add(asked.target, "informed", informed.with_release, truth)
+        add(asked.target, "informed_without_release", informed.without_release, hit)
+        add(asked.target, "informed", informed.with_release, hit)
 
 
 def _attack_with_all(

@@ -44,7 +44,7 @@ def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_
     mine = {name: table[table["release"] == facts["name"]] for name, table in tables.items() if len(table)}
     accuracy = _accuracies(mine["attackers"])
     said = []
-    if ("home point", "lookup", "1") in accuracy:
+    if n_lone and ("home point", "lookup", "1") in accuracy:
         said.append(
             f"Of {n_lone:,} workers who are alone in their workplace block and segment, "
             f"{_of_100(accuracy['home point', 'lookup', '1'])} keep their true home area in {_this(facts)}."
@@ -95,12 +95,13 @@ def _leakage_sentence(accuracy: Mapping[tuple[str, str, str], float], facts: Rel
     if release <= others:
         return (
             f"Somebody who looks a worker up in {_this(facts)} names the home area of {_of_100(release)} workers. The "
-            f"true homes of the other workers alone would give {_of_100(others)}, so this attacker learns nothing from "
-            "the worker's own record."
+            f"true homes of the other workers alone would give {_of_100(others)}, so on average this attacker does no "
+            "better than from those."
         )
     return (
         f"Somebody who looks a worker up in {_this(facts)} names the home area of {_of_100(release)} workers. The true "
-        f"homes of the other workers alone would give {_of_100(others)}; the rest comes from the worker's own record."
+        f"homes of the other workers alone would give {_of_100(others)}; on balance, the worker's own record adds the "
+        "rest."
     )
 
 
@@ -115,9 +116,11 @@ def _band_sentence(accuracy: Mapping[tuple[str, str, str], float], target: str, 
 
 def _of_100(share: float) -> str:
     """A share as people say it, with a digit more where it would round to none or all."""
-    in_100 = 100 * share
-    digits = 0 if 1 <= in_100 <= 99 else 1
-    return f"{in_100:.{digits}f} in 100"
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} in 100"
+    if not 0.0005 <= share < 0.9995:
+        return "fewer than 1 in 1,000" if share < 0.5 else "nearly all"
+    return f"{100 * share:.{0 if 0.01 <= share <= 0.99 else 1}f} in 100"
 
 
 def audit_lines(audit: Audit) -> list[str]:
@@ -128,7 +131,7 @@ def audit_lines(audit: Audit) -> list[str]:
         *_indented(audit.sentences),
         *([f"  {_HOME_AREA}"] if (audit.tables["attackers"]["target"] == "home point").any() else []),
     ]
-    lines += [f"  {line}" for line in _spread_lines(audit.tables["spread"])]
+    lines += [f"  {line}" for line in _spread_lines(audit)]
     names = [release["name"] for release in facts["releases"]]
     attackers = audit.tables["attackers"]
     asked = [target for targets in TARGETS_OF.values() for target in targets]
@@ -190,6 +193,7 @@ def _lone_lines(lone: pandas.DataFrame) -> list[str]:
     lines = [
         f"  {row['release']}: {row['found']:.2%} of lone workers keep their home area; by the closed form "
         f"{row['expected']:.2%} ± {row['standard_error']:.2%}, before any cleaning"
+        + _OFF[bool(row["is_off"])]
         for row in known.to_dict("records")
     ]
     return ["", *lines] if lines else []
@@ -234,7 +238,7 @@ def _leakage_lines(leakage: pandas.DataFrame, names: Sequence[str]) -> list[str]
     """What the others teach apart from what the worker's own record gives away, in points."""
     lines = [
         "",
-        "  percentage points that the others teach, and that the worker's own record gives away, by n",
+        "  percentage points that the others teach, and that the worker's own record adds on balance, by n",
     ]
     for target, attacker, rows in _groups(leakage, "target", "attacker"):
         cells = ""
@@ -285,18 +289,53 @@ def _equal_error_lines(tradeoff: pandas.DataFrame) -> list[str]:
     return lines
 
 
-def _spread_lines(spread: pandas.DataFrame) -> list[str]:
-    """One line for each release that has likelihood ratios."""
-    rows = [row for row in spread.to_dict("records") if row["pairs"]]
-    return [alarm_line(row) if row["is_broken"] else _kept_line(row) for row in rows]
+def _spread_lines(audit: Audit) -> list[str]:
+    """One line for each release whose likelihood ratios were asked for."""
+    mechanism = {release["name"]: release["mechanism"] for release in audit.facts["releases"]}
+    lines = []
+    for row in audit.tables["spread"].to_dict("records"):
+        if row["pairs"] and row["is_broken"]:
+            lines.append(alarm_line(row))
+        elif row["pairs"]:
+            lines.append(_kept_line(row, mechanism[str(row["release"])]))
+        elif row["untested"]:
+            lines.append(f"{row['release']}: {_UNTESTED.format(untested=row['untested'])}")
+    return lines
 
 
-def _kept_line(row: Mapping[Hashable, object]) -> str:
-    return (
-        "{release}: the promise holds. The greatest spread of log likelihood ratios is {largest:.3f}, epsilon_final "
-        "is {epsilon_final:.3f}; {exceeding:,} of {pairs:,} blocks and segments exceed it, and delta {delta:g} allows "
-        "{allowed:,}"
-    ).format_map({str(name): value for name, value in row.items()})
+_UNTESTED: Final = (
+    "the promise was not tested: all {untested:,} blocks and segments are in tracts with a remainder"
+)
+
+_CONSTANTS_ONLY: Final = ("exponential", "keep-or-redraw")
+"""Mechanisms whose likelihood ratios are within epsilon for any table."""
+
+_OFF: Final = {
+    False: "",
+    True: ". NOT DRAWN BY ITS LAW: this is a bug in commutemap; do not publish the release, and report it",
+}
+
+
+def _kept_line(row: Mapping[Hashable, object], mechanism: str) -> str:
+    said = (
+        "{release}: no likelihood ratio breaks the promise. The greatest spread of their logarithms is {largest:.3f}, "
+        "epsilon_final is {epsilon_final:.3f}; {exceeding:,} of {pairs:,} blocks and segments exceed it, and delta "
+        "{delta:g} allows {allowed:,}"
+    )
+    if row["untested"]:
+        said += "; {untested:,} more are in tracts with a remainder, and were not tested"
+    if mechanism in _CONSTANTS_ONLY:
+        said += ". For this mechanism that tests its constants; its draw is tested by the lone workers below"
+    return said.format_map(_whole_counts(row))
+
+
+def _whole_counts(row: Mapping[Hashable, object]) -> dict[str, object]:
+    """The row with whole counts, which a column with a missing value has as floats."""
+    counts = ("pairs", "untested", "exceeding", "allowed")
+    return {
+        str(name): int(str(value).removesuffix(".0")) if name in counts else value
+        for name, value in row.items()
+    }
 
 
 def alarm_line(row: Mapping[Hashable, object]) -> str:
@@ -306,4 +345,4 @@ def alarm_line(row: Mapping[Hashable, object]) -> str:
         "distinguishes two possible homes of one worker by more than epsilon_final {epsilon_final:.3f} (greatest "
         "{largest:.3f}); delta {delta:g} allows {allowed:,}. This is a bug in commutemap: do not publish the release, "
         "and report it"
-    ).format_map({str(name): value for name, value in row.items()})
+    ).format_map(_whole_counts(row))

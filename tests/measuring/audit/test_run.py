@@ -10,10 +10,13 @@ import numpy as np
 import pandas
 import pytest
 
+from engine.audit.predictions import Predictions
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from mapapp.measuring.analyst import AnalystData, Panel
 from mapapp.measuring.audit.audited import Audited, Blocks, audited_release, audited_setting
+from mapapp.measuring.audit.informed import InformedPart, spread_row
 from mapapp.measuring.audit.questions import QUESTIONS
+from mapapp.measuring.audit.result import ReleaseFacts
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
 from mapapp.measuring.audit.words import audit_lines
 from mapapp.publishing.certified_weights import CertifiedClasses
@@ -111,7 +114,43 @@ def test_a_release_that_breaks_its_promise_raises_the_alarm(data: AnalystData, r
     assert "PROMISE BROKEN" in "\n".join(audit_lines(broken))
     kept = joined(data, [audited_workers(data, release, ["home"])])
     assert not kept.is_broken
-    assert "the promise holds" in "\n".join(audit_lines(kept))
+    assert "no likelihood ratio breaks the promise" in "\n".join(audit_lines(kept))
+
+
+def test_a_release_of_the_true_homes_raises_the_alarm(data: AnalystData) -> None:
+    """Its likelihood ratios are within epsilon, as those of any table are; its lone workers give it away."""
+    privacy = PrivacyParameters(epsilon=Fraction(4), delta="1e-6")
+    setting = audited_setting(
+        data, "leak", privacy, SynthesisParameters(mechanism="exponential", clean=False)
+    )
+    honest = joined(data, [audited_workers(data, setting, ["home"])])
+    assert not honest.is_broken
+
+    def true_homes(panel: Panel, support: Support, certified: CertifiedClasses) -> Blocks:
+        return panel.inputs.worker_origin
+
+    leak = joined(data, [audited_workers(data, replace(setting, _homes=true_homes), ["home"])])
+    assert leak.tables["lone_workers"]["is_off"].all()
+    assert not leak.tables["spread"]["is_broken"].any()
+    assert leak.is_broken
+    assert "NOT DRAWN BY ITS LAW" in "\n".join(audit_lines(leak))
+
+
+def test_a_spread_that_is_no_number_raises_the_alarm() -> None:
+    found = Predictions(np.zeros(2, np.int64), np.ones(2))
+    part = InformedPart(found, found, np.array([1.0, np.nan]), np.array([True, True]))
+    facts: ReleaseFacts = {
+        "name": "one",
+        "is_release": True,
+        "mechanism": "exponential",
+        "unit": "cell",
+        "epsilon_final": 2.0,
+        "delta": 0.0,
+        "left_out": [],
+    }
+    assert spread_row(facts, [part])["is_broken"]
+    untested = spread_row(facts, [part._replace(is_exact=np.zeros(2, np.bool_))])
+    assert (untested["untested"], untested["is_broken"]) == (2, None)
 
 
 def test_mechanisms_without_a_closed_form_say_which_attackers_are_left_out(data: AnalystData) -> None:
@@ -126,6 +165,9 @@ def test_mechanisms_without_a_closed_form_say_which_attackers_are_left_out(data:
         assert words in "\n".join(audit_lines(audit))
         assert audit.accuracy("one", "home point", "informed") is None
         assert not audit.is_broken
+        (spread,) = audit.tables["spread"].to_dict("records")
+        assert spread["pairs"] == 0
+        assert spread["is_broken"] is None
 
 
 def test_cancelling_stops_before_the_next_part(data: AnalystData, release: Audited) -> None:
