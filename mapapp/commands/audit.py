@@ -109,8 +109,7 @@ def audit(
         with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
             data = AnalystData.open(dataset)
-            audited = _audited(data, releases, settings)
-            found = _run(data, audited, asked, schemes, report)
+            found = _run(data, releases, settings, asked, schemes, report)
             if csv_path is not None:
                 report("writing tables", 0, 0)
                 write_csv(found, csv_path)
@@ -131,35 +130,46 @@ def audit(
 def _require_some(releases: tuple[Path, ...], settings: tuple[str, ...]) -> None:
     if not releases and not settings:
         raise UsageError("nothing to audit: give one release or several, or --setting PRESET or FILE.toml")
-    names = [path.resolve().name for path in releases]
-    repeated = [name for name in names if names.count(name) > 1] or [
-        name for name in settings if settings.count(name) > 1
-    ]
+    names = [path.resolve().name for path in releases] + [_name_of(one) for one in settings]
+    repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise UsageError(f"{repeated[0]} is given twice; releases side by side need different names")
+        raise UsageError(
+            f"{repeated[0]} is given twice; releases and settings side by side need different names"
+        )
+
+
+def _name_of(setting: str) -> str:
+    return Path(setting).stem
 
 
 def _audited(data: AnalystData, releases: tuple[Path, ...], settings: tuple[str, ...]) -> list[Audited]:
     from mapapp.measuring.audit.audited import audited_release
     from mapapp.measuring.audit.setting import chosen_setting
 
-    named = [(Path(one).stem, read_setting(one)) for one in settings]
+    named = [(_name_of(one), read_setting(one)) for one in settings]
     return [audited_release(data, path) for path in releases] + [
         chosen_setting(data, name, options) for name, options in named
     ]
 
 
 def _run(
-    data: AnalystData, audited: list[Audited], asked: str, schemes: list[Scheme], report: Report
+    data: AnalystData,
+    releases: tuple[Path, ...],
+    settings: tuple[str, ...],
+    asked: str,
+    schemes: list[Scheme],
+    report: Report,
 ) -> Audit:
+    from mapapp.measuring.audit.comparison import comparison_tables, require_schemes
     from mapapp.measuring.audit.questions import QUESTIONS
     from mapapp.measuring.audit.run import audited_workers, joined
 
     questions = [question for question in QUESTIONS if asked in (question, "all")]
+    if schemes:
+        require_schemes(data, schemes, questions)
+    audited = _audited(data, releases, settings)
     found = [audited_workers(data, one, questions, report=report) for one in audited]
     result = joined(data, found)
     if schemes:
-        from mapapp.measuring.audit.comparison import comparison_tables
-
         result.tables.update(comparison_tables(data, found, schemes, questions, report=report))
     return result

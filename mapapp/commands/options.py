@@ -35,14 +35,19 @@ def quiet_option(function: Function) -> Function:
 
 def config_option(function: Function) -> Function:
     """Add `--config FILE.toml`, which sets any option by its long name, at the top level or under [command]."""
+    return config_option_named("--config")(function)
+
+
+def config_option_named(name: str) -> Callable[[Function], Function]:
+    """Add `--config` under another name, so that refusals name what the user typed."""
     return click.option(
-        "--config",
+        name,
         type=click.Path(path_type=Path, dir_okay=False),
         is_eager=True,
         expose_value=False,
         callback=_load_config,
         help="TOML file of options; options on the command line override it.",
-    )(function)
+    )
 
 
 def print_result(result: Mapping[str, object], lines: list[str], *, as_json: bool) -> None:
@@ -54,13 +59,13 @@ def print_result(result: Mapping[str, object], lines: list[str], *, as_json: boo
         sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _load_config(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
+def _load_config(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None:
         return
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; check the path given to --config") from error
+        raise UsageError(f"{path}: {error.strerror}; check the path given to {parameter.opts[0]}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not a TOML file ({error}); see `{context.command_path} --help`") from error
     section = document.get(str(context.info_name), document)

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 import click
 
 from engine.parameters import Mechanism, Unit
-from mapapp.commands.options import STORE, Function, Options, config_option
+from mapapp.commands.options import STORE, Function, Options, config_option_named
 from mapapp.errors import UsageError
 from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
@@ -214,14 +214,14 @@ def read_setting(spec: str) -> Options:
     if spec in PRESETS:
         arguments = ["--preset", spec]
     elif spec.endswith(".toml"):
-        arguments = ["--config", spec]
+        arguments = ["--setting", spec]
     else:
         raise UsageError(
             f"--setting {spec}: neither a preset ({', '.join(PRESETS)}) nor a file that ends in .toml with options of "
             "`synthesize`"
         )
     command = click.Command("synthesize", params=[])
-    for add in (config_option, setting_options):
+    for add in (config_option_named("--setting"), setting_options):
         command = add(command)
     with command.make_context("synthesize", arguments) as context:
         return dict(context.params)

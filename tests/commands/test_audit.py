@@ -7,6 +7,7 @@ import shutil
 import stat
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pandas
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from mapapp.cli import run
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit import audited
+from mapapp.measuring.audit import run as attackers
 from mapapp.measuring.audit.result import LIMITS
 from tests.changed_datasets import with_other_table
 from tests.commands.running import refused
@@ -125,8 +127,12 @@ def test_a_release_of_another_place_or_of_other_counts_is_refused(
     [
         (["--question", "age"], "--question"),
         (["--setting", "best"], "neither a preset (recommended, onthemap-v3) nor a file that ends in .toml"),
-        (["--setting", "nowhere.toml"], "nowhere.toml"),
+        (
+            ["--setting", "nowhere.toml"],
+            "nowhere.toml: No such file or directory; check the path given to --setting",
+        ),
         (["--setting", "recommended", "--setting", "recommended"], "given twice"),
+        (["--setting", "recommended", "--setting", "other/recommended.toml"], "recommended is given twice"),
         (["--picture", "a.pdf"], ".png or .svg"),
         (["--csv", "nowhere/tables"], "no such directory"),
     ],
@@ -180,7 +186,10 @@ def test_other_schemes_are_measured_beside_the_release(
     ("against", "words"),
     [
         ("m=2", "the schemes are k, l,"),
-        ("k=0", "whole number at least 1"),
+        ("k=0", "whole number from 1 to"),
+        ("k=99999999999999999999", "whole number from 1 to 2,147,483,647"),
+        ("l=2.5", "whole number"),
+        ("exponential=0.0001", "1/1024 to 25"),
         ("l=4", "only 3 values"),
         ("t=2", "from 0 to 1"),
         ("kd=0", "above 0"),
@@ -188,11 +197,23 @@ def test_other_schemes_are_measured_beside_the_release(
         ("cell=1", "10,000,000"),
     ],
 )
-def test_bad_schemes_are_refused_in_one_line(
-    demo_dataset: Path, demo_release: Path, against: str, words: str
+def test_bad_schemes_are_refused_in_one_line_before_the_attackers_run(
+    demo_dataset: Path, demo_release: Path, monkeypatch: pytest.MonkeyPatch, against: str, words: str
 ) -> None:
+    def too_late(*_: object, **__: object) -> NoReturn:
+        pytest.fail("the attackers ran before the scheme was refused")
+
+    monkeypatch.setattr(attackers, "audited_workers", too_late)
     options = ["--question", "earnings", "--against", against]
     assert words in refused("audit", demo_dataset, demo_release, "-q", *options)
+
+
+def test_a_release_and_a_setting_with_one_name_are_refused(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / f"{demo_release.name}.toml"
+    said = refused("audit", demo_dataset, demo_release, "--setting", file, "-q")
+    assert f"{demo_release.name} is given twice" in said
 
 
 def test_nothing_to_audit_is_refused(demo_dataset: Path) -> None:

@@ -137,7 +137,8 @@ def draw_tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, relea
     ----------
     axes : Axes
     rows : DataFrame
-        The rows of the table `schemes` for this question and this `n`.
+        The rows of the table `schemes` for this question and this `n`. Rows whose scheme does not meet its own rule are
+        not drawn.
     target, n : str
         For the title.
     releases : sequence of str
@@ -145,7 +146,9 @@ def draw_tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, relea
     """
     lines = [scheme for scheme in rows["scheme"].drop_duplicates() if scheme != "release"]
     for number, scheme in enumerate(lines):
-        mine = rows[rows["scheme"] == scheme].sort_values("median_relative_error")
+        mine = rows[(rows["scheme"] == scheme) & rows["meets_rule"]].sort_values("median_relative_error")
+        if mine.empty:
+            continue
         axes.plot(
             mine["median_relative_error"],
             mine["lookup"],

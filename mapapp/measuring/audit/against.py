@@ -29,7 +29,7 @@ from mapapp.measuring.audit.records import CodedBlocks, CodedRecords, Records, c
 from mapapp.measuring.audit.result import CLASSES
 from mapapp.measuring.audit.schemes import DEFAULT_HEIGHT, Scheme
 
-__all__ = ["COMPARED", "Compared", "compared", "error_of_release", "scheme_rows"]
+__all__ = ["COMPARED", "Compared", "compared", "error_of_release", "require_feasible", "scheme_rows"]
 
 COMPARED: Final[tuple[Target, ...]] = ("home tract", "home county", "earnings", "industry")
 """Questions that trees can be asked: their values mean the same everywhere."""
@@ -111,16 +111,18 @@ def _error(workload: Workload, boxes: Decomposition) -> float:
     return median_relative_error(workload.true_count, answered)
 
 
-def require_feasible(schemes: Sequence[Scheme], about: Compared) -> None:
+def require_feasible(schemes: Sequence[Scheme], target: Target, records: CodedRecords) -> None:
     """Refuse schemes that cannot be made for a question, before any is made.
+
+    Only the number of values and the sizes of the attributes matter, which are public: `records` may have no workers.
 
     Raises
     ------
     UsageError
     """
     for scheme in schemes:
-        scheme.require_values(about.records.n_values, about.target)
-        scheme.require_cells(int(np.prod(about.records.sizes, dtype=object)))
+        scheme.require_values(records.n_values, target)
+        scheme.require_cells(int(np.prod(records.sizes, dtype=object)))
 
 
 def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:

@@ -20,8 +20,8 @@ from mapapp.measuring.audit.against import (
     require_feasible,
     scheme_rows,
 )
-from mapapp.measuring.audit.questions import TARGETS_OF, Areas, Question
-from mapapp.measuring.audit.records import CodedBlocks
+from mapapp.measuring.audit.questions import TARGETS_OF, Areas, Question, Target
+from mapapp.measuring.audit.records import CodedBlocks, Records, coded
 from mapapp.measuring.audit.result import CLASSES, Attacker
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers
 from mapapp.measuring.audit.schemes import Scheme
@@ -30,9 +30,26 @@ from mapapp.measuring.audit.tradeoff import at_equal_error
 from mapapp.progress import Report, silent
 from mapapp.publishing.settings import NOT_GIVEN
 
-__all__ = ["comparison_tables"]
+__all__ = ["comparison_tables", "require_schemes"]
 
 _ATTACKERS: Final[tuple[Attacker, ...]] = ("lookup", "lookup_without_victim", "naive_bayes")
+
+
+def require_schemes(data: AnalystData, schemes: Sequence[Scheme], questions: Sequence[Question]) -> None:
+    """Refuse schemes that cannot be made for the questions, from public data alone and before any attacker runs.
+
+    Raises
+    ------
+    UsageError
+        l is above the number of values, or a tree or a grid would be too large.
+    """
+    blocks = CodedBlocks.read(data, Areas.read(data.store, data.geography))
+    for target in _targets(questions):
+        require_feasible(schemes, target, coded(target, Records.none(), blocks, released=False))
+
+
+def _targets(questions: Sequence[Question]) -> list[Target]:
+    return [target for question in questions for target in TARGETS_OF[question] if target in COMPARED]
 
 
 def comparison_tables(
@@ -68,10 +85,9 @@ def comparison_tables(
     areas = Areas.read(data.store, data.geography)
     blocks = CodedBlocks.read(data, areas)
     records = found[0].records
-    targets = [target for question in questions for target in TARGETS_OF[question] if target in COMPARED]
-    asked = [compared(target, records, blocks) for target in targets]
+    asked = [compared(target, records, blocks) for target in _targets(questions)]
     for about in asked:
-        require_feasible(schemes, about)
+        require_feasible(schemes, about.target, about.records)
     rows = [row for one in found for row in _release_rows(one, "release", one.facts["name"], asked, blocks)]
     for number, scheme in enumerate(schemes):
         report("measuring other schemes", number, len(schemes))

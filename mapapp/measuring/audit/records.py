@@ -97,6 +97,18 @@ class Records:
         )
 
     @classmethod
+    def none(cls) -> Records:
+        """No workers at all: what they are coded to is public."""
+        no_blocks = np.empty(0, np.int32)
+        return cls(
+            destination=no_blocks,
+            segment=np.empty(0, np.int8),
+            n=no_blocks,
+            home_block=no_blocks,
+            released_block=no_blocks,
+        )
+
+    @classmethod
     def joined(cls, parts: Sequence[Records]) -> Records:
         """Parts one after the other."""
         return cls(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, cast, get_args
 
 from engine.errors import ParameterError
+from engine.mechanisms.thetas import exponential_epsilon
 from engine.parameters import exact_fraction
 from mapapp.errors import UsageError
 
@@ -29,6 +30,9 @@ MOST_CELLS: Final = 10_000_000
 DEFAULT_HEIGHT: Final = 10
 _DEFAULT_K: Final = 8
 _MOST_HEIGHT: Final = 40
+_MOST_WHOLE: Final = 2**31 - 1
+_WHOLE_VALUES: Final = ("k", "l", "l-distinct")
+"""Schemes whose parameter is a whole number: people, or values."""
 
 
 class _Kind(NamedTuple):
@@ -98,7 +102,8 @@ class Scheme:
     @property
     def label(self) -> str:
         """The scheme as it is written on the command line, with the options that differ from the defaults."""
-        return ":".join([f"{self.name}={self.value:g}", *self._options])
+        # repr keeps every digit, so that two values never share a label.
+        return ":".join([f"{self.name}={repr(self.value).removesuffix('.0')}", *self._options])
 
     @property
     def _options(self) -> list[str]:
@@ -168,7 +173,7 @@ def _read(spec: str) -> list[Scheme]:
     height = _whole(spec, "height", options["height"], _MOST_HEIGHT, 0) if "height" in options else None
     if height is None and "levels" in kind.options:
         height = DEFAULT_HEIGHT
-    k = _whole(spec, "k", options["k"], None, 1) if "k" in options else None
+    k = _whole(spec, "k", options["k"], _MOST_WHOLE, 1) if "k" in options else None
     if k is None and kind.parameter == "t":
         k = _DEFAULT_K
     levels = options.get("levels", "leaf")
@@ -177,7 +182,7 @@ def _read(spec: str) -> list[Scheme]:
     return [
         Scheme(
             name=name,
-            value=_value(spec, kind.parameter, text),
+            value=_value(spec, name, text),
             height=height,
             k=k,
             levels=cast(Levels, levels),
@@ -199,12 +204,13 @@ def _option(spec: str, name: str, text: str) -> tuple[str, str]:
     return option, value
 
 
-def _value(spec: str, parameter: str, text: str) -> float:
-    if parameter == "k":
-        return float(_whole(spec, "k", text, None, 1))
+def _value(spec: str, name: str, text: str) -> float:
+    parameter = SCHEMES[name].parameter
+    if name in _WHOLE_VALUES:
+        return float(_whole(spec, parameter, text, _MOST_WHOLE, 1))
     try:
         value = float(exact_fraction(text, parameter))
-    except ParameterError:
+    except (ParameterError, OverflowError):
         raise UsageError(f"--against {spec}: {parameter} is {text!r}; give a number") from None
     if parameter == "l" and value < 1:
         raise UsageError(f"--against {spec}: l is {text}; give a number of at least 1")
@@ -212,16 +218,22 @@ def _value(spec: str, parameter: str, text: str) -> float:
         raise UsageError(f"--against {spec}: t is {text}; give a distance from 0 to 1")
     if parameter == "epsilon" and value <= 0:
         raise UsageError(f"--against {spec}: epsilon is {text}; give a number above 0")
+    if name == "exponential":
+        try:
+            exponential_epsilon(text)
+        except ParameterError as error:
+            raise UsageError(f"--against {spec}: {error}") from None
     return value
 
 
-def _whole(spec: str, option: str, text: str, most: int | None, least: int) -> int:
-    allowed = f"at least {least}" if most is None else f"from {least} to {most}"
-    refusal = UsageError(f"--against {spec}: {option} is {text!r}; give a whole number {allowed}")
+def _whole(spec: str, option: str, text: str, most: int, least: int) -> int:
+    refusal = UsageError(
+        f"--against {spec}: {option} is {text!r}; give a whole number from {least} to {most:,}"
+    )
     try:
         value = int(text)
     except ValueError:
         raise refusal from None
-    if value < least or (most is not None and value > most):
+    if not least <= value <= most:
         raise refusal
     return value

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
+from matplotlib.figure import Figure
 
-from engine.errors import ParameterError
+from mapapp.drawing.paper.audit_picture import draw_tradeoff
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import audited_release
-from mapapp.measuring.audit.comparison import comparison_tables
+from mapapp.measuring.audit.comparison import comparison_tables, require_schemes
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers
 from mapapp.measuring.audit.schemes import read_schemes
 from mapapp.measuring.audit.tradeoff import at_equal_error, interpolated
@@ -69,29 +71,31 @@ def test_the_root_alone_is_the_majority(data: AnalystData, found: AuditedWorkers
 
 
 @pytest.mark.parametrize(
-    ("spec", "error", "words"),
+    ("spec", "words"),
     [
-        ("l=4", UsageError, "only 3 values"),
-        ("cell=1", UsageError, "use kd, quad, or hybrid"),
-        ("kd=1:height=40", UsageError, "smaller height"),
-        ("l-distinct=2.5", ParameterError, "whole number"),
+        ("l=4", "only 3 values"),
+        ("cell=1", "use kd, quad, or hybrid"),
+        ("kd=1:height=40", "smaller height"),
+        ("l-distinct=2.5", "whole number"),
     ],
 )
 def test_what_cannot_be_made_is_refused(
-    data: AnalystData, found: AuditedWorkers, spec: str, error: type[Exception], words: str
+    data: AnalystData, found: AuditedWorkers, spec: str, words: str
 ) -> None:
-    with pytest.raises(error, match=words):
+    with pytest.raises(UsageError, match=words):
+        require_schemes(data, read_schemes((spec,)), ["earnings"])
+    with pytest.raises(UsageError, match=words):
         comparison_tables(data, [found], read_schemes((spec,)), ["earnings"])
 
 
 def test_leakage_at_equal_error_is_that_of_neighbors() -> None:
     rows = [
-        ("release", "mine", 0.15, 0.4),
-        ("k", "k=2", 0.1, 0.9),
-        ("k", "k=8", 0.2, 0.7),
-        ("t", "t=0.1", 0.3, 0.1),
+        ("release", "mine", 0.15, 0.4, True),
+        ("k", "k=2", 0.1, 0.9, True),
+        ("k", "k=8", 0.2, 0.7, True),
+        ("t", "t=0.1", 0.3, 0.1, True),
     ]
-    columns = ["scheme", "label", "median_relative_error", "lookup"]
+    columns = ["scheme", "label", "median_relative_error", "lookup", "meets_rule"]
     schemes = pandas.DataFrame(
         [
             dict(zip(columns, row, strict=True)) | {"target": "earnings", "n": n}
@@ -102,3 +106,21 @@ def test_leakage_at_equal_error_is_that_of_neighbors() -> None:
     found: Any = at_equal_error(schemes).set_index(["n", "scheme"])
     assert found.loc[("all", "k"), "scheme_leakage"] == pytest.approx(0.8)
     assert not found.loc[("1", "t"), "reached"]
+
+
+def test_a_scheme_that_breaks_its_own_rule_is_neither_interpolated_nor_drawn(
+    data: AnalystData, found: AuditedWorkers
+) -> None:
+    specs = ("k=2,1000000", "l-entropy=3")
+    tables = comparison_tables(data, [found], read_schemes(specs), ["earnings"])
+    schemes = tables["schemes"][tables["schemes"]["n"] == "all"]
+    assert set(schemes.loc[~schemes["meets_rule"], "label"]) == {"k=1000000", "l-entropy=3"}
+    root = schemes.loc[schemes["label"] == "k=1000000", "median_relative_error"].item()
+    as_coarse = schemes.assign(
+        median_relative_error=schemes["median_relative_error"].mask(schemes["scheme"] == "release", root)
+    )
+    assert not at_equal_error(as_coarse)["reached"].any()
+    axes = Figure().subplots()
+    draw_tradeoff(axes, schemes, "earnings", "all", [found.facts["name"]])
+    assert [line.get_label() for line in axes.get_lines()] == ["k"]
+    assert np.size(axes.get_lines()[0].get_xdata()) == 1

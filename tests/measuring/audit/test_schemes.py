@@ -18,7 +18,21 @@ def test_values_and_options_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["k=8", "l-entropy=2:k=4", "t=0.3", "t=0.3:k=2", "kd=0.5:height=4", "cell=1"]
+    "spec",
+    [
+        "k=8",
+        "k=1234567",
+        "k=1234568",
+        "k=2147483647:height=4",
+        "l-entropy=2:k=4",
+        "t=0.3",
+        "t=0.12345678",
+        "t=0.3:k=2",
+        "kd=0.5:height=4",
+        "cell=1",
+        "exponential=0.0009765625",
+        "exponential=25",
+    ],
 )
 def test_labels_are_read_as_the_same_scheme(spec: str) -> None:
     (scheme,) = read_schemes((spec,))
@@ -33,9 +47,16 @@ def test_labels_are_read_as_the_same_scheme(spec: str) -> None:
     [
         ("m=8", "the schemes are k, l, l-distinct"),
         ("k", "give a value, such as k=8"),
-        ("k=0", "whole number at least 1"),
-        ("k=2.5", "whole number at least 1"),
-        ("l=0.5", "at least 1"),
+        ("k=0", "whole number from 1 to"),
+        ("k=2147483648", "whole number from 1 to 2,147,483,647"),
+        ("t=0.3:k=2147483648", "whole number from 1 to 2,147,483,647"),
+        ("k=2.5", "whole number from 1 to"),
+        ("l=0.5", "whole number from 1 to"),
+        ("l=2.5", "whole number from 1 to"),
+        ("l-distinct=1.5", "whole number from 1 to"),
+        ("l-entropy=0.5", "at least 1"),
+        ("exponential=0.0001", "1/1024 to 25"),
+        ("exponential=25.1", "1/1024 to 25"),
         ("t=1.5", "from 0 to 1"),
         ("t=near", "give a number"),
         ("kd=0", "above 0"),
@@ -43,7 +64,8 @@ def test_labels_are_read_as_the_same_scheme(spec: str) -> None:
         ("kd=1:height=-1", "from 0 to 40"),
         ("kd=1:k=8", "it takes height, levels"),
         ("kd=1:levels=some", "leaf, uniform, geometric, optimal"),
-        ("k=8,0", "whole number at least 1"),
+        ("k=8,0", "whole number from 1 to"),
+        (f"kd={'9' * 400}/1", "give a number"),
     ],
 )
 def test_bad_schemes_are_refused_in_one_line(spec: str, words: str) -> None:
