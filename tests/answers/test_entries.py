@@ -6,15 +6,16 @@ import ast
 from pathlib import Path
 
 from mapapp.answers.job_balance import JobBalance
+from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
 
 MAPAPP = Path(__file__).parents[2] / "mapapp"
 
 
 def answer_types() -> set[str]:
-    """Names of the types of answers; a change is the answer to no analysis."""
+    """Names of the types of answers; changes and answers over years belong to no analysis of their own."""
     assert issubclass(JobBalance, Result)  # imported, so that it is among the subclasses
-    return {kind.__name__ for kind in Result.__subclasses__()} - {Change.__name__}
+    return {kind.__name__ for kind in Result.__subclasses__()} - {Change.__name__, OverYears.__name__}
 
 
 def checked_types(path: Path) -> set[str]:
