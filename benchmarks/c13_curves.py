@@ -128,7 +128,7 @@ class Trial:
         return Point(parameter, mean[0], deviation[0], mean[1], deviation[1], mean[2])
 
     def lookup_accuracy(self, tree: Tree) -> float:
-        """Accuracy of whoever predicts the most frequent value of the victim's group."""
+        """Accuracy of an attacker who predicts the most frequent value of the victim's group."""
         truth = self.table.sensitive
         prior = np.bincount(truth, minlength=len(self.table.values)) / truth.size
         return accuracy(lookup([tree.leaf_of], truth, [tree.leaf_of], prior).value, truth)

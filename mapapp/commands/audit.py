@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.commands.options import (
+    STORE,
+    config_option,
+    csv_option,
+    json_option,
+    naming_what_is_kept,
+    picture_option,
+    print_result,
+    quiet_option,
+)
 from mapapp.commands.setting import read_setting
 from mapapp.errors import UsageError
-from mapapp.interrupts import exit_code
 from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
@@ -52,22 +60,8 @@ EXIT_BROKEN: Final = 3
     "epsilon), exponential (the recommended preset, by epsilon). Options follow after colons: k=8:height=10, "
     "t=0.3:k=8, kd=1:levels=geometric.",
 )
-@click.option(
-    "--csv",
-    "csv_path",
-    type=STORE,
-    default=None,
-    metavar="DIR",
-    help="Also write every table as a CSV file to a new directory.",
-)
-@click.option(
-    "--picture",
-    "picture_path",
-    type=STORE,
-    default=None,
-    metavar="FILE",
-    help="Also plot what attackers learn to FILE, which ends in .png or .svg.",
-)
+@csv_option
+@picture_option("what attackers learn")
 @config_option
 @json_option
 @quiet_option
@@ -105,7 +99,7 @@ def audit(
     require_places(csv_path, picture_path)
     _require_some(releases, settings)
     schemes = read_schemes(against)
-    try:
+    with naming_what_is_kept(csv_path, picture_path):
         with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
             data = AnalystData.open(dataset)
@@ -117,12 +111,6 @@ def audit(
                 report("drawing the picture", 0, 0)
                 write_picture(found, picture_path)
         print_result(found.to_dict(), audit_lines(found), as_json=as_json)
-    except KeyboardInterrupt as error:
-        kept = [str(path) for path in (csv_path, picture_path) if path is not None and path.exists()]
-        if not kept:
-            raise
-        click.echo(f"commutemap: stopped after writing {' and '.join(kept)}", err=True)
-        raise click.exceptions.Exit(exit_code(error)) from None
     if found.is_broken:
         raise click.exceptions.Exit(EXIT_BROKEN)
 

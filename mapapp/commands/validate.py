@@ -6,30 +6,24 @@ from pathlib import Path
 
 import click
 
-from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
-from mapapp.interrupts import exit_code
+from mapapp.commands.options import (
+    STORE,
+    config_option,
+    csv_option,
+    json_option,
+    naming_what_is_kept,
+    picture_option,
+    print_result,
+    quiet_option,
+)
 from mapapp.progress import show_progress
 
 
 @click.command()
 @click.argument("dataset", type=STORE)
 @click.argument("release", type=STORE)
-@click.option(
-    "--csv",
-    "csv_path",
-    type=STORE,
-    default=None,
-    metavar="DIR",
-    help="Also write every table as a CSV file to a new directory.",
-)
-@click.option(
-    "--picture",
-    "picture_path",
-    type=STORE,
-    default=None,
-    metavar="FILE",
-    help="Also plot the measures to FILE, which ends in .png or .svg.",
-)
+@csv_option
+@picture_option("the measures")
 @click.option(
     "--sample",
     "n_tracts",
@@ -65,7 +59,7 @@ def validate(
     from mapapp.measuring.validity_report import require_places, validity_lines, write_csv, write_picture
 
     require_places(csv_path, picture_path)
-    try:
+    with naming_what_is_kept(csv_path, picture_path):
         with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
             data = AnalystData.open(dataset)
@@ -79,9 +73,3 @@ def validate(
                 report("drawing the picture", 0, 0)
                 write_picture(found, picture_path)
         print_result(found.to_dict(), validity_lines(found), as_json=as_json)
-    except KeyboardInterrupt as error:
-        kept = [str(path) for path in (csv_path, picture_path) if path is not None and path.exists()]
-        if not kept:
-            raise
-        click.echo(f"commutemap: stopped after writing {' and '.join(kept)}", err=True)
-        raise click.exceptions.Exit(exit_code(error)) from None

@@ -12,20 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, cast, get_args
 
+from engine.audit.decomposition import MOST_COUNTS
+from engine.audit.private_tree import MOST_CELLS
 from engine.errors import ParameterError
 from engine.mechanisms.thetas import exponential_epsilon
 from engine.parameters import exact_fraction
 from mapapp.errors import UsageError
 
-__all__ = ["DEFAULT_HEIGHT", "LARGEST_TABLE", "MOST_CELLS", "SCHEMES", "Levels", "Scheme", "read_schemes"]
+__all__ = ["DEFAULT_HEIGHT", "SCHEMES", "Levels", "Scheme", "read_schemes"]
 
 Levels = Literal["leaf", "uniform", "geometric", "optimal"]
-
-LARGEST_TABLE: Final = 50_000_000
-"""Most numbers in the histograms of a tree: leaves times values."""
-
-MOST_CELLS: Final = 10_000_000
-"""Most cells of the domain of `cell`, whose grid is held in memory."""
 
 DEFAULT_HEIGHT: Final = 10
 _DEFAULT_K: Final = 8
@@ -129,10 +125,10 @@ class Scheme:
                 f"--against {self.label}: {what} has only {n_values} values, so no group can be that diverse; give an "
                 f"l of at most {n_values}"
             )
-        if self.is_private and self.height is not None and n_values << self.height > LARGEST_TABLE:
+        if self.is_private and self.height is not None and n_values << self.height > MOST_COUNTS:
             raise UsageError(
                 f"--against {self.label}: 2^{self.height} leaves of {n_values} values each are more than "
-                f"{LARGEST_TABLE:,} numbers; give a smaller height"
+                f"{MOST_COUNTS:,} numbers; give a smaller height"
             )
 
     def require_cells(self, n_cells: int) -> None:
