@@ -1,1 +1,1 @@
-"""Geography and data: importers, hierarchy, distances, cells, points and the two stores."""
+"""Geography and data: importers, hierarchy, distances, cells, points and the stores."""

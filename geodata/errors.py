@@ -21,4 +21,4 @@ class GeometryError(GeodataError):
 
 
 class StoreError(GeodataError):
-    """A dataset or release directory is missing, incomplete, altered or of the wrong kind."""
+    """A dataset or publication directory is missing, incomplete, altered or of the wrong kind."""

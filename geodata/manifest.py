@@ -104,7 +104,7 @@ def read_manifest_state(path: Path) -> tuple[JsonObject, FileState]:
     file = path / MANIFEST
     if not path.is_dir() or not _is_there(file):
         raise StoreError(
-            f"{path}: no {MANIFEST} in it, so it is neither a dataset nor a release; check the path"
+            f"{path}: no {MANIFEST} in it, so it is neither a dataset nor a publication; check the path"
         )
     state = read_state(file)
     content = file.read_bytes()

@@ -1,7 +1,8 @@
-"""The tables of the two stores: their names, columns and types, which all parts of the program rely on.
+"""The tables of the stores: their names, columns and types, which all parts of the program rely on.
 
-A *dataset* is confidential, a *release* is public; both are directories of Parquet tables beside a
-`manifest.json`. Positions (`*_index`) count rows of the named table from zero; identifiers (`*_id`) are text.
+A *dataset* is confidential; a *release* (synthetic jobs) and a *table* (counts with suppressed cells) are public. Each
+is a directory of Parquet tables beside a `manifest.json`. Positions (`*_index`) count rows of the named table from
+zero; identifiers (`*_id`) are text.
 
 Conventions
 -----------
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 CRS = "EPSG:4326"
 
-StoreKind = Literal["dataset", "release"]
+StoreKind = Literal["dataset", "release", "table"]
 _Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "pandas.Series")
 
 AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
@@ -140,6 +141,34 @@ POINTS = Table(
     },
 )
 
+TABLE_CELLS = Table(
+    "table_cells",  # one row a cell, total or remainder, in the order of decision
+    {
+        "table": "int16",  # position in the certificate's `tables`
+        "kind": "str",  # one of CELL_KINDS
+        "row_id": "str",  # unit of the table's row layer; empty for column totals and the grand total
+        "row": "str",  # its name
+        "column_id": "str",  # codes of the columns joined by ".", or the home unit of a flow; empty for row totals
+        "column": "str",  # its label
+        "people": "int64",  # public
+        "value": "int64",  # -1 where suppressed
+        "state": "str",  # one of CELL_STATES
+        "low": "int64",  # safe interval of the value at the time of the decision;
+        "high": "int64",  # low > high: no value is safe
+    },
+)
+TABLE_PRIOR = Table(
+    "table_prior",  # one row for each group of people with one prior rate: the finest cells of a table
+    {
+        "table": "int16",
+        "row_id": "str",
+        "column_id": "str",
+        "people": "int64",
+        "numerator": "int64",  # the rate as a fraction
+        "denominator": "int64",
+    },
+)
+
 WATER = Table("water", {"name": "str", "kind": "str"}, geometry=True)  # kind: one of WATER_KINDS
 ROADS = Table("roads", {"name": "str", "rank": "int8"}, geometry=True)  # rank: 1 primary, 2 secondary
 RAILS = Table("rails", {"name": "str"}, geometry=True)
@@ -159,12 +188,15 @@ PUBLIC_TABLES = (*GEOGRAPHY, PRIOR)  # the same in a dataset and in its releases
 TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "dataset": (*PUBLIC_TABLES, JOBS),
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
+    "table": (*GEOGRAPHY, TABLE_CELLS, TABLE_PRIOR),
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
-"""Tables of the base map, by which nothing is counted: the same in a dataset and in its releases.
+"""Tables of the base map, by which nothing is counted: the same in a dataset and in its publications.
 
 A store may lack any of them; `Store.table` then returns one without rows.
 """
+CELL_KINDS = ("cell", "row_total", "column_total", "grand_total", "remainder")
+CELL_STATES = ("released", "suppressed", "derived")
 WATER_KINDS = ("ocean", "bay", "lake", "river")
 LANDMARK_KINDS = (
     "place",  # a populated place: town, village, or neighborhood
@@ -211,6 +243,13 @@ BOUNDS = {
     "population": (0, 2**53),
     "weight": (0.0, 2.0**53),
     "rank": (1, 2),
+    "table": (0, 2**15 - 1),
+    "people": (0, 2**53),
+    "value": (-1, 2**53),
+    "low": (-1, 2**53),
+    "high": (-1, 2**53),
+    "numerator": (0, 2**31 - 1),
+    "denominator": (1, 2**31 - 1),
     **dict.fromkeys(("lon_deg", "home_lon_deg", "work_lon_deg"), (-180.0, 180.0)),
     **dict.fromkeys(("lat_deg", "home_lat_deg", "work_lat_deg"), (-90.0, 90.0)),
 }

@@ -16,7 +16,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -45,21 +45,36 @@ from geodata.table_stream import (
 if TYPE_CHECKING:
     import geopandas
 
-UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is complete
+UNVOUCHED: Final[dict[StoreKind, tuple[str, ...]]] = {
+    "dataset": ("ledger.jsonl",),
+    "release": (),
+    "table": (),
+}
+"""Files that may change after the store is complete."""
 _HASHING_THREADS = 4
-_PERMISSIONS = {"dataset": (0o700, 0o600), "release": (0o777, 0o666)}
+_PUBLIC: Final = (0o777, 0o666)
+_PERMISSIONS: Final[dict[StoreKind, tuple[int, int]]] = {
+    "dataset": (0o700, 0o600),
+    "release": _PUBLIC,
+    "table": _PUBLIC,
+}
 """Permissions of a store's folder and of its files. Those of a dataset, which is confidential, ignore the umask."""
+_MADE_BY: Final[dict[StoreKind, str]] = {
+    "release": "commutemap synthesize {} RELEASE",
+    "table": "commutemap table {} TABLE",
+}
+"""The command that makes a publication from a dataset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A verified dataset or release on disk.
+    """A verified dataset or publication on disk.
 
     Attributes
     ----------
     path : Path
         The directory.
-    kind : {"dataset", "release"}
+    kind : {"dataset", "release", "table"}
         What it holds.
     manifest : dict
         The manifest as read.
@@ -225,7 +240,7 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
     ----------
     path : Path
         The directory.
-    kind : {"dataset", "release"}
+    kind : {"dataset", "release", "table"}
         What it must be.
     verify : bool
         Also compare the sha256 of every file with the manifest, and every table with the schema.
@@ -276,15 +291,15 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
 def refuse_existing(path: Path) -> None:
     """Raise StoreError if nothing new may be written at a path.
 
-    No command overwrites anything. A dataset or release holds only what its manifest lists: readers refuse anything
-    more, and confidential files inside a release would be published with it.
+    No command overwrites anything. A store holds only what its manifest lists: readers refuse anything more, and
+    confidential files inside a publication would be published with it.
     """
     refuse_taken(path)
     refuse_within_store(path)
 
 
 def refuse_within_store(path: Path) -> None:
-    """Raise StoreError when `path` lies within a dataset or release."""
+    """Raise StoreError when `path` lies within a dataset or publication."""
     for folder in Path(os.path.realpath(path)).parents:
         try:
             kind = str(read_object(folder / MANIFEST)["kind"])
@@ -408,10 +423,10 @@ def _table(kind: StoreKind, name: str) -> Table:
 
 
 def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
-    if found == "dataset" and wanted == "release":
+    if found == "dataset" and wanted in _MADE_BY:
         return (
-            f"{path}: this is a dataset, which holds confidential counts; a release is needed here: "
-            f"make one with `commutemap synthesize {path} RELEASE`"
+            f"{path}: this is a dataset, which holds confidential counts; a {wanted} is needed here: "
+            f"make one with `{_MADE_BY[wanted].format(path)}`"
         )
     if found not in TABLES:
         return f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, but must be {wanted!r}; make the {wanted} again"

@@ -29,6 +29,7 @@ _TYPES: Final[dict[str, tuple[pyarrow.DataType, ...]]] = {
     "str": (pyarrow.string(), pyarrow.large_string()),
     "bool": (pyarrow.bool_(),),
     "int8": (pyarrow.int8(),),
+    "int16": (pyarrow.int16(),),
     "int32": (pyarrow.int32(),),
     "int64": (pyarrow.int64(),),
     "float32": (pyarrow.float32(),),

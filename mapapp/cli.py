@@ -13,7 +13,7 @@ import click
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
-from mapapp.commands.table import CommandTable
+from mapapp.commands.command_table import CommandTable
 from mapapp.errors import UsageError
 from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 from mapapp.publishing.ledger_entry import LedgerError

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mapapp.cli import COMMANDS
-from mapapp.commands.table import CommandTable
+from mapapp.commands.command_table import CommandTable
 
 UNUSED = ("dash", "geopandas", "matplotlib", "mapapp.question.fields", "scipy.optimize", "scipy.special")
 CODE = f"""

@@ -178,12 +178,13 @@ def test_a_file_that_is_there_already_is_not_written_over(tmp_path: Path) -> Non
 def test_a_dataset_is_for_its_owner_file_by_file_whatever_the_umask_is(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        dataset, release = write(tmp_path / "d"), write(tmp_path / "r", "release")
+        dataset = write(tmp_path / "d")
+        public = [write(tmp_path / "r", "release"), write(tmp_path / "t", "table")]
     finally:
         os.umask(before)
     modes = {stat.S_IMODE(file.stat().st_mode) for file in dataset.iterdir()}
     assert (stat.S_IMODE(dataset.stat().st_mode), modes) == (0o700, {0o600})
-    assert {stat.S_IMODE(file.stat().st_mode) for file in release.iterdir()} == {0o666}
+    assert {stat.S_IMODE(file.stat().st_mode) for each in public for file in each.iterdir()} == {0o666}
 
 
 def test_a_place_is_claimed_once(tmp_path: Path) -> None:

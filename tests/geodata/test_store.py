@@ -19,12 +19,14 @@ from geodata.schema import (
     BASE_TABLES,
     BLOCKS,
     COUNTIES,
+    GEOGRAPHY,
     JOBS,
     LANDMARKS,
     PUMAS,
     ROADS,
     STATES,
     SUPERPUMAS,
+    TABLE_CELLS,
     TABLES,
     TRACTS,
     StoreKind,
@@ -32,6 +34,7 @@ from geodata.schema import (
 )
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
+from tests.tables import write_table
 
 
 def empty(table: Table) -> pandas.DataFrame:
@@ -156,6 +159,37 @@ def test_a_dataset_is_not_a_release(tmp_path: Path) -> None:
     message = refused(write(tmp_path / "d"), "release")
     assert "confidential" in message
     assert "synthesize" in message
+
+
+@pytest.mark.parametrize("wanted", ["dataset", "release"])
+def test_a_table_is_neither_a_dataset_nor_a_release(tmp_path: Path, wanted: StoreKind) -> None:
+    assert "this is a table, but a " + wanted in refused(write(tmp_path / "t", "table"), wanted)
+
+
+def test_other_stores_are_not_tables(tmp_path: Path) -> None:
+    assert "commutemap table" in refused(write(tmp_path / "d"), "table")
+    assert "this is a release, but a table" in refused(write(tmp_path / "r", "release"), "table")
+
+
+def test_a_table_holds_its_counts_and_the_geography_of_its_source(tmp_path: Path) -> None:
+    source = write(tmp_path / "d")
+    table = open_store(write_table(tmp_path / "t", source), "table")
+    assert len(table.table("table_cells")) == 0
+    written = {f"{each.name}.parquet" for each in TABLES["table"]} | {"certificate.json"}
+    assert set(table.manifest["files"]) == written
+    assert all(
+        table.manifest["files"][f"{each.name}.parquet"]["sha256"]
+        == open_store(source, "dataset").manifest["files"][f"{each.name}.parquet"]["sha256"]
+        for each in GEOGRAPHY
+    )
+
+
+def test_a_count_below_the_mark_of_suppression_is_refused(tmp_path: Path) -> None:
+    row = filled(TABLE_CELLS, 1).assign(value=-2)
+    with writing_store(tmp_path / "t", "table") as writer:
+        for each in TABLES["table"]:
+            writer.table(each.name, row if each is TABLE_CELLS else empty(each))
+    assert "-2" in refused(tmp_path / "t", "table")
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"kind": "dataset"}', "\x00"])

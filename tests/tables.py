@@ -1,0 +1,205 @@
+"""Table stores made by hand: invented counts over the geography of another store, and a certificate for them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+
+from geodata.manifest import read_manifest
+from geodata.schema import (
+    AGE_BANDS,
+    BASE_TABLES,
+    EARNINGS_BANDS,
+    GEOGRAPHY,
+    INDUSTRY_GROUPS,
+    TABLE_CELLS,
+    TABLE_PRIOR,
+    Table,
+)
+from geodata.store import Store, open_store, writing_store
+from mapapp.answers.publication import bind_publication, public_facts
+
+EPSILON, DELTA = Fraction(1, 2), Fraction(1, 100)
+LABELS = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
+SAME_UNIT = {"kind": "same-unit", "miles": None, "in_words": "workers who live in the unit where they work"}
+FLOWS = {"kind": "flows", "miles": None, "in_words": "workers by the unit where they live"}
+COLUMNS = ("industry", "earnings")
+
+
+def write_table(path: Path, source: Path, *, rows: str = "county", flows: str = "", seed: int = 3) -> Path:
+    """Write a table of the counties (or of another layer) of a dataset or release.
+
+    Parameters
+    ----------
+    path : Path
+    source : Path
+        The store whose geography is copied.
+    rows : str
+        Layer of the rows.
+    flows : str, optional
+        A layer: a second table holds the workers by the unit of this layer where they live.
+    seed : int
+        Of the invented numbers.
+    """
+    kind = read_manifest(source)["kind"]
+    store = open_store(source, kind, verify=False)
+    random = numpy.random.default_rng(seed)
+    made = [_counts(store, rows, random)] + ([_flows(store, rows, flows, random)] if flows else [])
+    cells, prior = (
+        pandas.concat([part[end].assign(table=place) for place, part in enumerate(made)]) for end in (0, 1)
+    )
+    facts = public_facts(store.manifest)
+    with writing_store(path, "table") as writer:
+        for table in (*GEOGRAPHY, *(table for table in BASE_TABLES if store.has_table(table.name))):
+            writer.copy_table(store, table.name)
+        writer.table("table_cells", cells)
+        writer.table("table_prior", prior)
+        writer.facts(**facts)
+        claims = certificate(rows, flows, n_decisions=max(len(cells), 1))
+        writer.document("certificate.json", bind_publication(claims, facts, writer.listed()))
+    return path
+
+
+def certificate(rows: str, flows: str, *, n_decisions: int) -> dict[str, Any]:
+    """Claims about the invented tables."""
+    row = {"layer": rows, "label": rows.title()}
+    tables: list[dict[str, Any]] = [
+        {"title": "Lives in the same unit", "rows": row, "columns": list(COLUMNS)}
+        | {"counts": SAME_UNIT, "totals": "none"}
+    ]
+    if flows:
+        tables.append(
+            {"title": "Homes", "rows": row, "columns": {"flows": flows}, "counts": FLOWS, "totals": "none"}
+        )
+    return {
+        "schema_version": 1,
+        "kind": "table",
+        "status": "for release",
+        "status_reasons": [],
+        "promise": {
+            "name": "epsilon_semantic_privacy",
+            "epsilon": {"value": float(EPSILON), "exact": str(EPSILON)},
+            "delta": {"value": float(DELTA), "exact": str(DELTA)},
+            "decide": "exact",
+            "in_words": "What the table shows changes no belief about one worker by more than half of it.",
+        },
+        "decisions": n_decisions,
+        "decision_delta": {"value": float(DELTA / n_decisions), "exact": str(DELTA / n_decisions)},
+        "tables": tables,
+        "prior": {"origin": "release", "digest": "0" * 64, "year": 2018, "smoothing": None},
+        "breach": None,
+        "does_not_promise": ["It is not differential privacy.", "It is void if the prior is wrong."],
+        "beside": [],
+    }
+
+
+def _counts(
+    store: Store, rows: str, random: numpy.random.Generator
+) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    cells, prior = [], []
+    for unit_id, name in units_of(store, rows):
+        starred_people = 0
+        for first in (1, 2, 3):
+            for second in (1, 2, 3):
+                people = int(random.choice([0, 3, 40, 400, 4000]))
+                rate = Fraction(int(random.integers(10, 60)), 100)
+                low, high = interval(people, rate)
+                value = int(random.binomial(people, float(rate)))
+                released = (people >= 400 and low <= value <= high) or not people
+                column_id = f"{first}.{second}"
+                label = ", ".join(
+                    LABELS[each][code - 1] for each, code in zip(COLUMNS, (first, second), strict=True)
+                )
+                cells.append(
+                    _cell(
+                        "cell", unit_id, name, column_id, label, people, value if released else -1, low, high
+                    )
+                )
+                prior.append(_prior(unit_id, column_id, people, rate))
+                starred_people += 0 if released else people
+        if starred_people:
+            cells.append(_cell("remainder", unit_id, name, "", "", starred_people, -1, 1, 0))
+    return _frame(TABLE_CELLS, cells), _frame(TABLE_PRIOR, prior)
+
+
+def _flows(
+    store: Store, rows: str, homes: str, random: numpy.random.Generator
+) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    cells, prior = [], []
+    for unit_id, name in units_of(store, rows):
+        people = int(random.integers(500, 5000))
+        origins = units_of(store, homes)[:6]
+        for place, (home_id, home) in enumerate(origins):
+            rate = Fraction(1, 2 + place * place)
+            low, high = interval(people, rate)
+            value = round(people * rate)
+            released = low <= value <= high and place < 4
+            cells.append(
+                _cell("cell", unit_id, name, home_id, home, people, value if released else -1, low, high)
+            )
+            prior.append(_prior(unit_id, home_id, people, rate))
+    return _frame(TABLE_CELLS, cells), _frame(TABLE_PRIOR, prior)
+
+
+def _frame(table: Table, rows: list[dict[str, Any]]) -> pandas.DataFrame:
+    return pandas.DataFrame(rows, columns=list(table.columns)).fillna({"table": 0}).astype(table.columns)
+
+
+def units_of(store: Store, layer: str) -> list[tuple[str, str]]:
+    """Identifiers and names of the units of a layer that hold blocks inside the area."""
+    if layer in ("tract", "puma", "superpuma", "county", "state"):
+        plural = "counties" if layer == "county" else f"{layer}s"
+        frame = store.table(plural, [f"{layer}_id", "name", "elsewhere"])
+        frame = frame[~frame["elsewhere"]]
+        return list(zip(frame[f"{layer}_id"], frame["name"], strict=True))
+    names = store.table("layers")
+    names = names[names["layer"] == layer]
+    return list(zip(names["unit_id"], names["name"], strict=True))
+
+
+def interval(people: int, rate: Fraction) -> tuple[int, int]:
+    """Safe interval of the value of one cell; docs/tables.md."""
+    low = max(people * rate * (1 - EPSILON), people - people * (1 - rate) * (1 + EPSILON))
+    high = min(people * rate * (1 + EPSILON), people - people * (1 - rate) * (1 - EPSILON))
+    return max(math.ceil(low), 0), math.floor(high)
+
+
+def _cell(
+    kind: str,
+    row_id: str,
+    row: str,
+    column_id: str,
+    column: str,
+    people: int,
+    value: int,
+    low: int,
+    high: int,
+) -> dict[str, Any]:
+    state = "suppressed" if value < 0 else "released"
+    return {
+        "kind": kind,
+        "row_id": row_id,
+        "row": row,
+        "column_id": column_id,
+        "column": column,
+        "people": people,
+        "value": value,
+        "state": state,
+        "low": low,
+        "high": high,
+    }
+
+
+def _prior(row_id: str, column_id: str, people: int, rate: Fraction) -> dict[str, Any]:
+    return {
+        "row_id": row_id,
+        "column_id": column_id,
+        "people": people,
+        "numerator": rate.numerator,
+        "denominator": rate.denominator,
+    }
