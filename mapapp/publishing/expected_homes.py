@@ -3,6 +3,10 @@
 The homes are simulated from public data (`mapapp.publishing.public_part`), placed in blocks by population, and drawn
 once with the published test key, as a release is. So nothing here depends on the confidential homes, and anybody with
 the public tables gets the same numbers.
+
+Flows and areas are read from two simulations. What many workplaces have in common decides the error of an area's
+inflow, so their homes differ from the gravity model alike. In a flow between two tracts, the difference of one
+workplace is larger than that, and a common one as well would move too many homes within PUMAs.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from mapapp.publishing.support import build_support
 __all__ = ["expected_plain"]
 
 _COMMON_ERROR: Final = 1.0
-"""Real homes differ from the gravity model in many workplaces alike: right to within a factor of about two.
+"""In sums over many workplaces, real homes differ from the gravity model alike: by a factor of about two.
 
 Without this, cleaning would look perfect, because it takes noise out by the same model.
 """
@@ -40,7 +44,7 @@ _PLACING: Final = 20102  # any number: the same blocks in every run
 def expected_plain(
     public: PublicPart, places: Places, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> PlainMeasures:
-    """Certify a setting and draw it once in place of homes simulated from public data.
+    """Certify a setting and draw it once in place of each of two simulations of homes from public data.
 
     Raises
     ------
@@ -48,26 +52,33 @@ def expected_plain(
         The setting cannot be certified.
     """
     geography, priors = public.geography, PublicPriors(public, parameters)
-    inputs = simulated_inputs(public, priors.gravity)
+    sample = public.sample
     support = build_support(
         PublicSeed.for_tests(),
         geography.tracts,
-        inputs.destination_tract,
+        sample.destination_tract,
         priors.of(parameters.prior),
         privacy,
         parameters,
     )
-    certified = certify_weights(public.sample, support, privacy, parameters.mechanism)
-    compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
-    is_sample = inputs.destination_tract.size < public.workplaces.tract.size
+    certified = certify_weights(sample, support, privacy, parameters.mechanism)
+
+    def measured(common_error: float) -> PlainMeasures:
+        inputs = simulated_inputs(public, priors.gravity, common_error=common_error)
+        compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
+        return plain_measures([compared], is_sample=is_sample)
+
+    is_sample = sample.destination_tract.size < public.workplaces.tract.size
+    flows = measured(0.0)
+    inflow = {} if is_sample else measured(_COMMON_ERROR).inflow
     # Some simulated homes are anywhere, so their average commute says nothing about the real one.
-    return replace(plain_measures([compared], is_sample=is_sample), real_mi=math.nan, drawn_mi=math.nan)
+    return replace(flows, inflow=inflow, real_mi=math.nan, drawn_mi=math.nan)
 
 
-def simulated_inputs(public: PublicPart, gravity: GravityDecay) -> Inputs:
+def simulated_inputs(public: PublicPart, gravity: GravityDecay, *, common_error: float) -> Inputs:
     """The workers of the public sample with homes simulated from public data, in place of the confidential ones."""
     sample = public.sample
-    homes = simulated_homes(public, gravity, CONCENTRATION, common_error=_COMMON_ERROR)
+    homes = simulated_homes(public, gravity, CONCENTRATION, common_error=common_error)
     return Inputs(
         destination_tract=sample.destination_tract,
         destination=sample.destination,

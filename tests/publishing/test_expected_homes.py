@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store import open_store
+from mapapp.publishing import expected_homes
 from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.expected_homes import expected_plain, simulated_inputs
+from mapapp.publishing.inputs import Inputs, WorkplaceCounts
 from mapapp.publishing.plain_measures import PlainMeasures
 from mapapp.publishing.public_part import (
     PublicPriors,
@@ -62,7 +66,7 @@ def test_a_weaker_promise_makes_smaller_errors(demo_dataset: Path) -> None:
 def test_simulated_homes_are_blocks_of_the_simulated_tracts_with_people(demo_dataset: Path) -> None:
     store = open_store(demo_dataset, "dataset", verify=False)
     public = read_public_part(store)
-    inputs = simulated_inputs(public, PublicPriors(public, EXPONENTIAL).gravity)
+    inputs = simulated_inputs(public, PublicPriors(public, EXPONENTIAL).gravity, common_error=1.0)
     assert inputs.worker_origin.size == inputs.worker_ptr[-1] == 3000
     people = store.table("blocks", ["population"])["population"].to_numpy()
     assert (people[inputs.worker_origin] > 0).all()
@@ -82,3 +86,38 @@ def test_homes_differ_from_the_gravity_model_in_many_workplaces_alike(demo_datas
         off.append(np.sqrt(np.mean((residents[large] / usual[large] - 1) ** 2)))
     assert off[0] < 0.3
     assert 0.4 < off[1] < 1.6
+
+
+def test_areas_and_flows_are_read_from_two_simulations(
+    demo_dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The common error counts in the inflow of areas, and in no flow between tracts."""
+    usual = expected(demo_dataset, "6.5", EXPONENTIAL)
+    monkeypatch.setattr(expected_homes, "_COMMON_ERROR", 0.0)
+    without = expected(demo_dataset, "6.5", EXPONENTIAL)
+    assert usual.inflow != without.inflow
+    assert usual.flows == without.flows
+    assert (usual.top_found, usual.top_error) == (without.top_found, without.top_error)
+
+
+def test_a_sample_of_workplace_tracts_needs_one_simulation(
+    demo_dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(demo_dataset, "dataset", verify=False)
+    public = read_public_part(store)
+    kept = public.sample.tract == 0
+    one = WorkplaceCounts(
+        destination_tract=public.sample.destination_tract[:1],
+        **{name: getattr(public.sample, name)[kept] for name in ("destination", "segment", "tract", "count")},
+    )
+    asked = []
+
+    def counted(*arguments: Any, **options: Any) -> Inputs:
+        asked.append(options["common_error"])
+        return simulated_inputs(*arguments, **options)
+
+    monkeypatch.setattr(expected_homes, "simulated_inputs", counted)
+    privacy = PrivacyParameters(epsilon="6.5", delta="1e-6", accountant="sound")
+    found = expected_plain(replace(public, sample=one), Places.read(store), privacy, EXPONENTIAL)
+    assert found.inflow == {}
+    assert asked == [0.0]
