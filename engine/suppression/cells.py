@@ -1,0 +1,149 @@
+"""Independent cells of a yes-or-no value: safe intervals in closed form, and the exact suppressor.
+
+Symbols: b people of a cell, p the rate, V the value, e epsilon.
+
+Source: Nabar and Mishra, Definition 1 and Algorithm 3; docs/tables.md.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import BoolArray
+from engine.suppression.exact import exact_unsafe_probability
+from engine.suppression.rates import Rates
+from engine.suppression.suppressed import (
+    Decided,
+    Ints,
+    check_people,
+    check_promise,
+    check_values,
+    stop_at_breach,
+)
+
+__all__ = ["releasable", "safe_intervals", "suppress_cells"]
+
+
+def safe_intervals(people: npt.ArrayLike, rates: Rates, epsilon: Fraction) -> tuple[Ints, Ints]:
+    """Values of each cell that move nobody's belief by more than epsilon relative to the prior.
+
+    Everyone in a cell has the rate p, so that the posterior of each is V / b. It must lie within p (1 ± e), and
+    1 - V / b within (1 - p) (1 ± e).
+
+    Parameters
+    ----------
+    people : int[C]
+        People in each cell, 0 to 10^8.
+    rates : Rates
+        The prior of each cell's people [C].
+    epsilon : Fraction
+        0 < epsilon < 1, with a denominator of at most 2^31 - 1.
+
+    Returns
+    -------
+    low, high : int64[C]
+        If ``low > high``, no value is safe.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon or a number of people is out of range, or the arrays have different lengths.
+    """
+    check_promise(epsilon)
+    people = check_people("people", people, len(rates), "rates")
+    ones, zeros = rates.numerator, rates.denominator - rates.numerator
+    less, more = 1 - epsilon, 1 + epsilon
+    low = np.maximum(
+        _up(people, ones, rates.denominator, less), people - _down(people, zeros, rates.denominator, more)
+    )
+    high = np.minimum(
+        _down(people, ones, rates.denominator, more), people - _up(people, zeros, rates.denominator, less)
+    )
+    return low, high
+
+
+def _down(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> Ints:
+    """Whole part of people × numerator / denominator × factor.
+
+    Whole parts of quotients may be taken one after another. No product passes 2^63: people are below 2^27, the
+    numbers of a rate and of epsilon below 2^31, and so factor.numerator below 2^32.
+    """
+    whole, rest = np.divmod(people * numerator, denominator)
+    times = factor.numerator
+    return (whole * times + rest * times // denominator) // factor.denominator
+
+
+def _up(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> Ints:
+    """The same, rounded up."""
+    whole, rest = np.divmod(people * numerator, denominator)
+    times = factor.numerator
+    return -(-(whole * times - (-(rest * times) // denominator)) // factor.denominator)
+
+
+def releasable(people: npt.ArrayLike, rates: Rates, epsilon: Fraction, decision_delta: Fraction) -> BoolArray:
+    """Whether each cell may be released: its chance of an unsafe value is certainly at most ``decision_delta``.
+
+    Only public numbers decide, so that the decision says nothing about the values.
+
+    Parameters
+    ----------
+    people : int[C]
+        People in each cell, 0 to 10^8.
+    rates : Rates
+        The prior of each cell's people [C].
+    epsilon : Fraction
+        0 < epsilon < 1.
+    decision_delta : Fraction
+        Delta divided by the number of decisions, 0 < decision_delta < 1.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of range, or the arrays have different lengths.
+    """
+    check_promise(epsilon, decision_delta)
+    low, high = safe_intervals(people, rates, epsilon)
+    checked = check_people("people", people, len(rates), "rates")
+    return np.array(
+        [
+            exact_unsafe_probability(int(checked[at]), rates.fraction(at), int(low[at]), int(high[at]))
+            <= decision_delta
+            for at in range(len(rates))
+        ],
+        dtype=np.bool_,
+    )
+
+
+def suppress_cells(
+    people: npt.ArrayLike,
+    rates: Rates,
+    values: npt.ArrayLike,
+    *,
+    epsilon: Fraction,
+    decision_delta: Fraction,
+) -> Decided:
+    """Decide independent cells in order: the exact suppressor.
+
+    Parameters
+    ----------
+    people : int[C]
+        People in each cell, 0 to 10^8.
+    rates : Rates
+        The prior of each cell's people [C].
+    values : int[C]
+        How many of the people have the counted value.
+    epsilon : Fraction
+        0 < epsilon < 1.
+    decision_delta : Fraction
+        Delta divided by the number of decisions, 0 < decision_delta < 1.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of range, a value exceeds its people, or the arrays have different lengths.
+    """
+    may = releasable(people, rates, epsilon, decision_delta)
+    low, high = safe_intervals(people, rates, epsilon)
+    checked = check_values(values, check_people("people", people, len(rates), "rates"))
+    return stop_at_breach(may, checked, low, high)
