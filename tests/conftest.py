@@ -67,3 +67,14 @@ def demo_release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
         run_synthesis(dataset, folder / "demo.release", privacy, parameters, test_key=True)
 
     return made_once(tmp_path_factory, "release", make) / "demo.release"
+
+
+@pytest.fixture(scope="session")
+def demo_table(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two invented tables over the demo's counties, published together: counts, and flows from towns."""
+    from tests.tables import write_table
+
+    def make(folder: Path) -> None:
+        write_table(folder / "demo.table", demo_dataset, flows="ctycsub")
+
+    return made_once(tmp_path_factory, "table", make) / "demo.table"

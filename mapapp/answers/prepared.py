@@ -44,7 +44,8 @@ DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
 
 _GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zone map each
 _VOUCHER: Final = "prepared.json"
-_NAMES: Final = ("by_work.parquet", "by_home.parquet", "cells.parquet")
+_JOBS: Final = ("by_work.parquet", "by_home.parquet")
+_CELLS: Final = "cells.parquet"
 _CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, all close together
 _SCHEMA: Final = pyarrow.schema(
     [
@@ -66,6 +67,27 @@ _CELL_SCHEMA: Final = pyarrow.schema(
         ("geometry", pyarrow.binary()),  # WKB
     ]
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCells:
+    """The prepared cells of a publication.
+
+    Attributes
+    ----------
+    cells : Path
+        The rows of `cells`, in their order, with their bounds.
+    lease : Lease
+        Protects the copies from eviction; hold it as long as they are used.
+    """
+
+    cells: Path
+    lease: Lease = field(compare=False, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the copies and of other files made once per publication."""
+        return self.cells.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +134,27 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     UsageError
         If the size limit in the environment is not a size.
     """
+    place, held = _copied(store, (*_JOBS, _CELLS), home, report)
+    by_work, by_home = (place / name for name in _JOBS)
+    return Prepared(by_work=by_work, by_home=by_home, cells=place / _CELLS, lease=held)
+
+
+def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:
+    """Return the copy of the cells of a verified publication without jobs, as :func:`prepare` does."""
+    place, held = _copied(store, (_CELLS,), home, report)
+    return PreparedCells(cells=place / _CELLS, lease=held)
+
+
+def _copied(store: Store, names: tuple[str, ...], home: Path | None, report: Progress) -> tuple[Path, Lease]:
+    """Return the folder with some copies, which are made if any is missing or damaged, and its lease."""
     limit = limit_bytes()
     version = store_digest(store.path)
     place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
-    while (held := _leased(place, version)) is None:
-        report("preparing the release for questions", 0, 0)
-        _make(store, place, version)
+    while (held := _leased(place, version, names)) is None:
+        report(f"preparing the {store.kind} for questions", 0, 0)
+        _make(store, place, version, names)
     evict(place.parent, limit)
-    by_work, by_home, cells = (place / name for name in _NAMES)
-    return Prepared(by_work=by_work, by_home=by_home, cells=cells, lease=held)
+    return place, held
 
 
 def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -132,37 +166,38 @@ def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int64)
 
 
-def _leased(place: Path, version: str) -> Lease | None:
-    """Return a lease of the copies; None if they are missing, damaged, or of another release."""
+def _leased(place: Path, version: str, names: tuple[str, ...]) -> Lease | None:
+    """Return a lease of the copies; None if they are missing, damaged, or of another publication."""
     with naming(place):
         held = lease(place)
-    if held is None or _holds(place, version):
+    if held is None or _holds(place, version, names):
         return held
     held.end()
     return None
 
 
-def _holds(place: Path, version: str) -> bool:
-    """Return whether the copies exist, are undamaged, and are of this release."""
+def _holds(place: Path, version: str, names: tuple[str, ...]) -> bool:
+    """Return whether the copies exist, are undamaged, and are of this publication."""
     try:
         voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
-        found = {name: sha256_of(place / name) for name in _NAMES}
+        found = {name: sha256_of(place / name) for name in names}
     except (OSError, ValueError, RecursionError):
         return False
     return bool(voucher == {"release": version, "layout": LAYOUT, "files": found})
 
 
-def _make(store: Store, place: Path, version: str) -> None:
+def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> None:
     with naming(place):
         place.parent.mkdir(parents=True, exist_ok=True)
     with writing_beside(place, replace=True) as partial:
-        if _holds(place, version):  # another process was quicker
+        if _holds(place, version, names):  # another process was quicker
             return
-        by_work, by_home, cells = (partial.folder / name for name in _NAMES)
-        _write_by_work(store, by_work)
-        _write_by_home(by_work, by_home, partial.folder)
-        _write_cells(store, cells)
-        files = {name: sha256_of(partial.folder / name) for name in _NAMES}
+        if set(_JOBS) <= set(names):
+            by_work, by_home = (partial.folder / name for name in _JOBS)
+            _write_by_work(store, by_work)
+            _write_by_home(by_work, by_home, partial.folder)
+        _write_cells(store, partial.folder / _CELLS)
+        files = {name: sha256_of(partial.folder / name) for name in names}
         voucher = {"release": version, "layout": LAYOUT, "files": files}
         (partial.folder / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
         partial.put_in_place()

@@ -1,0 +1,288 @@
+"""A published table with suppressed cells, opened for reading."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Final, Literal, Self, cast
+
+import numpy
+import pandas
+
+from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
+from geodata.progress import Progress, silent
+from geodata.store import Store, open_store, store_digest
+from mapapp.answers.areas import Areas
+from mapapp.answers.cells import Cells
+from mapapp.answers.prepared import prepare_cells
+from mapapp.answers.publication import CERTIFICATE
+from mapapp.errors import UsageError
+
+CellKind = Literal["cell", "row_total", "column_total", "grand_total", "remainder"]
+Reason = Literal["", "too-small", "not-shown-safe", "stopped"]
+"""Why a cell is suppressed: no count of it would be safe; it could not be shown to be safe; or the table had stopped.
+
+Each is a function of public numbers: of the people, the prior, and the counts printed before.
+"""
+_UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePromise:
+    """What the certificate of a table promises.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        The promise: epsilon-semantic privacy, broken with a probability of at most delta if the prior is right.
+    decide : str
+        `exact`, or `sampled` for the algorithm as printed in the paper.
+    n_decisions : int
+    decision_delta : Fraction
+        Highest unsafe probability at which a cell is released.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    decide: str
+    n_decisions: int
+    decision_delta: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What a table counts.
+
+    Attributes
+    ----------
+    kind : str
+        `same-unit`, `outside-state`, `beyond`, or `flows`.
+    in_words : str
+        Such as "workers who live in the unit where they work".
+    miles : float or None
+        Of `beyond`.
+    """
+
+    kind: str
+    in_words: str
+    miles: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneTable:
+    """One of the tables that were published together.
+
+    Attributes
+    ----------
+    position : int
+        From 0, in the certificate.
+    title : str
+    row_layer, row_label : str
+        The layer of the row units, and what one of them is called.
+    columns : tuple of str
+        The characteristics of the columns, such as `industry`; empty for flows.
+    home_layer : str
+        The layer of the homes of flows; empty for other tables.
+    counts : Counted
+    totals : str
+        `rows`, `columns`, `both` or `none`: which sums were decided, too.
+    cells : pandas.DataFrame
+        One row for each cell, total, and remainder, in the order of decision: `kind`, `row_id`, `row`, `column_id`,
+        `column`, `people`, `value` (-1 where suppressed), `state`, `low`, `high` (the safe interval when it was
+        decided), `rate` (the prior share, NaN for sums), and `reason` (a `Reason`; empty unless suppressed).
+    """
+
+    position: int
+    title: str
+    row_layer: str
+    row_label: str
+    columns: tuple[str, ...]
+    home_layer: str
+    counts: Counted
+    totals: str
+    cells: pandas.DataFrame
+
+    @property
+    def is_flows(self) -> bool:
+        """Whether the columns are the places where the workers live."""
+        return bool(self.home_layer)
+
+    def of_kind(self, kind: CellKind) -> pandas.DataFrame:
+        """Return the rows of `cells` of one kind."""
+        return self.cells[self.cells["kind"] == kind]
+
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """Names of the row units by identifier, in the published order."""
+        found = self.of_kind("cell").drop_duplicates("row_id")
+        return dict(zip(found["row_id"], found["row"], strict=True))
+
+    @cached_property
+    def column_labels(self) -> dict[str, str]:
+        """Labels of the columns by identifier, in the published order."""
+        found = self.of_kind("cell").drop_duplicates("column_id")
+        return dict(zip(found["column_id"], found["column"], strict=True))
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells with people, without sums."""
+        return int((self.of_kind("cell")["people"] > 0).sum())
+
+    @property
+    def n_released(self) -> int:
+        """Number of those cells whose count is printed."""
+        cells = self.of_kind("cell")
+        return int(((cells["people"] > 0) & (cells["value"] >= 0)).sum())
+
+    @property
+    def released_share(self) -> float:
+        """Share of the people, or of the prior's flows, in cells whose count is printed; NaN without people."""
+        cells = self.of_kind("cell")
+        weight = cells["people"] * (cells["rate"] if self.is_flows else 1.0)
+        total = float(weight.sum())
+        return float(weight[cells["value"] >= 0].sum()) / total if total else float("nan")
+
+
+class PublishedTable:
+    """A verified table store: one table, or several of the same jobs; safe to use from several threads.
+
+    Parameters
+    ----------
+    store : Store
+        The store; :meth:`open` opens it.
+    report : callable
+        Called with (stage, done, total) while its geography is prepared, once per machine.
+
+    Raises
+    ------
+    StoreError
+        If its certificate cannot be interpreted.
+    """
+
+    def __init__(self, store: Store, *, report: Progress = silent) -> None:
+        self.store = store
+        self.facts: JsonObject = store.manifest
+        self.certificate: JsonObject = store.document(CERTIFICATE)
+        self.digest = store_digest(store.path)
+        self.version = self.digest[:12]
+        try:
+            self.promise = _promise(self.certificate)
+            self.tables = _tables(store, self.certificate)
+        except _UNREADABLE as error:
+            raise StoreError(
+                f"{store.path / CERTIFICATE}: cannot be interpreted ({type(error).__name__}: {str(error)[:80]}); do "
+                "not use this table"
+            ) from error
+        prepared = prepare_cells(store, report=report)
+        self._lease = prepared.lease
+        self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:
+        """Open a published table and verify it.
+
+        Parameters
+        ----------
+        path : str or path
+            Directory of the table; a dataset or a release is refused.
+        report : callable
+            Called with (stage, done, total).
+
+        Raises
+        ------
+        StoreError
+            If it is not a complete, unaltered table.
+        UsageError
+            If the path is not a path.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"table {str(path)[:60]!r}: give the path of the table's directory")
+        return cls(open_store(Path(path), "table"), report=report)
+
+    @property
+    def title(self) -> str:
+        """Title of the publication for readers, with the year."""
+        title = str(self.facts.get("title") or self.store.path.name)
+        return title if not self.year or self.year in title else f"{title}, {self.year}"
+
+    @property
+    def year(self) -> str:
+        """Year of the jobs; empty if it is not stated."""
+        return str(self.facts.get("year") or "")
+
+
+def _promise(certificate: Mapping[str, object]) -> TablePromise:
+    promise = cast(Mapping[str, object], certificate["promise"])
+    found = TablePromise(
+        epsilon=_fraction(promise["epsilon"]),
+        delta=_fraction(promise["delta"]),
+        decide=str(promise["decide"]),
+        n_decisions=int(cast(int, certificate["decisions"])),
+        decision_delta=_fraction(certificate["decision_delta"]),
+    )
+    if not (0 < found.epsilon < 1 and 0 < found.delta < 1):
+        raise ValueError("epsilon and delta must be between 0 and 1")
+    return found
+
+
+def _fraction(stated: object) -> Fraction:
+    return Fraction(str(cast(Mapping[str, object], stated)["exact"]))
+
+
+def _tables(store: Store, certificate: Mapping[str, object]) -> tuple[OneTable, ...]:
+    cells = with_reasons(store.table("table_cells"), certificate)
+    prior = store.table("table_prior")
+    claims = cast(Sequence[Mapping[str, object]], certificate["tables"])
+    if not claims or int(cells["table"].max()) >= len(claims):
+        raise ValueError("it does not describe every table")
+    return tuple(
+        _one_table(position, claim, cells[cells["table"] == position], prior[prior["table"] == position])
+        for position, claim in enumerate(claims)
+    )
+
+
+def with_reasons(cells: pandas.DataFrame, certificate: Mapping[str, object]) -> pandas.DataFrame:
+    """Add the reason of every star."""
+    breach = certificate.get("breach")
+    at = int(cast(Mapping[str, int], breach)["position"]) if breach else len(cells)
+    after = numpy.arange(len(cells)) > at
+    never = (cells["low"] > cells["high"]).to_numpy()
+    starred = (cells["value"] < 0).to_numpy()
+    reason = numpy.select([~starred, after, never], ["", "stopped", "too-small"], "not-shown-safe")
+    return cells.assign(reason=reason)
+
+
+def _one_table(
+    position: int, claim: Mapping[str, object], cells: pandas.DataFrame, prior: pandas.DataFrame
+) -> OneTable:
+    rows, counts, columns = (
+        cast(Mapping[str, object], claim[name]) for name in ("rows", "counts", "columns")
+    )
+    flows = str(columns["flows"]) if isinstance(columns, Mapping) else ""
+    miles = counts.get("miles")
+    rates = prior.assign(rate=prior["numerator"] / prior["denominator"])
+    keys = ["row_id", "column_id"]
+    cells = cells.merge(rates[[*keys, "rate"]], on=keys, how="left", validate="many_to_one").drop(
+        columns="table"
+    )
+    cells.loc[cells["kind"] != "cell", "rate"] = numpy.nan
+    return OneTable(
+        position=position,
+        title=str(claim["title"]),
+        row_layer=str(rows["layer"]),
+        row_label=str(rows["label"]),
+        columns=() if flows else tuple(map(str, cast(Sequence[str], columns))),
+        home_layer=flows,
+        counts=Counted(
+            kind=str(counts["kind"]),
+            in_words=str(counts["in_words"]),
+            miles=None if miles is None else float(cast(float, miles)),
+        ),
+        totals=str(claim["totals"]),
+        cells=cells.reset_index(drop=True),
+    )

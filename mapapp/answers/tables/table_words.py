@@ -1,0 +1,204 @@
+"""What a published table says in words: what it counts, what it promises, and why a cell has a star.
+
+A star's reason is a public function of the people, the prior, and the counts printed before. No sentence here says
+anything about a suppressed count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, Protocol, cast
+
+from mapapp.answers.tables.published import OneTable, PublishedTable, Reason, TablePromise
+
+STAR: Final = "*"
+"""What is printed for a suppressed count."""
+REASON_TITLES: Final[dict[Reason, str]] = {
+    "too-small": "Too small to be safe whatever its value",
+    "not-shown-safe": "Could not be shown to be safe",
+    "stopped": "The table had stopped",
+}
+LIMITS: Final = (
+    "It is not differential privacy.",
+    "It holds only if the prior is right and workers are independent of each other. Where the prior is wrong, nothing "
+    "is promised.",
+    "It does not add up: two tables of the same jobs, each with this promise, have no promise together.",
+    "It does not cover people who know most of a cell already. An employer who knows the homes of all but one of its "
+    "workers in a cell learns the last one from the count.",
+    "A synthetic release of the same jobs beside this table is not accounted for.",
+)
+"""What the promise does not cover, for a certificate that does not say it."""
+_CHARACTERISTICS: Final = {"age": "age", "earnings": "earnings", "industry": "industry"}
+_EXAMPLE: Final = Fraction(1, 5)
+
+
+class CellLike(Protocol):
+    """One row of `OneTable.cells`."""
+
+    people: int
+    value: int
+    low: int
+    high: int
+    rate: float
+    state: str
+    reason: str
+
+
+def counted_sentence(table: OneTable) -> str:
+    """Return what a table counts, in one sentence."""
+    words = table.counts.in_words
+    unit = unit_word(table)
+    if table.is_flows:
+        return f"{_capital(words)}, for each {unit} of work."
+    listed = " and ".join(_CHARACTERISTICS.get(name, name) for name in table.columns)
+    by = f", by {listed}" if listed else ""
+    return f"{_capital(words)}, for each {unit}{by}."
+
+
+def unit_word(table: OneTable) -> str:
+    """Return what one row unit is called within a sentence."""
+    word = table.row_label.split(" (")[0].strip()
+    return word if word.isupper() else f"{word[:1].lower()}{word[1:]}"
+
+
+def promise_sentence(promise: TablePromise) -> str:
+    """Return the promise in a sentence and an example."""
+    epsilon, low, high = promise.epsilon, _EXAMPLE * (1 - promise.epsilon), _EXAMPLE * (1 + promise.epsilon)
+    return (
+        f"If the prior is right, then with a probability of at least {percent(1 - promise.delta)} nothing printed here "
+        f"changes the chance that any one worker is among those counted by more than {percent(epsilon)} of what the "
+        f"prior says. A chance of {percent(_EXAMPLE)}, for example, stays between {percent(low)} and {percent(high)}."
+    )
+
+
+def limits(published: PublishedTable) -> tuple[str, ...]:
+    """Return what the promise does not cover, in the words of the certificate."""
+    stated = published.certificate.get("does_not_promise")
+    return tuple(map(str, stated)) if isinstance(stated, list) and stated else LIMITS
+
+
+def prior_sentence(certificate: Mapping[str, object]) -> str:
+    """Return where the prior comes from."""
+    prior = certificate.get("prior")
+    if not isinstance(prior, Mapping):
+        return "The certificate does not say where the prior comes from."
+    year = f" of {prior['year']}" if prior.get("year") else ""
+    if prior.get("origin") == "release":
+        digest = str(prior.get("digest") or "")[:12]
+        return f"The prior comes from a synthetic release{year} (digest {digest}…)."
+    return f"The prior comes from a file{year}; its origin is {prior.get('origin') or 'not stated'}."
+
+
+def how_decided(promise: TablePromise) -> str:
+    """Return how the stars were placed, in one sentence."""
+    if promise.decide == "sampled":
+        how = "Whether a count is printed was decided by drawing many tables from the prior"
+    else:
+        how = "Whether a count is printed was worked out from public numbers alone"
+    return (
+        f"{how}, before the count was looked at. So the stars say nothing about the counts below them, and there is no "
+        "rounding and no noise: a printed count is exact."
+    )
+
+
+def star_reason(reason: str, cell: CellLike, promise: TablePromise) -> str:
+    """Return why a cell is suppressed, in a sentence that claims only what is public and true."""
+    if reason == "too-small":
+        return (
+            f"Too small to be safe whatever its value: with {people(cell.people)}, no count could be printed without "
+            f"changing what is believed about one of them by more than {percent(promise.epsilon)}."
+        )
+    if reason == "stopped":
+        return (
+            "Suppressed because the table stopped before this cell: a count printed earlier fell outside its safe "
+            "interval, and nothing was decided after that."
+        )
+    how = "simulated tables did not show" if promise.decide == "sampled" else "it could not be shown"
+    return (
+        f"Suppressed before its count was looked at: {how} that printing it would be unsafe with a probability of at "
+        f"most {percent(promise.decision_delta)}."
+    )
+
+
+def interval_words(cell: CellLike) -> str:
+    """Return the safe interval of a cell; empty if no count would be safe or there are no people."""
+    if cell.low > cell.high or not cell.people:
+        return ""
+    span = f"{cell.low:,}" if cell.low == cell.high else f"between {cell.low:,} and {cell.high:,}"
+    if cell.value >= 0:
+        return f"The count was publishable if {span}."
+    return (
+        f"Counts {span} would have been safe."
+        if cell.low != cell.high
+        else f"Only {span} would have been safe."
+    )
+
+
+def cell_lines(cell: CellLike, promise: TablePromise) -> list[str]:
+    """Return what is known about a cell, a sentence each: its count or why there is none, people, and interval."""
+    if not cell.people:
+        return ["Nobody works in this cell."]
+    prior = "" if math.isnan(cell.rate) else f" The prior says {percent(cell.rate)}."
+    if cell.value < 0:
+        lines = [
+            star_reason(cell.reason, cell, promise),
+            f"{_capital(people(cell.people))} in this cell.{prior}",
+        ]
+    else:
+        share = percent(cell.value / cell.people)
+        derived = ["No decision of its own: the printed counts determine it."] * (cell.state == "derived")
+        lines = [f"{cell.value:,} of {people(cell.people)}: {share}.{prior}", *derived]
+    interval = interval_words(cell)
+    return [*lines, interval] if interval else lines
+
+
+def people(number: int) -> str:
+    """Return a number of workers in words."""
+    return "1 worker" if number == 1 else f"{number:,} workers"
+
+
+def percent(share: float | Fraction) -> str:
+    """Return a share as a percentage with up to three significant digits, never rounded to 0 or 100."""
+    value = 100 * float(share)
+    if value in (0.0, 100.0):
+        return f"{value:.0f}%"
+    if value > 99:
+        left = 100 - value
+        digits = max(1 - math.floor(math.log10(left)), 0) if left > 0 else 1
+        return f"{value:.{min(digits, 8)}f}".rstrip("0").rstrip(".") + "%"
+    if value >= 10:
+        return f"{value:.1f}".removesuffix(".0") + "%"
+    return f"{value:.2g}%" if value >= 1e-3 else f"{value:.1e}%"
+
+
+def facts_of(published: PublishedTable) -> list[tuple[str, str]]:
+    """Return the certificate of a table as terms and values."""
+    promise = published.promise
+    beside = published.certificate.get("beside")
+    named = [
+        f"{each.get('kind', 'publication')} {str(each.get('digest', ''))[:12]}…"
+        for each in (cast(list[object], beside) if isinstance(beside, list) else [])
+        if isinstance(each, Mapping)
+    ]
+    return [
+        ("ε (epsilon)", _exact(promise.epsilon)),
+        ("δ (delta)", _exact(promise.delta)),
+        ("Decisions", f"{promise.n_decisions:,}"),
+        ("δ of a decision", percent(promise.decision_delta)),
+        (
+            "Decided",
+            "by drawing (Algorithm 3)" if promise.decide == "sampled" else "exactly, without drawing",
+        ),
+        ("Published beside", ", ".join(named) or "nothing known"),
+        ("Table digest", f"{published.version}…"),
+    ]
+
+
+def _exact(number: Fraction) -> str:
+    return f"{float(number):g}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
