@@ -24,6 +24,9 @@ from mapapp.workbench import (
     kept_callbacks,
     lab,
     lab_callbacks,
+    lab_pages,
+    lab_stars,
+    lab_stars_callbacks,
     preset_callbacks,
     publish_callbacks,
     sweep_callbacks,
@@ -41,6 +44,7 @@ from mapapp.workbench.tune_map import base_map_figure
 LOG = logging.getLogger("commutemap.tune")
 _SESSION: Final = "workbench"
 _ACCESS: Final = "workbench access"
+_LABS: Final = {"/lab": lab.page, "/lab-stars": lab_stars.page}
 
 
 def create_app(
@@ -90,6 +94,7 @@ def create_app(
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
     _route(app, session, geography)
     lab_callbacks.register(app)
+    lab_stars_callbacks.register(app)
     job_progress.register(app)
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
@@ -149,12 +154,13 @@ def _route(app: Dash, session: Session, geography: PublicGeography) -> None:
     )
     def route(pathname: str | None, tab: str | None) -> tuple[Component, list[str]]:
         path = "/" + (pathname or "/").removeprefix(app.config.routes_pathname_prefix).strip("/")
-        marks = ["here" if name == path else "" for name in PAGES]
+        section = "/lab" if path in lab_pages.LABS else path
+        marks = ["here" if name == section else "" for name in PAGES]
         if path == "/" and tab:
             values = session.tab(tab).values
             figure, name = base_map_figure(geography), session.kept.next_name()
             return tune_page.page(values, figure, next_name=name, has_flows=session.has_flows), marks
-        return lab.page() if path == "/lab" else not_found(), marks
+        return _LABS[path]() if path in _LABS else not_found(), marks
 
 
 def _excuse(error: Exception) -> None:

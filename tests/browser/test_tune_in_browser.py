@@ -371,3 +371,7 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
     enter(visit, "/lab")
     visit.page.locator("#lab-delta").wait_for()
     check("lab")
+    enter(visit, "/lab-stars")
+    visit.page.locator("#stars-next").click()
+    visit.page.locator("#stars-left", has_text="3,121").wait_for()
+    check("lab-stars")

@@ -118,7 +118,10 @@ def drive(app: Any) -> str:
     """Use everything that shows numbers, also the wrong way; all answers as one text."""
     client, session = entered(app), app.server.extensions["workbench"][0]
     tract_id = session.store.table("tracts", ["tract_id"])["tract_id"].iloc[int(session.data.tract[0])]
-    said = [get(client, address).get_data(as_text=True) for address in ("/", "/lab", "/_dash-layout")]
+    said = [
+        get(client, address).get_data(as_text=True)
+        for address in ("/", "/lab", "/lab-stars", "/_dash-layout")
+    ]
 
     def say(output: str, **more: Any) -> None:
         answer = ask(client, app, output, values(**more))
