@@ -25,6 +25,8 @@ from mapapp.workbench import (
     lab,
     lab_callbacks,
     lab_pages,
+    lab_prior,
+    lab_prior_callbacks,
     lab_stars,
     lab_stars_callbacks,
     preset_callbacks,
@@ -44,7 +46,7 @@ from mapapp.workbench.tune_map import base_map_figure
 LOG = logging.getLogger("commutemap.tune")
 _SESSION: Final = "workbench"
 _ACCESS: Final = "workbench access"
-_LABS: Final = {"/lab": lab.page, "/lab-stars": lab_stars.page}
+_LABS: Final = {"/lab": lab.page, "/lab-stars": lab_stars.page, "/lab-prior": lab_prior.page}
 
 
 def create_app(
@@ -95,6 +97,7 @@ def create_app(
     _route(app, session, geography)
     lab_callbacks.register(app)
     lab_stars_callbacks.register(app)
+    lab_prior_callbacks.register(app)
     job_progress.register(app)
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)

@@ -14,6 +14,7 @@ __all__ = ["LABS", "lab_page"]
 LABS: Final = {
     "/lab": "Two categories",
     "/lab-stars": "Six stars",
+    "/lab-prior": "A careless prior",
 }
 """The title of each page, by its address."""
 

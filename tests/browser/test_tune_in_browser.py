@@ -375,3 +375,6 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
     visit.page.locator("#stars-next").click()
     visit.page.locator("#stars-left", has_text="3,121").wait_for()
     check("lab-stars")
+    enter(visit, "/lab-prior")
+    visit.page.locator("#prior-answer .fails").first.wait_for()
+    check("lab-prior")
