@@ -8,5 +8,12 @@
 - :mod:`engine.suppression.sampled`: the same decisions by sampling, as the paper prints them;
 - :mod:`engine.suppression.unsafe`: bounds of the chance that a value is unsafe.
 
+The attack on tables whose cells were suppressed by an ordinary rule:
+
+- :mod:`engine.suppression.tables_given`: such a table, and the equations over its suppressed cells (``GivenTable``);
+- :mod:`engine.suppression.consistent`: all tables that agree with it (``list_consistent``);
+- :mod:`engine.suppression.ordinary`: the rule itself, which protects nothing (``OrdinarySuppressor``);
+- :mod:`engine.suppression.rule_check`: which of the tables get the same stars (``agrees_with_rule``).
+
 Source: Nabar and Mishra, "Releasing Private Contingency Tables"; docs/tables.md.
 """

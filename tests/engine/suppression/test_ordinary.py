@@ -1,0 +1,104 @@
+"""The ordinary suppressor and the rule check equal brute force on tiny tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.suppression.consistent import fill_in, list_consistent
+from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule, follows_from_totals
+from engine.suppression.rule_check import agrees_with_rule, stars_of
+from engine.suppression.tables_given import SUPPRESSED, GivenTable
+from tests.oracles import ordinary_suppressor as oracle
+
+pytestmark = pytest.mark.jit_off
+
+
+def with_totals(table: oracle.Table) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    values = np.array(table, dtype=np.int64)
+    values = np.vstack([values, values.sum(axis=0)])
+    return np.column_stack([values, values.sum(axis=1)])
+
+
+tables = st.sampled_from([(2, 2, 4), (2, 3, 3), (3, 2, 3), (3, 3, 1)]).flatmap(
+    lambda shape: st.tuples(*[st.tuples(*[st.integers(0, shape[2])] * shape[1])] * shape[0])
+)
+
+
+@given(tables, st.integers(0, 1), st.integers(0, 1), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_the_attack_equals_brute_force(table: oracle.Table, low: int, width: int, first_only: bool) -> None:
+    rule = Rule(low=low, high=low + width, ties="first" if first_only else "any")
+    stars, agreeing, left = oracle.attack(table, rule.low, rule.high, first_only=first_only)
+    values = with_totals(table)
+    layout = Layout(*values.shape, total_row=True, total_column=True)
+    suppressor = OrdinarySuppressor(layout, rule)
+    suppressed = suppressor.suppress(values)
+    n_columns = len(table[0])
+    assert {row * n_columns + column for row, column in np.argwhere(suppressed).tolist()} == stars
+    given_table = GivenTable(values=np.where(suppressed, SUPPRESSED, values))
+    sums = given_table.sums()
+    listed = list_consistent(sums)
+    whole = fill_in(given_table.values, sums, listed)[:, :-1, :-1]
+    assert [tuple(map(tuple, each)) for each in whole.tolist()] == agreeing
+    agrees = agrees_with_rule(listed, stars_of(given_table, sums), suppressor)
+    assert [tuple(map(tuple, each)) for each in whole[agrees].tolist()] == left
+
+
+@given(st.sets(st.integers(0, 8)))
+@settings(max_examples=60, deadline=None)
+def test_cells_on_no_cycle_follow_from_the_totals(pattern: set[int]) -> None:
+    layout = Layout(4, 4, total_row=True, total_column=True)
+    placed = frozenset(cell // 3 * 4 + cell % 3 for cell in pattern)
+    expected = {cell // 3 * 4 + cell % 3 for cell in pattern if oracle.is_given_away(3, 3, pattern, cell)}
+    assert follows_from_totals(layout, placed) == expected
+
+
+def test_without_totals_every_cell_is_protected_alone() -> None:
+    suppressor = OrdinarySuppressor(Layout(2, 2, total_row=False, total_column=False), Rule())
+    values = np.array([[3, 90], [80, 70]])
+    assert suppressor.suppress(values).tolist() == [[True, False], [False, False]]
+
+
+def test_with_totals_of_columns_alone_a_second_cell_of_the_column_is_enough() -> None:
+    suppressor = OrdinarySuppressor(Layout(4, 2, total_row=True, total_column=False), Rule())
+    values = np.array([[3, 90], [80, 70], [10, 10], [93, 170]])
+    assert np.argwhere(suppressor.suppress(values)).tolist() == [[0, 0], [1, 0]]
+
+
+def test_totals_are_suppressed_only_where_stars_may_be_in_totals() -> None:
+    values = with_totals(((3, 90), (80, 70)))
+    layout = Layout(3, 3, total_row=True, total_column=True, stars_in_totals=True)
+    assert set(layout.cells()) == set(range(9))
+    table = GivenTable(values=np.where(values == 93, SUPPRESSED, values))
+    assert Layout.of(table).stars_in_totals
+    assert not Layout.of(GivenTable(values=values)).stars_in_totals
+
+
+def test_no_complementary_cells() -> None:
+    rule = Rule(low=1, high=5, complementary="none")
+    suppressor = OrdinarySuppressor(Layout(3, 3, total_row=True, total_column=True), rule)
+    values = with_totals(((3, 90), (80, 0)))
+    assert np.argwhere(suppressor.suppress(values)).tolist() == [[0, 0]]
+
+
+def test_a_row_of_one_cell_cannot_be_protected() -> None:
+    suppressor = OrdinarySuppressor(Layout(2, 2, total_row=True, total_column=True), Rule())
+    with pytest.raises(ParameterError, match="single cell"):
+        suppressor.suppress(np.array([[3, 3], [3, 3]]))
+
+
+def test_a_search_that_would_take_too_long_is_refused() -> None:
+    values = with_totals(tuple(tuple(3 if row == column else 50 for column in range(9)) for row in range(9)))
+    suppressor = OrdinarySuppressor(Layout(10, 10, total_row=True, total_column=True), Rule())
+    with pytest.raises(OverflowRefusedError, match="patterns would have to be tried"):
+        suppressor.suppress(values)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 5), (4, 3)])
+def test_an_impossible_rule_is_refused(low: int, high: int) -> None:
+    with pytest.raises(ParameterError, match=r"LOW\.\.HIGH"):
+        Rule(low=low, high=high)
