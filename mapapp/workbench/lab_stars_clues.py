@@ -1,6 +1,6 @@
 """The clues of the six stars: which tables are still possible after each of them.
 
-Source: Nabar and Mishra, Figure 1 and section 3; docs/tables.md.
+Source: Nabar and Mishra, "Releasing Private Contingency Tables", Figure 1; docs/attack.md.
 """
 
 from __future__ import annotations
