@@ -22,6 +22,7 @@ MOVE           destination              segment          bounded integers: who m
 DEAL           destination              segment          bounded integers: which cell of a unit gets a worker
 FAR            destination              segment          one bounded integer per worker in a pool of far states
 CLEAN          destination tract        0                a word per rounded range, then two integers per worker redrawn
+TABLE          decision                 0                a word per 32 people and binary digit, sample after sample
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
@@ -79,6 +80,7 @@ class Stage(IntEnum):
     DEAL = chacha.STAGE_DEAL
     FAR = chacha.STAGE_FAR
     CLEAN = chacha.STAGE_CLEAN
+    TABLE = chacha.STAGE_TABLE
 
 
 class SecretKey:

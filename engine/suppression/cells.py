@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import BoolArray
-from engine.suppression.exact import exact_unsafe_probability
 from engine.suppression.rates import Rates
 from engine.suppression.suppressed import (
     Decided,
@@ -21,6 +20,7 @@ from engine.suppression.suppressed import (
     check_values,
     stop_at_breach,
 )
+from engine.suppression.unsafe import rarely_unsafe
 
 __all__ = ["releasable", "safe_intervals", "suppress_cells"]
 
@@ -81,7 +81,9 @@ def _up(people: Ints, numerator: Ints, denominator: Ints, factor: Fraction) -> I
     return -(-(whole * times - (-(rest * times) // denominator)) // factor.denominator)
 
 
-def releasable(people: npt.ArrayLike, rates: Rates, epsilon: Fraction, decision_delta: Fraction) -> BoolArray:
+def releasable(
+    people: npt.ArrayLike, rates: Rates, epsilon: Fraction, decision_delta: Fraction, *, threads: int = 1
+) -> BoolArray:
     """Whether each cell may be released: its chance of an unsafe value is certainly at most ``decision_delta``.
 
     Only public numbers decide, so that the decision says nothing about the values.
@@ -96,6 +98,8 @@ def releasable(people: npt.ArrayLike, rates: Rates, epsilon: Fraction, decision_
         0 < epsilon < 1.
     decision_delta : Fraction
         Delta divided by the number of decisions, 0 < decision_delta < 1.
+    threads : int
+        Threads to use; the decisions do not depend on it.
 
     Raises
     ------
@@ -105,14 +109,7 @@ def releasable(people: npt.ArrayLike, rates: Rates, epsilon: Fraction, decision_
     check_promise(epsilon, decision_delta)
     low, high = safe_intervals(people, rates, epsilon)
     checked = check_people("people", people, len(rates), "rates")
-    return np.array(
-        [
-            exact_unsafe_probability(int(checked[at]), rates.fraction(at), int(low[at]), int(high[at]))
-            <= decision_delta
-            for at in range(len(rates))
-        ],
-        dtype=np.bool_,
-    )
+    return rarely_unsafe(checked, rates, low, high, decision_delta, threads)
 
 
 def suppress_cells(
@@ -122,6 +119,7 @@ def suppress_cells(
     *,
     epsilon: Fraction,
     decision_delta: Fraction,
+    threads: int = 1,
 ) -> Decided:
     """Decide independent cells in order: the exact suppressor.
 
@@ -137,13 +135,17 @@ def suppress_cells(
         0 < epsilon < 1.
     decision_delta : Fraction
         Delta divided by the number of decisions, 0 < decision_delta < 1.
+    threads : int
+        Threads to use; the decisions do not depend on it.
 
     Raises
     ------
     ParameterError
         A parameter is out of range, a value exceeds its people, or the arrays have different lengths.
     """
-    may = releasable(people, rates, epsilon, decision_delta)
-    low, high = safe_intervals(people, rates, epsilon)
-    checked = check_values(values, check_people("people", people, len(rates), "rates"))
-    return stop_at_breach(may, checked, low, high)
+    check_promise(epsilon, decision_delta)
+    checked = check_people("people", people, len(rates), "rates")
+    counts = check_values(values, checked)
+    low, high = safe_intervals(checked, rates, epsilon)
+    may = rarely_unsafe(checked, rates, low, high, decision_delta, threads)
+    return stop_at_breach(may, counts, low, high)

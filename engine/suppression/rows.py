@@ -24,11 +24,11 @@ import numpy.typing as npt
 
 from engine._arrays import BoolArray, as_ptr
 from engine.errors import ParameterError
-from engine.suppression.exact import exact_unsafe_probability
 from engine.suppression.rates import Rates
 from engine.suppression.suppressed import Decided, Ints, check_people, check_promise, check_values
+from engine.suppression.unsafe import is_rarely_unsafe, limit_below
 
-__all__ = ["Query", "expected_rows", "suppress_rows"]
+__all__ = ["Query", "expected_rows", "suppress_rows", "suppress_rows_by"]
 
 
 class Query(NamedTuple):
@@ -40,17 +40,22 @@ class Query(NamedTuple):
         Position of the origin among those of all rows.
     people : int
         Workers of the row whose origin is not released.
-    rate : Fraction
-        Chance that such a worker has this origin, 0 to 1.
-    low, high : int
-        Safe interval of the count.
+    odds : tuple of int
+        Odds that such a worker has this origin, for and against.
+    safe : tuple of int
+        Lowest and highest safe count; if the lowest is above the highest, no count is safe.
     """
 
     position: int
     people: int
-    rate: Fraction
-    low: int
-    high: int
+    odds: tuple[int, int]
+    safe: tuple[int, int]
+
+    @property
+    def expected(self) -> int:
+        """The count that is expected, rounded down from the middle of two."""
+        yes, no = self.odds
+        return (2 * self.people * yes + yes + no - 1) // (2 * (yes + no))
 
 
 class _Row:
@@ -71,9 +76,7 @@ class _Row:
         if others:
             least, most = self._around(others)
             low, high = max(low, self._people_left - most), min(high, self._people_left - least)
-        return Query(
-            position, self._people_left, Fraction(share, self._share_left), low, min(high, self._people_left)
-        )
+        return Query(position, self._people_left, (share, others), (low, min(high, self._people_left)))
 
     def _around(self, share: int) -> tuple[int, int]:
         """Counts within epsilon of what a share leads to expect."""
@@ -120,10 +123,27 @@ def suppress_rows(
         A parameter is out of range, shares or counts of a row exceed the whole, or lengths differ.
     """
     check_promise(epsilon, decision_delta)
+    return suppress_rows_by(_exactly(decision_delta), row_people, row_ptr, rates, values, epsilon=epsilon)
+
+
+def suppress_rows_by(
+    is_releasable: Callable[[Query], bool],
+    row_people: npt.ArrayLike,
+    row_ptr: npt.ArrayLike,
+    rates: Rates,
+    values: npt.ArrayLike,
+    *,
+    epsilon: Fraction,
+) -> Decided:
+    """Decide the origins of each row in order, by a rule that sees the query and not its count.
+
+    The other parameters, and the errors, are those of :func:`suppress_rows`.
+    """
+    check_promise(epsilon)
     table = _checked(row_people, row_ptr, rates, epsilon)
     counts = check_values(values, np.repeat(table.people, np.diff(table.ptr)))
     _check_sums(table, counts)
-    return _decide(table, counts.tolist(), lambda query: _is_releasable(query, decision_delta))
+    return _decide(table, counts.tolist(), is_releasable)
 
 
 def expected_rows(
@@ -140,7 +160,7 @@ def expected_rows(
     """
     check_promise(epsilon, decision_delta)
     table = _checked(row_people, row_ptr, rates, epsilon)
-    return _decide(table, None, lambda query: _is_releasable(query, decision_delta)).released
+    return _decide(table, None, _exactly(decision_delta)).released
 
 
 class _Table(NamedTuple):
@@ -188,16 +208,18 @@ def _decide(table: _Table, counts: list[int] | None, is_releasable: Callable[[Qu
         row, first = _row(table, number), int(table.ptr[number])
         for position in range(first, int(table.ptr[number + 1])):
             query = row.query(position, position - first)
-            decided.low[position], decided.high[position] = query.low, query.high
+            decided.low[position], decided.high[position] = query.safe
             if breach >= 0 or not is_releasable(query):
                 continue
-            count = round(query.people * query.rate) if counts is None else counts[position]
+            count = query.expected if counts is None else counts[position]
             decided.released[position] = True
             row.release(position - first, count)
-            if counts is not None and not query.low <= count <= query.high:
+            if counts is not None and not query.safe[0] <= count <= query.safe[1]:
                 breach = position
     return decided._replace(breach=breach)
 
 
-def _is_releasable(query: Query, decision_delta: Fraction) -> bool:
-    return exact_unsafe_probability(query.people, query.rate, query.low, query.high) <= decision_delta
+def _exactly(decision_delta: Fraction) -> Callable[[Query], bool]:
+    """The exact suppressor's decision on a query."""
+    limit = limit_below(decision_delta)
+    return lambda query: is_rarely_unsafe(query.people, query.odds, query.safe, decision_delta, limit)

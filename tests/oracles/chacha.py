@@ -19,6 +19,7 @@ STAGES = {
     "DEAL": 20,
     "FAR": 21,
     "CLEAN": 22,
+    "TABLE": 23,
 }
 
 

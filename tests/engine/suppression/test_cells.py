@@ -5,22 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from engine.errors import ParameterError
 from engine.suppression.cells import safe_intervals, suppress_cells
-from engine.suppression.rates import Rates
 from engine.suppression.unsafe import unsafe_probability_bounds
+from tests.engine.suppression.examples import rates_of
 from tests.golden import golden
 
 GOLDEN = golden("tables")
-
-
-def rates_of(*rates: Fraction) -> Rates:
-    return Rates(
-        numerator=np.array([r.numerator for r in rates]), denominator=np.array([r.denominator for r in rates])
-    )
 
 
 @pytest.mark.parametrize("case", GOLDEN["one_cell"])
