@@ -1,4 +1,4 @@
-"""Compile the kernels of a synthesis in advance, in as many processes as there are processors.
+"""Compile the kernels of a synthesis and of a table in advance, in as many processes as there are processors.
 
 `python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled.
 A single process would compile one kernel after another. Here each process runs the public functions of some stages
@@ -41,6 +41,10 @@ from engine.points import CellTriangles, place_points, sort_homes
 from engine.sound import certify_sound
 from engine.streams import PublicSeed, SecretKey
 from engine.support_table import SupportTable
+from engine.suppression.cells import suppress_cells
+from engine.suppression.rates import Rates
+from engine.suppression.rows import suppress_rows
+from engine.suppression.unsafe import unsafe_probability_bounds
 from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
 from engine.tracts import OriginTracts
 from engine.units import WEIGHT_UNITS
@@ -164,6 +168,14 @@ def _points() -> None:
     sort_homes(ptr, homes)
 
 
+def _suppress() -> None:
+    ones, half = np.ones(1, dtype=np.int64), Fraction(1, 2)
+    rates = Rates(numerator=ones, denominator=2 * ones)
+    unsafe_probability_bounds(4 * ones, rates, ones, 3 * ones)
+    suppress_cells(4 * ones, rates, 2 * ones, epsilon=half, decision_delta=half)
+    suppress_rows(4 * ones, np.arange(2), rates, 2 * ones, epsilon=half, decision_delta=half)
+
+
 STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "account": (_account, 3.4),
     "coarsen": (_coarsen, 1.3),
@@ -176,8 +188,9 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "points": (_points, 0.5),
     "redraw": (_redraw, 0.2),
     "edit": (_edit, 0.2),
+    "suppress": (_suppress, 1.4),
 }
-"""Each stage of a synthesis that has kernels, and about how long they take to compile, in seconds.
+"""Each stage of a synthesis that has kernels, and the decisions on a table; about how long each compiles, in seconds.
 
 Neighboring stages have functions in common, which the first of them compiles.
 """
