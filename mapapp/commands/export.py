@@ -1,4 +1,4 @@
-"""`commutemap export`: write a release in common formats."""
+"""`commutemap export`: write a release or a table in common formats."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 
 _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
 
 
 @click.command()
-@click.argument("release", type=STORE)
+@click.argument("publication", type=STORE)
 @click.argument("target", type=STORE, metavar="DIR_OR_FILE")
 @click.option(
     "--to", "form", type=click.Choice(_FORMS), required=True, help="Output format; see docs/exports.md."
@@ -44,7 +45,7 @@ _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
 @json_option
 @quiet_option
 def export(
-    release: Path,
+    publication: Path,
     target: Path,
     form: str,
     layers: tuple[str, ...],
@@ -53,9 +54,10 @@ def export(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write RELEASE in another format, to a new folder or (gpkg, shp, kml, xlsx) to one new file.
+    """Write a release or a table in another format, to a new folder or (gpkg, shp, kml, xlsx) to one new file.
 
-    Every export names its release. It is written completely or not at all, and has the same bytes every time.
+    Every export names its PUBLICATION. It is written completely or not at all, and has the same bytes every time. A
+    table with suppressed cells is written as csv or xlsx, with the reason for every star and a codebook.
 
     \b
     Examples:
@@ -63,26 +65,27 @@ def export(
       commutemap export ri.release ri.gpkg --to gpkg --layer county --layer tract --with points
       commutemap export ri.release ri-shapes.zip --to shp
       commutemap export ri.release ri-points --to points
+      commutemap export ri.table ri-table.xlsx --to xlsx
     """
-    from mapapp.errors import UsageError
+    from geodata.manifest import read_manifest
     from mapapp.files.exports.release_export import LAYERS, export_release
+    from mapapp.files.tables.export import export_table
 
-    if form in ("lodes", "points") and (layers or more):
-        raise UsageError(
-            f"--layer and --with do not apply to --to {form}, which writes the whole release; leave them out"
-        )
-    if form != "lodes" and date is not None:
-        raise UsageError(f"--date applies only to --to lodes; leave it out for {form}")
+    is_table = read_manifest(publication).get("kind") == "table"
+    _refuse_options(form, is_table=is_table, layers=layers, more=more, date=date)
     with show_progress(quiet=quiet) as report:
-        done = export_release(
-            release,
-            form,  # type: ignore[arg-type]  # checked by click
-            target,
-            layers=layers or LAYERS,
-            more=more,  # type: ignore[arg-type]  # checked by click
-            date=None if date is None else date.date(),
-            report=report,
-        )
+        if is_table:
+            done = export_table(publication, form, target, report=report)
+        else:
+            done = export_release(
+                publication,
+                form,  # type: ignore[arg-type]  # checked by click
+                target,
+                layers=layers or LAYERS,
+                more=more,  # type: ignore[arg-type]  # checked by click
+                date=None if date is None else date.date(),
+                report=report,
+            )
     for note in done.notes:
         click.echo(note, err=True)
     lines = [f"{done.path}: {len(done.files)} file{'s' * (len(done.files) != 1)}"]
@@ -91,3 +94,25 @@ def export(
         [*lines, *(f"  {name}: {size:,} bytes" for name, size in done.files.items())],
         as_json=as_json,
     )
+
+
+def _refuse_options(
+    form: str,
+    *,
+    is_table: bool,
+    layers: tuple[str, ...],
+    more: tuple[str, ...],
+    date: datetime.datetime | None,
+) -> None:
+    """Raise UsageError if options do not apply to the publication or the format."""
+    if is_table and (layers or more or date is not None):
+        raise UsageError(
+            "--layer, --with, and --date do not apply to a table with suppressed cells, which is written whole; "
+            "leave them out"
+        )
+    if form in ("lodes", "points") and (layers or more):
+        raise UsageError(
+            f"--layer and --with do not apply to --to {form}, which writes the whole release; leave them out"
+        )
+    if form != "lodes" and date is not None:
+        raise UsageError(f"--date applies only to --to lodes; leave it out for {form}")

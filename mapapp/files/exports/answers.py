@@ -19,7 +19,7 @@ from mapapp.answers.results import NUMBERS, Change, FlowMatrix, Result
 from mapapp.errors import UsageError
 from mapapp.files.answer_files import main_table, table_of
 from mapapp.files.exports.layer import Geometry, Layer, Part, fields_of, in_parts
-from mapapp.files.exports.provenance import Provenance
+from mapapp.files.exports.provenance import Origin, Provenance
 
 SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
 """Formats with geometries."""
@@ -83,13 +83,13 @@ def write_answers(
                 text_files.write_geojson(layer, provenance, stream, report=report)
 
 
-def readme(provenance: Provenance, notes: Iterable[str]) -> str:
+def readme(provenance: Origin, notes: Iterable[str]) -> str:
     """The text of a README for formats that cannot store their origin."""
     lines = [*provenance.lines(), "", *(f"- {note}" for note in notes)]
-    return "\n".join(["Exported from a CommuteMap release.", "", *lines]) + "\n"
+    return "\n".join([f"Exported from a CommuteMap {provenance.publication}.", "", *lines]) + "\n"
 
 
-def sidecar(provenance: Provenance, notes: Iterable[str] = ()) -> str:
+def sidecar(provenance: Origin, notes: Iterable[str] = ()) -> str:
     """The same content as JSON."""
     document = provenance.to_dict() | ({"notes": list(notes)} if notes else {})
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"

@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final
+from typing import ClassVar, Final, Protocol
 
 from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.publication import CERTIFICATE
 
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
 _NOT_PRIVATE: Final = "not private: shows where real workers live, with no privacy promise; not for release"
+
+
+class Origin(Protocol):
+    """The publication that a file comes from, in words."""
+
+    publication: ClassVar[str]
+    """What it is called: "release" or "table"."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, in reading order."""
+        ...
+
+    def lines(self) -> list[str]:
+        """The same as lines of text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +54,7 @@ class Provenance:
         Name and version of the program that wrote the export.
     """
 
+    publication: ClassVar[str] = "release"
     title: str
     year: str
     job_type: str
@@ -98,15 +114,20 @@ class Provenance:
 
     def texts(self) -> dict[str, str]:
         """The same as short texts, with readable names."""
-        return {
-            name.replace("_", " "): ", ".join(value) if isinstance(value, list) else str(value)
-            for name, value in self.to_dict().items()
-            if value not in (None, "", [])
-        }
+        return readable_texts(self.to_dict())
 
     def lines(self) -> list[str]:
         """The same as lines of text."""
         return [f"{name}: {value}" for name, value in self.texts().items()]
+
+
+def readable_texts(values: Mapping[str, object]) -> dict[str, str]:
+    """Short texts of plain values by readable names, without those that are empty."""
+    return {
+        name.replace("_", " "): ", ".join(value) if isinstance(value, list) else str(value)
+        for name, value in values.items()
+        if value not in (None, "", [])
+    }
 
 
 def _number(given: object) -> float | None:

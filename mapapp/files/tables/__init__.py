@@ -1,0 +1,1 @@
+"""Published tables with suppressed cells as files: CSV, workbooks, and reports."""
