@@ -6,7 +6,10 @@
   ``suppress_cells``);
 - :mod:`engine.suppression.rows`: rows of a value with many categories (``suppress_rows``, ``expected_rows``);
 - :mod:`engine.suppression.sampled`: the same decisions by sampling, as the paper prints them;
-- :mod:`engine.suppression.unsafe`: bounds of the chance that a value is unsafe.
+- :mod:`engine.suppression.unsafe`: bounds of the chance that a value is unsafe;
+- :mod:`engine.suppression.poisson_binomial`: the law of a sum of yes-or-no values, exact or between bounds (``Types``);
+- :mod:`engine.suppression.safe_sums`: which sums over a set of people are safe, and the chance of an unsafe one;
+- :mod:`engine.suppression.sum_tree`: totals, remainders, and tables that refine each other (``suppress_tree``).
 
 The attack on tables whose cells were suppressed by an ordinary rule:
 
