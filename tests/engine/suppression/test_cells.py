@@ -16,6 +16,7 @@ from tests.golden import golden
 GOLDEN = golden("tables")
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("case", GOLDEN["one_cell"])
 def test_a_cell_has_the_golden_interval_and_chance(case: dict[str, Any]) -> None:
     rates = rates_of(Fraction(case["p"]))
@@ -39,6 +40,7 @@ def test_a_promise_of_nothing_is_refused(epsilon: Fraction, delta: Fraction) -> 
         suppress_cells([5], rates_of(Fraction(1, 2)), [2], epsilon=epsilon, decision_delta=delta)
 
 
+@pytest.mark.jit_off
 def test_the_first_breach_stops_the_table() -> None:
     rates = rates_of(*[Fraction(1, 2)] * 3)
     decided = suppress_cells(

@@ -94,6 +94,7 @@ def decide(people: int, shares: list[Fraction], values: list[int], epsilon: Frac
     )
 
 
+@pytest.mark.jit_off
 @given(
     st.integers(0, 7),
     st.lists(st.integers(1, 4), min_size=2, max_size=4),
@@ -151,6 +152,7 @@ def test_shares_with_several_denominators_are_those_with_one() -> None:
     assert several.high.tolist() == one.high.tolist()
 
 
+@pytest.mark.jit_off
 def test_a_breach_stops_all_later_rows() -> None:
     rates = rates_of(*[HALF, Fraction(1, 4)] * 3)
     decided = suppress_rows(

@@ -64,6 +64,7 @@ def test_draws_are_binomial(people: int, odds: tuple[int, int]) -> None:
     assert stats.chi2.sf(statistic, int((expected > 0).sum()) - 1) > 1e-3
 
 
+@pytest.mark.jit_off
 def test_a_certain_value_is_drawn_and_nobody_gives_zero() -> None:
     assert set(draw_values(KEY, Query(0, 1000, (5, 0), (0, 0)), 20).tolist()) == {1000}
     assert set(draw_values(KEY, Query(0, 0, (1, 1), (0, 0)), 20).tolist()) == {0}
@@ -85,6 +86,7 @@ def test_more_digits_leave_the_draws_as_they_are(monkeypatch: pytest.MonkeyPatch
     assert lengths == [4, 8, 16]
 
 
+@pytest.mark.jit_off
 def test_a_count_that_needs_more_digits_says_so() -> None:
     stream, lanes = new_stream(), np.zeros(chacha.LANE_WORDS, np.uint32)
     cell, counts = sampled_tables.SampledCell(0, 10, 0, 10), np.zeros(1, np.int64)
@@ -154,15 +156,16 @@ def test_the_key_decides_and_a_cell_does_not_depend_on_the_others() -> None:
     assert several.released[:10].tolist() == fewer.released.tolist()
 
 
+@pytest.mark.jit_off
 def test_rows_are_decided_by_sampling_too() -> None:
     rates = rates_of(Fraction(1, 2), Fraction(3, 10), Fraction(1, 1000))
     decided = suppress_rows_sampled(
-        [5000],
+        [800],
         [0, 3],
         rates,
-        [2510, 1480, 4],
+        [405, 242, 1],
         epsilon=Fraction(1, 2),
-        decision_delta=Fraction(1, 100),
+        decision_delta=Fraction(1, 20),
         key=KEY,
     )
     assert decided.released.tolist() == [True, True, False]

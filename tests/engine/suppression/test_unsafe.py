@@ -69,6 +69,7 @@ def test_bounds_enclose_the_exact_chance_and_are_tight() -> None:
         assert upper - lower <= exact / 10**11 + Fraction(1, 10**170)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("rate", [Fraction(1, 2**31 - 1), Fraction(2**31 - 2, 2**31 - 1)])
 @pytest.mark.parametrize("people", [1, 7, 300])
 def test_bounds_hold_for_rates_next_to_0_and_1(rate: Fraction, people: int) -> None:
@@ -145,6 +146,7 @@ def test_single_cells_and_arrays_are_decided_alike() -> None:
     assert together.tolist() == decisions(cells, low.tolist(), high.tolist(), [limit] * len(cells.people))
 
 
+@pytest.mark.jit_off
 def test_odds_beyond_the_proof_are_left_to_whole_numbers() -> None:
     odds = (1, 2**200)
     assert is_rarely_unsafe(10, odds, (0, 0), Fraction(1, 2**190), limit_below(Fraction(1, 2**190)))
@@ -159,6 +161,7 @@ def test_the_limit_is_rounded_down() -> None:
         assert Fraction(below) <= limit < Fraction(float(np.nextafter(below, 1.0)))
 
 
+@pytest.mark.jit_off
 def test_the_kernel_says_when_the_bounds_leave_a_decision_open() -> None:
     exact = exact_unsafe_probability(30, Fraction(1, 2), 10, 20)
     assert kernels.decide_one(30, 1.0, 1.0, 15, 10, 20, float(exact)) == kernels.OPEN
