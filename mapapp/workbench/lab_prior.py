@@ -68,7 +68,7 @@ def _text() -> list[Component]:
             "none. Moreover, these rates were computed from the confidential counts themselves, so they are not prior "
             "knowledge at all. Take the prior from an earlier year or from another source."
         ),
-        html.P("Source: Nabar and Mishra, section 4.3; docs/tables.md.", className="quiet"),
+        html.P('Source: Nabar and Mishra, "The Suppressor\'s Prior"; docs/tables.md.', className="quiet"),
     ]
 
 

@@ -124,6 +124,36 @@ def test_small_rows_are_decided_as_the_definitions_say(
     assert row.is_safe(released, epsilon) == (decided.breach < 0)
 
 
+@pytest.mark.parametrize(
+    ("people", "shares", "epsilon", "delta"),
+    [
+        (9, [Fraction(1, 3), Fraction(1, 3)], Fraction(9, 10), Fraction(1, 2)),
+        (14, [Fraction(1, 2), Fraction(1, 5)], Fraction(4, 5), Fraction(1, 2)),
+        (11, [Fraction(2, 5), Fraction(1, 5), Fraction(2, 5)], Fraction(9, 10), Fraction(9, 10)),
+        (8, [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)], Fraction(19, 20), Fraction(9, 10)),
+    ],
+)
+def test_stars_move_no_belief_and_breaches_are_as_rare_as_promised(
+    people: int, shares: list[Fraction], epsilon: Fraction, delta: Fraction
+) -> None:
+    row = PlainRow(people, shares)
+    n = len(shares)
+    outputs: dict[tuple[int | None, ...], dict[tuple[int, ...], Fraction]] = {}
+    breach = Fraction(0)
+    for counts, chance in row.tables.items():
+        decided = decide(people, shares, list(counts[:n]), epsilon, delta / n)
+        shown = zip(counts, decided.released.tolist(), strict=False)
+        output = tuple(count if released else None for count, released in shown)
+        outputs.setdefault(output, {})[counts] = chance
+        breach += chance if decided.breach >= 0 else 0
+    assert 0 < breach <= delta
+    assert len(outputs) > 3
+    for output, tables in outputs.items():
+        whole = sum(tables.values())
+        left = {counts: chance / whole for counts, chance in tables.items()}
+        assert left == row.left({at: count for at, count in enumerate(output) if count is not None})
+
+
 def test_the_first_origin_of_a_row_is_decided_as_a_cell() -> None:
     for people, share in ((80, Fraction(2, 5)), (60, Fraction(1, 10)), (10, Fraction(9, 10)), (0, HALF)):
         q = Fraction(1, 1000)
