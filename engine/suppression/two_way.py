@@ -1,0 +1,412 @@
+"""Tables with both row totals and column totals: an exact counter and sampler, and the exact suppressor.
+
+Totals in both directions tie all cells together. Cells are passed column by column; what matters of the cells so far is
+their sums by row, and the sum of the unfinished column. So the weight of all data sets that agree with what is known
+is a sum over those states, and a table is drawn backwards, cell by cell. The paper weights a cell's value s by
+C(b, s), for one rate, and says that there is no simple extension. There is: the weight is the cell's own
+Poisson-binomial, for given the value, the cell's people are independent of all others.
+
+Everything is in integers. The cost grows fast with people and rows, so tables of four or more rows, and large ones,
+are refused; a tree of sums (`engine.suppression.sum_tree`) has no such limit.
+
+Source: Nabar and Mishra, "Dynamic Programming" and Theorem 3; docs/tables.md, "Both totals".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import as_int, as_ptr
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.suppression.poisson_binomial import Types, exact_weights
+from engine.suppression.rates import Rates
+from engine.suppression.safe_sums import NEVER
+from engine.suppression.sum_tree import DecidedTree
+from engine.suppression.suppressed import check_people, check_promise
+
+__all__ = ["MOST_ROWS", "Known", "TwoWay", "draw_people", "suppress_two_way"]
+
+MOST_ROWS = 3
+MOST_STEPS = 2 * 10**9
+"""Larger tables are refused before they start: some minutes."""
+
+_State = tuple[int, ...]
+_Sums = dict[_State, int]
+
+_Item = TypeVar("_Item")
+
+Draw = Callable[[int], int]
+"""A uniform whole number below its argument."""
+
+
+class Known(NamedTuple):
+    """What is known of a table: row totals, column totals, and cells row by row; None where a value is not known."""
+
+    rows: tuple[int | None, ...]
+    columns: tuple[int | None, ...]
+    cells: tuple[int | None, ...]
+
+    @classmethod
+    def nothing(cls, rows: int, columns: int) -> Known:
+        """Nothing is known."""
+        return cls((None,) * rows, (None,) * columns, (None,) * (rows * columns))
+
+    def with_value(self, query: int, value: int) -> Known:
+        """The same and the value of one query: rows first, then columns, then cells."""
+        parts = [list(self.rows), list(self.columns), list(self.cells)]
+        for part in parts:
+            if query < len(part):
+                part[query] = value
+                break
+            query -= len(part)
+        return Known(*(tuple(part) for part in parts))
+
+
+class TwoWay:
+    """People of a table's cells, and the weights of the tables that agree with what is known.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Up to three rows.
+    cells : list of Types
+        People of each cell, row by row.
+
+    Raises
+    ------
+    ParameterError
+        There are more than three rows, or not one entry for each cell.
+    """
+
+    def __init__(self, rows: int, columns: int, cells: list[Types]) -> None:
+        if rows > MOST_ROWS:
+            raise ParameterError(
+                f"{rows} rows with both totals; up to {MOST_ROWS} are possible: swap rows and columns, or give row "
+                "totals or column totals only"
+            )
+        if len(cells) != rows * columns or not cells:
+            raise ParameterError(
+                f"{len(cells)} cells for {rows} rows and {columns} columns: give one for each"
+            )
+        self.rows, self.columns, self.cells = rows, columns, cells
+        self._weights = [exact_weights(types) for types in cells]
+        self._others = [
+            [exact_weights(types.without(at)) for at in range(len(types.people))] for types in cells
+        ]
+
+    def most(self, query: int) -> int:
+        """People whom a query counts."""
+        people = [types.everyone for types in self.cells]
+        if query < self.rows:
+            return sum(people[query * self.columns : (query + 1) * self.columns])
+        if query < self.rows + self.columns:
+            return sum(people[query - self.rows :: self.columns])
+        return people[query - self.rows - self.columns]
+
+    def _order(self) -> Iterator[tuple[int, int, int]]:
+        """Row, column and place of each cell, column by column."""
+        for column in range(self.columns):
+            for row in range(self.rows):
+                yield row, column, row * self.columns + column
+
+    def _values(self, known: Known, place: int) -> range:
+        value = known.cells[place]
+        return range(len(self._weights[place])) if value is None else range(value, value + 1)
+
+    def _moves(self, known: Known, row: int, column: int) -> Callable[[_State, int], _State | None]:
+        """The state after a cell of some value, None if it contradicts a total. The last place is the column's sum."""
+        total, column_total = known.rows[row], known.columns[column]
+        ends, last_column = row == self.rows - 1, column == self.columns - 1
+
+        def move(state: _State, value: int) -> _State | None:
+            sums = list(state)
+            if total is not None:
+                sums[row] += value
+                if sums[row] > total or (last_column and sums[row] != total):
+                    return None
+            if column_total is not None:
+                sums[-1] += value
+                if sums[-1] > column_total or (ends and sums[-1] != column_total):
+                    return None
+                if ends:
+                    sums[-1] = 0
+            return tuple(sums)
+
+        return move
+
+    def forward(self, known: Known) -> list[_Sums]:
+        """Weights of the cells so far, by state: before the first cell, after it, ..., after the last."""
+        sums: list[_Sums] = [{(0,) * (self.rows + 1): 1}]
+        for row, column, place in self._order():
+            move, following = self._moves(known, row, column), dict[_State, int]()
+            for state, weight in sums[-1].items():
+                for value in self._values(known, place):
+                    after = move(state, value)
+                    if after is not None:
+                        following[after] = following.get(after, 0) + weight * self._weights[place][value]
+            sums.append(following)
+        return sums
+
+    def total_weight(self, known: Known) -> int:
+        """Weight of all data sets that agree, in multiples of one over the product of all denominators."""
+        return sum(self.forward(known)[-1].values())
+
+    def probability(self, known: Known) -> Fraction:
+        """Chance of what is known."""
+        whole = math.prod(sum(weights) for weights in self._weights)
+        return Fraction(self.total_weight(known), whole)
+
+    def likelihoods(self, known: Known) -> list[dict[int, int]]:
+        """For each cell and value, the weight of all other cells that agree."""
+        sums, steps = self.forward(known), list(self._order())
+        found: list[dict[int, int]] = [{} for _ in steps]
+        later: _Sums = dict.fromkeys(sums[-1], 1)
+        for number in range(len(steps) - 1, -1, -1):
+            row, column, place = steps[number]
+            move, earlier = self._moves(known, row, column), dict[_State, int]()
+            for state, weight in sums[number].items():
+                for value in self._values(known, place):
+                    after = move(state, value)
+                    if after is not None and after in later:
+                        found[place][value] = found[place].get(value, 0) + weight * later[after]
+                        earlier[state] = earlier.get(state, 0) + self._weights[place][value] * later[after]
+            later = earlier
+        return found
+
+    def posteriors(self, known: Known) -> list[list[Fraction]]:
+        """Chance that a person of each type of each cell has the value, given what is known."""
+        found = []
+        for place, likelihood in enumerate(self.likelihoods(known)):
+            weights = self._weights[place]
+            whole = sum(weight * weights[value] for value, weight in likelihood.items())
+            of_cell = []
+            for rate, others in zip(self.cells[place].rates, self._others[place], strict=True):
+                ones = sum(weight * others[value - 1] for value, weight in likelihood.items() if value > 0)
+                of_cell.append(Fraction(rate.numerator * ones, whole))
+            found.append(of_cell)
+        return found
+
+    def is_safe(self, known: Known, epsilon: Fraction) -> bool:
+        """Safe (Algorithm 1): nobody's belief moves by more than epsilon relative to the prior."""
+        return all(
+            abs(1 - posterior / rate) <= epsilon and abs(1 - (1 - posterior) / (1 - rate)) <= epsilon
+            for types, of_cell in zip(self.cells, self.posteriors(known), strict=True)
+            for rate, posterior in zip(types.rates, of_cell, strict=True)
+        )
+
+    def law(self, known: Known, query: int) -> dict[int, int]:
+        """Weights of the values that a query can have."""
+        place = query - self.rows - self.columns
+        if place >= 0:
+            weights = self._weights[place]
+            likelihood = self.likelihoods(known)[place]
+            return {value: weight * weights[value] for value, weight in sorted(likelihood.items())}
+        weights_of = (
+            (value, self.total_weight(known.with_value(query, value)))
+            for value in range(self.most(query) + 1)
+        )
+        return {value: weight for value, weight in weights_of if weight}
+
+    def sample(self, known: Known, draw: Draw) -> list[int]:
+        """Draw the cells of a table, row by row, with the chance it has given what is known.
+
+        Parameters
+        ----------
+        known : Known
+            What is known; some table must agree.
+        draw : callable
+            Returns a uniform whole number below its argument.
+
+        Raises
+        ------
+        ParameterError
+            No table agrees with what is known.
+        """
+        sums, steps = self.forward(known), list(self._order())
+        if not sums[-1]:
+            raise ParameterError("no table has these totals and cells: correct them")
+        cells = [0] * len(steps)
+        state = _chosen(sums[-1], draw)
+        for number in range(len(steps) - 1, -1, -1):
+            row, column, place = steps[number]
+            move = self._moves(known, row, column)
+            ways = {
+                (before, value): weight * self._weights[place][value]
+                for before, weight in sums[number].items()
+                for value in self._values(known, place)
+                if move(before, value) == state
+            }
+            state, cells[place] = _chosen(ways, draw)
+        return cells
+
+    def steps(self) -> int:
+        """About how many steps it takes to decide the whole table: states times values, for each possible value."""
+        states = math.prod(self.most(row) + 1 for row in range(self.rows))
+        once = sum(
+            states * (self.most(self.rows + column) + 1) * (self.cells[place].everyone + 1)
+            for _, column, place in self._order()
+        )
+        queries = self.rows + self.columns + len(self.cells)
+        widest = max(self.most(query) for query in range(queries)) + 1
+        return queries * widest * once // max(1, states // widest)
+
+
+def _chosen(ways: dict[_Item, int], draw: Draw) -> _Item:
+    """One of the keys, with chances in proportion to their weights."""
+    left = draw(sum(ways.values()))
+    for item, weight in ways.items():
+        left -= weight
+        if left < 0:
+            return item
+    raise AssertionError("the draw was not below the sum of all weights")
+
+
+def draw_people(types: Types, total: int, draw: Draw) -> list[int]:
+    """Draw how many people of each type have the value, given how many of the cell do (conditional Bernoulli).
+
+    Any people of a type are then equally likely.
+    """
+    found = []
+    for number, people in enumerate(types.people):
+        own = exact_weights(Types((people,), (types.rates[number],)))
+        rest = exact_weights(Types(types.people[number + 1 :], types.rates[number + 1 :]))
+        ways = {
+            ones: weight * rest[total - ones]
+            for ones, weight in enumerate(own)
+            if 0 <= total - ones < len(rest)
+        }
+        found.append(_chosen(ways, draw))
+        total -= found[-1]
+    return found
+
+
+def suppress_two_way(
+    shape: tuple[int, int],
+    type_ptr: npt.ArrayLike,
+    type_people: npt.ArrayLike,
+    type_rates: Rates,
+    values: npt.ArrayLike,
+    *,
+    epsilon: Fraction,
+    decision_delta: Fraction,
+) -> DecidedTree:
+    """Decide row totals, column totals and then the cells of a table: the exact suppressor.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows R, up to three, and columns C.
+    type_ptr : int64[R * C + 1]
+        CSR offsets of each cell's types, cells row by row.
+    type_people : int64[Y]
+        People of each type.
+    type_rates : Rates
+        Their prior [Y].
+    values : int[R + C + R * C]
+        Row totals, column totals, and cells row by row.
+    epsilon : Fraction
+        0 < epsilon < 1.
+    decision_delta : Fraction
+        Delta divided by the number of decisions, 0 < decision_delta < 1.
+
+    Returns
+    -------
+    DecidedTree
+        In the order of ``values``. An interval is the run of safe values that is most likely; values outside it count
+        as unsafe.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of range, there are more than three rows, or values contradict each other.
+    OverflowRefusedError
+        The table is too large to be decided exactly.
+    """
+    check_promise(epsilon, decision_delta)
+    table = TwoWay(*shape, _cells(shape, type_ptr, type_people, type_rates))
+    counts = _checked_values(table, values)
+    if table.steps() > MOST_STEPS:
+        raise OverflowRefusedError(
+            f"deciding this table with both totals takes about {table.steps():.1e} steps, more than {MOST_STEPS:.0e}: "
+            "give row totals or column totals only"
+        )
+    n = len(counts)
+    released, derived = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    low, high = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    known, breach = Known.nothing(*shape), -1
+    for query in range(n):
+        if breach >= 0:
+            low[query], high[query] = NEVER
+            continue
+        law = table.law(known, query)
+        low[query], high[query], chance = _safe_run(table, known, query, law, epsilon)
+        if 1 - chance > decision_delta:
+            continue
+        released[query], known = True, known.with_value(query, counts[query])
+        if not low[query] <= counts[query] <= high[query]:
+            breach = query
+    for query in np.flatnonzero(~released).tolist():
+        derived[query] = len(table.law(known, query)) == 1
+    return DecidedTree(released, low, high, breach, derived)
+
+
+def _safe_run(
+    table: TwoWay, known: Known, query: int, law: dict[int, int], epsilon: Fraction
+) -> tuple[int, int, Fraction]:
+    """The most likely run of safe values, and its chance."""
+    whole = sum(law.values())
+    best, run, weight = (*NEVER, 0), list[int](), 0
+    for value, one in law.items():
+        if not table.is_safe(known.with_value(query, value), epsilon):
+            run, weight = [], 0
+            continue
+        run.append(value)
+        weight += one
+        if weight > best[2]:
+            best = (run[0], value, weight)
+    return best[0], best[1], Fraction(best[2], whole)
+
+
+def _cells(
+    shape: tuple[int, int], type_ptr: npt.ArrayLike, type_people: npt.ArrayLike, type_rates: Rates
+) -> list[Types]:
+    pointer = as_ptr("type_ptr", type_ptr, total=len(type_rates))
+    if pointer.size != shape[0] * shape[1] + 1:
+        raise ParameterError(
+            f"type_ptr has {pointer.size} offsets for {shape[0]} rows and {shape[1]} columns: "
+            f"give {shape[0] * shape[1] + 1}"
+        )
+    people = check_people("type_people", type_people, len(type_rates), "rates").tolist()
+    return [
+        Types.of((people[at], type_rates.fraction(at)) for at in range(first, last))
+        for first, last in zip(pointer[:-1].tolist(), pointer[1:].tolist(), strict=True)
+    ]
+
+
+def _checked_values(table: TwoWay, values: npt.ArrayLike) -> list[int]:
+    counts = as_int("values", values)
+    rows, columns = table.rows, table.columns
+    if counts.size != rows + columns + rows * columns:
+        raise ParameterError(
+            f"{counts.size} values for {rows} rows and {columns} columns: give the row totals, the column totals, and "
+            "then the cells"
+        )
+    cells = counts[rows + columns :].reshape(rows, columns)
+    if (cells.sum(axis=1) != counts[:rows]).any() or (
+        cells.sum(axis=0) != counts[rows : rows + columns]
+    ).any():
+        raise ParameterError("the totals are not the sums of the cells: correct the values")
+    people = np.array([types.everyone for types in table.cells])
+    above = np.flatnonzero(cells.ravel() > people)
+    if above.size:
+        at = int(above[0])
+        raise ParameterError(
+            f"the value of cell {at} exceeds its {people[at]} people: count each person at most once"
+        )
+    return [int(count) for count in counts]
