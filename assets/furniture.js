@@ -236,9 +236,9 @@
 
   // Highlight a row and its unit together.
   function lightRow(unit) {
-    for (const row of document.querySelectorAll("#area-rows tr.lit")) row.classList.remove("lit");
+    for (const row of document.querySelectorAll(".linked-rows tr.lit")) row.classList.remove("lit");
     if (unit === undefined) return;
-    const row = document.querySelector(`#area-rows tr[data-unit$=":${CSS.escape(unit)}"]:not([data-unit*=" "])`);
+    const row = document.querySelector(`.linked-rows tr[data-unit$=":${CSS.escape(unit)}"]:not([data-unit*=" "])`);
     row?.classList.add("lit");
   }
 
@@ -262,7 +262,7 @@
     }
   }
 
-  const rowOf = ({ target }) => target.closest?.("#area-rows tr[data-unit]");
+  const rowOf = ({ target }) => target.closest?.(".linked-rows tr[data-unit]");
   for (const [come, go] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
     document.addEventListener(come, (event) => rowOf(event) && lightUnit(rowOf(event).dataset.unit));
     document.addEventListener(go, (event) => rowOf(event) && lightUnit());

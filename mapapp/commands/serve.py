@@ -1,4 +1,4 @@
-"""`commutemap serve`, and `commutemap` without a command: serve the public map of one or more releases."""
+"""`commutemap serve`, and `commutemap` without a command: serve the public map of releases and tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
 
 
 @click.command()
-@click.argument("releases", type=STORE, nargs=-1, required=True)
+@click.argument("publications", type=STORE, nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -84,7 +84,7 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
 )
 @config_option
 def serve(
-    releases: tuple[Path, ...],
+    publications: tuple[Path, ...],
     host: str,
     port: int,
     prefix: str,
@@ -93,16 +93,20 @@ def serve(
     host_names: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
 ) -> None:
-    """Serve the public map of RELEASES. Datasets are refused because they contain confidential counts.
+    """Serve the public map of PUBLICATIONS: releases, and tables with suppressed cells.
+
+    Datasets are refused because they contain confidential counts. A table of the same jobs as a release is named: its
+    promise does not account for the release.
 
     \b
     Examples:
       commutemap serve ri.release --port 8080
       commutemap serve ri.release --prefix /map/ --trusted-proxy 127.0.0.1
+      commutemap serve ri.release towns.table
     """
     limits = Limits(connections_per_address=connections_per_address)
     _serve(
-        list(releases),
+        list(publications),
         host,
         port,
         prefix,
@@ -160,16 +164,19 @@ def _say(line: str) -> None:
 
 
 def _serve(
-    releases: list[Path],
+    publications: list[Path],
     host: str,
     port: int,
     prefix: str,
     embed_from: Sequence[str],
     **options: Unpack[ListenOptions],
 ) -> None:
-    from mapapp.explore.server import create_app
+    from mapapp.explore.server import beside_lines, create_app
 
-    _listen(create_app(releases, prefix, embed_from=embed_from), host, port, **options)
+    app = create_app(publications, prefix, embed_from=embed_from)
+    for line in beside_lines(app):
+        click.echo(line)
+    _listen(app, host, port, **options)
 
 
 def _listen(

@@ -16,6 +16,7 @@ import shapely
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import LEVEL_LABELS, Areas
+from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.answers.unit_names import name_parts
@@ -71,12 +72,12 @@ def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
     return {name: layer_url(prefix, release, name) for name in ("states", "counties", PLACES, *found)}
 
 
-def unit_levels(release: ServedRelease) -> list[str]:
+def unit_levels(release: ServedPublication) -> list[str]:
     """Levels whose units can be clicked and colored, largest first."""
     return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
 
 
-def unit_layer(release: ServedRelease, level: str) -> bytes:
+def unit_layer(release: ServedPublication, level: str) -> bytes:
     """Gzipped GeoJSON of all units of a level that have shapes, each with its `id`."""
 
     def make() -> bytes:
@@ -86,19 +87,19 @@ def unit_layer(release: ServedRelease, level: str) -> bytes:
     return release.once(("unit layer", level), make)
 
 
-def is_made(release: ServedRelease, name: str) -> bool:
+def is_made(release: ServedPublication, name: str) -> bool:
     """Whether the shapes of a base layer, or of "unit-" and a level, are cached and need only be sent."""
     level = name.removeprefix("unit-")
     return release.keeps(("layer", name) if level == name else ("unit layer", level))
 
 
-def unit_shapes(release: ServedRelease, level: str) -> dict[str, shapely.Geometry]:
+def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geometry]:
     """Simplified polygons of a level's units: published boundaries, or unions of block cells."""
 
     def make() -> dict[str, shapely.Geometry]:
         table = _TABLES.get(level)
         if table is None:
-            found = release.analyses.outlines.of_layer(level)
+            found = release.areas.outlines.of_layer(level)
             return {unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"]) for unit, shape in found.items()}
         ids, shapes = _simplified_units(release, table, f"{level}_id", _TOLERANCE_DEG.get(table, 3e-4))
         return dict(zip(ids, shapes, strict=True))
@@ -124,7 +125,7 @@ def uncertain_layer(release: ServedRelease, question: Question, before: ServedRe
     return release.once(("uncertain layer", question, earlier), make)
 
 
-def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) -> str | None:
+def unit_at(release: ServedPublication, level: str, lon_deg: float, lat_deg: float) -> str | None:
     """Identifier of the level's unit at a place, as the map shows it, or None."""
     found = unit_shapes(release, level)
     tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(found.values())))
@@ -132,12 +133,12 @@ def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) 
     return list(found)[int(hits[0])] if len(hits) else None
 
 
-def unit_url(prefix: str, release: ServedRelease, level: str) -> str:
+def unit_url(prefix: str, release: BaseLayerSource, level: str) -> str:
     """Address of the shapes of a level's units."""
     return layer_url(prefix, release, f"unit-{level}")
 
 
-def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> str:
+def outline_url(prefix: str, release: BaseLayerSource, areas: tuple[str, ...]) -> str:
     """Address of the outlines of chosen areas."""
     return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(
         quote(area, safe=":,") for area in areas
@@ -241,7 +242,7 @@ def _middle(shape: shapely.Geometry) -> shapely.Geometry:
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
 
 
-def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
+def outlines(release: ServedPublication, areas: tuple[str, ...]) -> bytes:
     """Gzipped GeoJSON of the chosen areas' shapes, without areas that have none."""
 
     def make() -> bytes:
@@ -251,7 +252,7 @@ def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
     return release.once(("outlines", areas), make)
 
 
-def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, shapely.Geometry]:
+def shapes(release: ServedPublication, areas: tuple[str, ...]) -> dict[str, shapely.Geometry]:
     """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
 
     def make() -> dict[str, shapely.Geometry]:
@@ -264,7 +265,7 @@ def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, shapely.
     return release.once(("shapes", areas), make)
 
 
-def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
+def unit_outlines(release: ServedPublication, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
     """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None.
 
     The table of a level is read only once for all its units.
@@ -279,7 +280,7 @@ def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, sh
         else:
             for key in mine:
                 watch.check()
-                found[key] = release.analyses.outlines.of_blocks(release.areas.blocks([key]))
+                found[key] = release.areas.outlines.of_blocks(release.areas.blocks([key]))
     return {key: _rounded_off(found[key]) for key in keys}
 
 
@@ -289,15 +290,15 @@ def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
 
 
-def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> shapely.Geometry:
+def selected_shape(release: ServedPublication, areas: tuple[str, ...]) -> shapely.Geometry:
     """Polygon of the blocks in an area, or None."""
-    shape = release.analyses.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
+    shape = release.areas.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
     if shape is None or shape.is_empty:
         return None
     return shapely.set_precision(shapely.simplify(shape, 5e-5), _GRID_DEG)
 
 
-def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
+def bounds(release: ServedPublication, areas: tuple[str, ...]) -> Bounds | None:
     """West, south, east and north of the areas' shapes, degrees; None if no area has a shape."""
     found = shapes(release, areas)
     if not found:

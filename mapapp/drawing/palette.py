@@ -56,6 +56,8 @@ class ColorScheme:
         same lightness.
     same : str
         No change.
+    suppressed : str
+        Units whose count is suppressed: a gray that no class has, under hatching.
     """
 
     ramp: tuple[str, ...]
@@ -84,6 +86,7 @@ class ColorScheme:
     fewer: tuple[str, ...]
     same: str
     more: tuple[str, ...]
+    suppressed: str
 
 
 COLOR_SCHEMES: Final = {
@@ -114,6 +117,7 @@ COLOR_SCHEMES: Final = {
         fewer=("#fbd9b5", "#f2a65e", "#cf6a17", "#843c05"),
         same="#ecebe6",
         more=("#c2cbf6", "#7fb2e0", "#2f78bd", "#0f3f7c"),
+        suppressed="#d9d4cf",
     ),
     "dark": ColorScheme(
         ramp=RAMP[::-1],
@@ -142,6 +146,7 @@ COLOR_SCHEMES: Final = {
         fewer=("#573a20", "#9a5f22", "#e0933f", "#ffd3a1"),
         same="#2b343d",
         more=("#23405f", "#2f6aa8", "#5fa3e6", "#c0e0ff"),
+        suppressed="#4a4745",
     ),
 }
 COLOR_SCHEMES["system"] = COLOR_SCHEMES["light"]  # for a reader whose preference is unknown

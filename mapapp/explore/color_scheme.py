@@ -10,7 +10,7 @@ from typing import Final
 
 import flask
 
-from mapapp.question.fields import Theme
+from mapapp.question.fields import Theme, ThemeChoice
 from mapapp.question.view import View
 
 HEADER: Final = "X-Color-Scheme"
@@ -23,7 +23,12 @@ def preferred_theme() -> Theme:
 
 def shown_theme(view: View) -> Theme:
     """Return the theme that a visitor sees."""
-    return preferred_theme() if view.theme == "system" else view.theme
+    return shown_theme_of(view.theme)
+
+
+def shown_theme_of(chosen: ThemeChoice) -> Theme:
+    """Return the theme that a visitor sees who chose one, or left it to the system."""
+    return preferred_theme() if chosen == "system" else chosen
 
 
 def seen(view: View) -> View:

@@ -1,4 +1,4 @@
-"""The public map as a web application. It opens only releases.
+"""The public map as a web application. It opens only publications: releases, and tables with suppressed cells.
 
 Pages load nothing from other machines: styles, scripts, fonts and shapes come from this server, and the headers tell
 the browser to refuse anything else.
@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final, Unpack
 from urllib.parse import urlencode
@@ -20,20 +21,34 @@ import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
+from geodata.manifest import read_manifest
 from mapapp.answers import served_answers, watch
+from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.tables.beside import beside_sentences
+from mapapp.answers.tables.served_table import ServedTable, open_tables
 from mapapp.answers.watch import Refused, Watch
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.errors import UsageError
-from mapapp.explore import cell_routes, flow_routes, heavy_requests, upload_routes, view_names, web_app
+from mapapp.explore import (
+    cell_routes,
+    flow_routes,
+    heavy_requests,
+    table_addresses,
+    table_routes,
+    upload_routes,
+    web_app,
+)
 from mapapp.explore.background import run_in_background
-from mapapp.explore.callbacks import choices, download_menu, explore, routing
+from mapapp.explore.callbacks import choices, download_menu, explore, routing, tables
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import routes as downloads
+from mapapp.explore.downloads.bounds import file_places
 from mapapp.explore.listener.server import AnyServer
-from mapapp.explore.pages.frame import PAGES, frame
+from mapapp.explore.page_heads import page_head
+from mapapp.explore.pages.frame import frame
 from mapapp.explore.web_app import ListenOptions
 from mapapp.paths import assets_dir
 from mapapp.question.cost import TooCostly, check_cost
@@ -43,13 +58,18 @@ _VIEWS: Final = "commutemap"
 
 
 def create_app(
-    releases: list[Path], prefix: str = "/", *, awaited: Sequence[str] = (), embed_from: Sequence[str] = ()
+    publications: list[Path],
+    prefix: str = "/",
+    *,
+    awaited: Sequence[str] = (),
+    embed_from: Sequence[str] = (),
 ) -> Dash:
-    """Make the app that serves these releases; pages start with the first one.
+    """Make the app that serves these releases and tables; pages start with the first one.
 
     Parameters
     ----------
-    releases : list of Path
+    publications : list of Path
+        Directories of releases, and of tables with suppressed cells.
     prefix : str
         URL path of the app, with a slash at both ends.
     awaited : sequence of str
@@ -60,13 +80,11 @@ def create_app(
     Raises
     ------
     UsageError
-        If there is no release.
+        If there is no publication.
     StoreError
-        If one is not a complete, unaltered release; a dataset is refused.
+        If one is not a complete, unaltered release or table; a dataset is refused.
     """
-    if not releases:
-        raise UsageError("no release to serve; give at least one")
-    views = Views(open_releases([Path(path) for path in releases]), prefix, tuple(awaited), tuple(embed_from))
+    views = Views(*_opened(publications), prefix, tuple(awaited), tuple(embed_from))
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
@@ -80,19 +98,22 @@ def create_app(
         on_error=_fail,
     )
     app.server.config["MAX_CONTENT_LENGTH"] = web_app.MAX_UPLOAD_BYTES
-    app.layout = lambda: frame(preferred_theme())
+    app.layout = lambda: frame(preferred_theme(), views.pages)
     routing.register(app, views)
     choices.register(app, views)
     explore.register(app, views)
     download_menu.register(app, views)
+    tables.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     flow_routes.register(app.server, views)
     cell_routes.register(app.server, views)
-    _add_not_found(app.server, prefix)
+    _add_not_found(app.server, views)
     web_app.add_refusals(app.server, _log)
     heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
-    downloads.register(app.server, views)
+    places = file_places()
+    downloads.register(app.server, views, places)
+    table_routes.register(app.server, views, places)
     upload_routes.register(app.server, views)
     web_app.add_headers(app.server, app.csp_hashes(), embed_from)
     return app
@@ -113,7 +134,7 @@ def listen(
         If a trusted proxy is neither an address nor a network.
     """
     server, address = web_app.listen(app, host, port, **options)
-    _prepare(list(_views_of(app).releases.values()))
+    _prepare(list(_views_of(app).releases.values()), list(_views_of(app).tables.values()))
     return server, address
 
 
@@ -136,17 +157,32 @@ def await_no_more(app: Dash, awaited: str) -> None:
     views.awaited = tuple(words for words in views.awaited if words != awaited)
 
 
+def _opened(paths: Sequence[Path]) -> tuple[dict[str, ServedRelease], dict[str, ServedTable]]:
+    """Open releases and tables, each by its name in addresses."""
+    if not paths:
+        raise UsageError("no release to serve; give at least one")
+    places = [Path(path) for path in paths]
+    tables = [path for path in places if read_manifest(path).get("kind") == "table"]
+    releases = open_releases([path for path in places if path not in tables])
+    return releases, open_tables(tables, releases)
+
+
+def beside_lines(app: Dash) -> list[str]:
+    """Sentences on releases and tables of the same jobs that the app serves, for its operator."""
+    views = _views_of(app)
+    return [
+        f"{table.title}: {sentence}"
+        for table in views.tables.values()
+        for sentence in beside_sentences(table, views.releases.values())
+    ]
+
+
 def _head(views: Views) -> str:
     """What the requested page is called and shows, for its HTML."""
     request = flask.request
-    address, _ = views.parse(request.query_string.decode("ascii", "replace"))
-    release, before = views.release(address), views.releases.get(address.against)
-    theme = address.view.theme
-    return web_app.page_head(
-        view_names.page_title(release, address, before, path=views.page(request.path)),
-        view_names.page_description(release, address, before),
-        "light dark" if theme == "system" else theme,
-    )
+    head = page_head(views, request.path, request.query_string.decode("ascii", "replace"))
+    scheme = "light dark" if head.theme == "system" else head.theme
+    return web_app.page_head(head.title, head.description, scheme)
 
 
 def _views_of(app: Dash) -> Views:
@@ -155,9 +191,9 @@ def _views_of(app: Dash) -> Views:
     return views
 
 
-def _prepare(releases: list[ServedRelease]) -> None:
-    """Do in the background what the first visitors of some releases would otherwise wait for."""
-    steps, stopping = _steps_to_ready(releases), threading.Event()
+def _prepare(releases: list[ServedRelease], tables: Sequence[ServedTable] = ()) -> None:
+    """Do in the background what the first visitors of some publications would otherwise wait for."""
+    steps, stopping = chain(_steps_of_tables(tables), _steps_to_ready(releases)), threading.Event()
 
     def make_ready() -> None:
         # A step may take minutes on a large release, so its loops also check whether the server is stopping.
@@ -185,6 +221,17 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
     for release in releases:  # once per machine: the outlines are cached on disk
         steps = [partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)]
         yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
+
+
+def _steps_of_tables(tables: Sequence[ServedTable]) -> Iterator[Callable[[], object]]:
+    """The same for tables: their base map, and the shapes of the units that have numbers."""
+    for table in tables:
+        layers = {each.home_layer or each.row_layer for each in table.published.tables}
+        steps: list[Callable[[], object]] = [
+            partial(map_layers.base_layer, table, name) for name in map_layers.LAYERS
+        ]
+        steps += [partial(map_layers.unit_layer, table, layer) for layer in layers]
+        yield from _until_one_fails(steps, f"{table.slug} could not be prepared")
 
 
 def _first_view(release: ServedRelease) -> None:
@@ -233,7 +280,7 @@ def _log(error: Exception) -> None:
     logging.getLogger("commutemap").error("a request could not be answered: %s", web_app.error_line(error))
 
 
-_HEAVY: Final = ("density/", flow_routes.PATH, cell_routes.PATH)
+_HEAVY: Final = ("density/", flow_routes.PATH, cell_routes.PATH, table_addresses.STARRED_PATH)
 
 
 def _is_heavy(views: Views, request: flask.Request) -> bool:
@@ -245,20 +292,20 @@ def _is_heavy(views: Views, request: flask.Request) -> bool:
     if not path.startswith("geo/"):
         return path == "_dash-update-component" or path.startswith(_HEAVY)
     slug, _, name = path.removeprefix("geo/").partition("/")
-    release = views.releases.get(slug)
-    return release is not None and not map_layers.is_made(
-        release, name.rpartition("/")[2].removesuffix(".geojson")
+    publication = views.publication(slug)
+    return publication is not None and not map_layers.is_made(
+        publication, name.rpartition("/")[2].removesuffix(".geojson")
     )
 
 
-def _add_not_found(server: flask.Flask, prefix: str) -> None:
+def _add_not_found(server: flask.Flask, views: Views) -> None:
     """Give an address without a page the status 404; its page says the same to people."""
 
     @server.after_request
     def mark(response: flask.Response) -> flask.Response:
         rule, path = flask.request.url_rule, flask.request.path
-        is_page = rule is not None and rule.rule == f"{prefix}<path:path>"
-        if is_page and "/" + path.removeprefix(prefix).strip("/") not in PAGES:
+        is_page = rule is not None and rule.rule == f"{views.prefix}<path:path>"
+        if is_page and views.page(path) not in views.pages:
             response.status_code = 404
         return response
 
@@ -277,6 +324,8 @@ def _add_files(server: flask.Flask, views: Views) -> None:
 
     @server.get(f"{views.prefix}geo/<slug>/<version>/<name>.geojson")
     def shapes(slug: str, version: str, name: str) -> flask.Response:
+        if slug in views.tables:
+            return web_app.geojson(_table_shapes(views.tables[slug], version, name))
         release = _release(views, slug, version)
         if name == "areas":
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
@@ -287,12 +336,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
             return web_app.geojson(
                 map_layers.uncertain_layer(release, address.question, views.before(address))
             )
-        level = name.removeprefix("unit-")
-        if level != name and level in map_layers.unit_levels(release):
-            return web_app.geojson(map_layers.unit_layer(release, level))
-        if name not in map_layers.LAYERS:
-            flask.abort(404)
-        return web_app.geojson(map_layers.base_layer(release, name))
+        return web_app.geojson(_shapes(release, name))
 
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
@@ -303,6 +347,26 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         response = flask.Response(image.png, mimetype="image/png")
         response.headers["Cache-Control"] = web_app.FOR_EVER
         return response
+
+
+def _shapes(publication: ServedPublication, name: str) -> bytes:
+    """The shapes of a base layer, or of "unit-" and a level."""
+    level = name.removeprefix("unit-")
+    if level != name and level in map_layers.unit_levels(publication):
+        return map_layers.unit_layer(publication, level)
+    if name not in map_layers.LAYERS:
+        flask.abort(404)
+    return map_layers.base_layer(publication, name)
+
+
+def _table_shapes(table: ServedTable, version: str, name: str) -> bytes:
+    """The shapes of a table's map: of its base map, of its units, or of chosen ones."""
+    if table.version != version:
+        flask.abort(404)
+    if name != "areas":
+        return _shapes(table, name)
+    areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
+    return map_layers.outlines(table, tuple(area for area in areas if area in table.areas))
 
 
 def _view_query(slug: str) -> str:

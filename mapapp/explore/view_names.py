@@ -26,7 +26,7 @@ _DRAWN: Final = {
     "line": "a corridor",
     "near": "a corridor",
 }
-_OTHER_PAGES: Final = {"/method": "How the numbers are made"}
+OTHER_PAGES: Final = {"/method": "How the numbers are made"}
 _FILE_WORDS: Final = {"inflow-outflow": "inflow", "distance-direction": "distance"}
 """Analyses with a shorter name in the names of files."""
 
@@ -47,7 +47,7 @@ def page_title(
     """
     question = address.question
     if path != "/":
-        return f"{_OTHER_PAGES.get(path, 'Page not found')}: {release.title}"
+        return f"{OTHER_PAGES.get(path, 'Page not found')}: {release.title}"
     if not question.areas:
         subject = question.entry.title if question.is_complete else "Where people live and work"
         return f"{subject}: {release.title}"

@@ -15,9 +15,9 @@ from mapapp.question.fields import ThemeChoice
 
 Shade = Literal["share", "value", "stars"]
 SHADES: Final[dict[Shade, str]] = {
-    "share": "Share of people",
+    "share": "Share",
     "value": "Count",
-    "stars": "People in suppressed cells",
+    "stars": "Stars",
 }
 """What the map of a table shows, with the words of its menu."""
 

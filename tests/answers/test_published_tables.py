@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from geodata.errors import StoreError
 from geodata.manifest import read_manifest
 from mapapp.answers.tables import table_words
-from mapapp.answers.tables.published import PublishedTable, with_reasons
+from mapapp.answers.tables.published import Cell, PublishedTable, with_reasons
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +50,8 @@ def test_cells_after_a_breach_are_suppressed_because_the_table_stopped() -> None
 
 
 def test_a_star_is_explained_from_public_numbers_alone(published: PublishedTable) -> None:
-    small = SimpleNamespace(
-        people=3, value=-1, low=2, high=1, rate=0.3, state="suppressed", reason="too-small"
-    )
-    likely = SimpleNamespace(
-        people=40, value=-1, low=6, high=18, rate=0.3, state="suppressed", reason="not-shown-safe"
-    )
+    small = Cell(people=3, value=-1, low=2, high=1, rate=0.3, state="suppressed", reason="too-small")
+    likely = Cell(people=40, value=-1, low=6, high=18, rate=0.3, state="suppressed", reason="not-shown-safe")
 
     assert table_words.cell_lines(small, published.promise)[0].startswith(
         "Too small to be safe whatever its value: with 3 workers, no count"
@@ -70,7 +65,7 @@ def test_a_star_is_explained_from_public_numbers_alone(published: PublishedTable
 def test_a_printed_count_has_its_share_and_the_interval_in_which_it_was_publishable(
     published: PublishedTable,
 ) -> None:
-    cell = SimpleNamespace(people=800, value=240, low=120, high=360, rate=0.25, state="released", reason="")
+    cell = Cell(people=800, value=240, low=120, high=360, rate=0.25, state="released", reason="")
 
     assert table_words.cell_lines(cell, published.promise) == [
         "240 of 800 workers: 30%. The prior says 25%.",
@@ -94,6 +89,7 @@ def test_the_promise_is_one_sentence_with_an_example(published: PublishedTable) 
         (0.3, "30%"),
         (0.123, "12.3%"),
         (0.0456, "4.6%"),
+        (0.05, "5%"),
         (0.9999, "99.99%"),
         (2e-5, "0.002%"),
     ],

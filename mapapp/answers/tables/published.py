@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal, Self, cast
+from typing import Final, Literal, NamedTuple, Self, cast
 
 import numpy
 import pandas
@@ -30,6 +30,18 @@ Reason = Literal["", "too-small", "not-shown-safe", "stopped"]
 Each is a function of public numbers: of the people, the prior, and the counts printed before.
 """
 _UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+
+class Cell(NamedTuple):
+    """One cell, total, or remainder; see `OneTable.cells`."""
+
+    people: int
+    value: int
+    low: int
+    high: int
+    rate: float
+    state: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +128,19 @@ class OneTable:
         """Return the rows of `cells` of one kind."""
         return self.cells[self.cells["kind"] == kind]
 
+    def cell(self, position: int) -> Cell:
+        """Return one row of `cells`."""
+        found = self.cells.iloc[position]
+        return Cell(
+            int(found["people"]),
+            int(found["value"]),
+            int(found["low"]),
+            int(found["high"]),
+            float(found["rate"]),
+            str(found["state"]),
+            str(found["reason"]),
+        )
+
     @cached_property
     def rows(self) -> dict[str, str]:
         """Names of the row units by identifier, in the published order."""
@@ -141,11 +166,15 @@ class OneTable:
 
     @property
     def released_share(self) -> float:
-        """Share of the people, or of the prior's flows, in cells whose count is printed; NaN without people."""
+        """Share of the people in cells whose count is printed, or of the workers in printed flows; NaN without any."""
         cells = self.of_kind("cell")
-        weight = cells["people"] * (cells["rate"] if self.is_flows else 1.0)
-        total = float(weight.sum())
-        return float(weight[cells["value"] >= 0].sum()) / total if total else float("nan")
+        printed = cells["value"] >= 0
+        if self.is_flows:
+            inside = int(cells.loc[printed, "value"].sum())
+            total = int(cells.drop_duplicates("row_id")["people"].sum())
+        else:
+            inside, total = int(cells.loc[printed, "people"].sum()), int(cells["people"].sum())
+        return inside / total if total else float("nan")
 
 
 class PublishedTable:
@@ -203,6 +232,12 @@ class PublishedTable:
         if not isinstance(path, (str, os.PathLike)):
             raise UsageError(f"table {str(path)[:60]!r}: give the path of the table's directory")
         return cls(open_store(Path(path), "table"), report=report)
+
+    @property
+    def breach(self) -> str:
+        """Where the table stopped, in words; empty if it did not."""
+        stated = self.certificate.get("breach")
+        return str(stated["in_words"]) if isinstance(stated, Mapping) else ""
 
     @property
     def title(self) -> str:

@@ -9,17 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
-from mapapp.answers.tables.published import OneTable, PublishedTable, Reason, TablePromise
+from mapapp.answers.tables.published import Cell, OneTable, PublishedTable, Reason, TablePromise
+from mapapp.answers.words import plain
 
 STAR: Final = "*"
 """What is printed for a suppressed count."""
-REASON_TITLES: Final[dict[Reason, str]] = {
-    "too-small": "Too small to be safe whatever its value",
-    "not-shown-safe": "Could not be shown to be safe",
-    "stopped": "The table had stopped",
+REASONS: Final[dict[Reason, str]] = {
+    "too-small": "too small to be safe whatever its value",
+    "not-shown-safe": "could not be shown to be safe",
+    "stopped": "the table had stopped",
 }
+"""The reason of a star in a few words."""
 LIMITS: Final = (
     "It is not differential privacy.",
     "It holds only if the prior is right and workers are independent of each other. Where the prior is wrong, nothing "
@@ -34,16 +36,9 @@ _CHARACTERISTICS: Final = {"age": "age", "earnings": "earnings", "industry": "in
 _EXAMPLE: Final = Fraction(1, 5)
 
 
-class CellLike(Protocol):
-    """One row of `OneTable.cells`."""
-
-    people: int
-    value: int
-    low: int
-    high: int
-    rate: float
-    state: str
-    reason: str
+def says_itself(table: OneTable) -> bool:
+    """Return whether the title of a table already says what it counts."""
+    return table.counts.in_words.casefold() in table.title.casefold()
 
 
 def counted_sentence(table: OneTable) -> str:
@@ -55,6 +50,14 @@ def counted_sentence(table: OneTable) -> str:
     listed = " and ".join(_CHARACTERISTICS.get(name, name) for name in table.columns)
     by = f", by {listed}" if listed else ""
     return f"{_capital(words)}, for each {unit}{by}."
+
+
+def printed_sentence(table: OneTable) -> str:
+    """Return how many counts are printed, and how many people they cover."""
+    share, what = table.released_share, "flows" if table.is_flows else "counts"
+    whom = "of the workers" if table.is_flows else "of the people"
+    covered = "" if math.isnan(share) else f", with {percent(share)} {whom}"
+    return f"{table.n_released:,} of {table.n_cells:,} {what} are printed{covered}."
 
 
 def unit_word(table: OneTable) -> str:
@@ -103,7 +106,7 @@ def how_decided(promise: TablePromise) -> str:
     )
 
 
-def star_reason(reason: str, cell: CellLike, promise: TablePromise) -> str:
+def star_reason(reason: str, cell: Cell, promise: TablePromise) -> str:
     """Return why a cell is suppressed, in a sentence that claims only what is public and true."""
     if reason == "too-small":
         return (
@@ -122,9 +125,14 @@ def star_reason(reason: str, cell: CellLike, promise: TablePromise) -> str:
     )
 
 
-def interval_words(cell: CellLike) -> str:
-    """Return the safe interval of a cell; empty if no count would be safe or there are no people."""
-    if cell.low > cell.high or not cell.people:
+def reason_words(reason: str) -> str:
+    """Return the reason of a star in a few words; empty for an unknown one."""
+    return next((words for name, words in REASONS.items() if name == reason), "")
+
+
+def interval_words(cell: Cell) -> str:
+    """Return the safe interval of a cell; empty if no count would be safe or the cell had no decision of its own."""
+    if cell.low > cell.high or not cell.people or cell.state == "derived":
         return ""
     span = f"{cell.low:,}" if cell.low == cell.high else f"between {cell.low:,} and {cell.high:,}"
     if cell.value >= 0:
@@ -136,7 +144,7 @@ def interval_words(cell: CellLike) -> str:
     )
 
 
-def cell_lines(cell: CellLike, promise: TablePromise) -> list[str]:
+def cell_lines(cell: Cell, promise: TablePromise) -> list[str]:
     """Return what is known about a cell, a sentence each: its count or why there is none, people, and interval."""
     if not cell.people:
         return ["Nobody works in this cell."]
@@ -164,13 +172,11 @@ def percent(share: float | Fraction) -> str:
     value = 100 * float(share)
     if value in (0.0, 100.0):
         return f"{value:.0f}%"
-    if value > 99:
-        left = 100 - value
-        digits = max(1 - math.floor(math.log10(left)), 0) if left > 0 else 1
-        return f"{value:.{min(digits, 8)}f}".rstrip("0").rstrip(".") + "%"
-    if value >= 10:
-        return f"{value:.1f}".removesuffix(".0") + "%"
-    return f"{value:.2g}%" if value >= 1e-3 else f"{value:.1e}%"
+    if value > 99:  # what is missing to 100 decides
+        digits = 1 - math.floor(math.log10(100 - value))
+    else:
+        digits = 1 if value >= 10 else 1 - math.floor(math.log10(value))
+    return f"{value:.{min(max(digits, 1), 12)}f}".rstrip("0").rstrip(".") + "%"
 
 
 def facts_of(published: PublishedTable) -> list[tuple[str, str]]:
@@ -186,12 +192,12 @@ def facts_of(published: PublishedTable) -> list[tuple[str, str]]:
         ("ε (epsilon)", _exact(promise.epsilon)),
         ("δ (delta)", _exact(promise.delta)),
         ("Decisions", f"{promise.n_decisions:,}"),
-        ("δ of a decision", percent(promise.decision_delta)),
+        ("δ of a decision", plain(float(promise.decision_delta))),
         (
             "Decided",
             "by drawing (Algorithm 3)" if promise.decide == "sampled" else "exactly, without drawing",
         ),
-        ("Published beside", ", ".join(named) or "nothing known"),
+        ("Published beside", ", ".join(named) or "nothing named"),
         ("Table digest", f"{published.version}…"),
     ]
 

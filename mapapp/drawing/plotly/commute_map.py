@@ -296,7 +296,7 @@ def unit_trace(
     """
     colors = ["rgba(0,0,0,0)", *palette.class_colors(classes.n_classes, scheme.ramp)]
     texts = sized_texts(classes.texts, classes.sizes)
-    return _classed(frame, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme)
+    return classed_trace(frame, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme)
 
 
 def change_trace(
@@ -316,7 +316,7 @@ def change_trace(
     side = len(limits)
     of = change_classes(change, limits)
     sizes = numpy.bincount(of + side, minlength=2 * side + 1).tolist()
-    return _classed(
+    return classed_trace(
         frame,
         geojson_url,
         of,
@@ -343,7 +343,7 @@ def ratio_trace(
     colors = ["rgba(0,0,0,0)", *palette.ratio_colors(scheme)]
     of = palette.ratio_classes(frame["ratio"].to_numpy())
     sizes = numpy.bincount(of, minlength=len(colors)).tolist()
-    return _classed(
+    return classed_trace(
         frame,
         geojson_url,
         of,
@@ -353,7 +353,7 @@ def ratio_trace(
     )
 
 
-def _classed(
+def classed_trace(
     frame: pandas.DataFrame,
     geojson_url: str,
     of: object,

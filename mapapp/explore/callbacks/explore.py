@@ -20,12 +20,13 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import map_content
 from mapapp.errors import UsageError
-from mapapp.explore import color_scheme, view_names
+from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.cell_routes import cells_url
 from mapapp.explore.downloads.routes import file_address
+from mapapp.explore.page_heads import page_head
 from mapapp.explore.pages import (
     answer,
     answer_charts,
@@ -313,16 +314,14 @@ def _keeping_up(app: Dash, views: Views) -> None:
         Input("url", "pathname"),
     )
     def show_release(query: str | None, pathname: str | None) -> tuple[object, ...]:
-        address, _ = views.parse(query)
-        release, before = views.release(address), views.releases.get(address.against)
-        theme = color_scheme.shown_theme(address.view)
-        name = names_of(list(views.releases.values()))[release.slug]
+        head = page_head(views, pathname, query)
+        theme = color_scheme.shown_theme_of(head.theme)
         return (
-            certificate.banner(release),
-            name,
+            certificate.banner(head.publication),
+            head.name,
             theme,
             f"app {theme}",
-            view_names.page_title(release, address, before, views.page(pathname)),
+            head.title,
             query,
             query,
         )

@@ -7,9 +7,11 @@ from dash.development.base_component import Component
 
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
-from mapapp.explore.callbacks.views import Views
-from mapapp.explore.pages import controls, explore, frame, method
+from mapapp.explore.callbacks.views import MAP_PAGE, TABLES_PAGE, Views
+from mapapp.explore.pages import controls, explore, frame, method, table_page
 from mapapp.question.address import to_query
+from mapapp.question.table_view import TableView
+from mapapp.question.table_view import to_query as table_query
 
 
 def register(app: Dash, views: Views) -> None:
@@ -25,19 +27,23 @@ def register(app: Dash, views: Views) -> None:
     def route(pathname: str | None, query: str | None) -> tuple[Component, Component | None, list[str]]:
         address, _ = views.parse(query)
         path = views.page(pathname)
-        marks = ["here" if page == path else "" for page in frame.PAGES]
-        if path == "/":
+        marks = ["here" if page == path else "" for page in views.pages]
+        if path not in views.pages:
+            return frame.not_found(), None, marks
+        if path == MAP_PAGE:
             figure = draw.base_figure(
                 views.release(address), color_scheme.shown_theme(address.view), views.prefix
             )
             layers = views.layers(address)
             page = explore.page(views.releases, address, figure, layers, views.awaited, views.embed_from)
             return page, controls.release_choice(views.releases, address), marks
-        if path == "/method":
-            return method.page(views.release(address), views.releases.values()), None, marks
-        return frame.not_found(), None, marks
+        if path == TABLES_PAGE:
+            return table_page.page(), None, marks
+        release = views.release(address) if views.releases else None
+        return method.page(release, views.releases.values(), views.tables.values()), None, marks
 
     @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
     def keep_view(query: str | None) -> list[str]:
         address, _ = views.parse(query)
-        return [f".{page}{to_query(address)}" for page in frame.PAGES]
+        queries = {TABLES_PAGE: table_query(TableView(theme=address.view.theme))}
+        return [f".{page}{queries.get(page, to_query(address))}" for page in views.pages]

@@ -1,36 +1,44 @@
-"""The releases that callbacks work with, and how they read an address."""
+"""The publications that callbacks work with, and how they read an address."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from werkzeug.exceptions import NotFound
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.served_release import ServedRelease, free_slug
+from mapapp.answers.served_publication import ServedPublication, free_slug
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.tables.served_table import ServedTable
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
 from mapapp.question.setup_file import has_layer, has_step
+from mapapp.question.table_view import TableView, table_view
 
 _KEPT_ADDRESSES: Final = 100
+MAP_PAGE, TABLES_PAGE, METHOD_PAGE = "/", "/tables", "/method"
 _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
 
 @dataclass(slots=True, eq=False)
 class Views:
-    """The releases of an app by their names in addresses, the path where it is mounted, and its uploaded files.
+    """The releases and tables of an app by their names in addresses, where it is mounted, and its uploaded files.
 
     `awaited` has a few words for each release that is still being made; `embed_from` has the origins of sites that may
     embed the map.
     """
 
     releases: dict[str, ServedRelease]
+    tables: Mapping[str, ServedTable] = field(default_factory=dict)
     prefix: str = "/"
     awaited: tuple[str, ...] = ()
     embed_from: tuple[str, ...] = ()
@@ -52,18 +60,44 @@ class Views:
 
     def add(self, path: Path) -> ServedRelease:
         """Open one more release; questions that are being answered keep the releases that they began with."""
-        slug = free_slug(path, self.releases)
+        slug = free_slug(path, {*self.releases, *self.tables})
         release = ServedRelease(path, slug)
         self.releases = {**self.releases, slug: release}
         return release
 
+    @property
+    def pages(self) -> dict[str, str]:
+        """Names of the pages by path: the map needs a release, and the page of tables a table."""
+        return (
+            ({MAP_PAGE: "Explore"} if self.releases else {})
+            | ({TABLES_PAGE: "Tables"} if self.tables else {})
+            | {METHOD_PAGE: "Method"}
+        )
+
     def page(self, pathname: object) -> str:
-        """The page that a path names, such as `/method`, wherever the app is mounted."""
+        """The page that a path names, such as `/method`, wherever the app is mounted; `/` is the first page."""
         path = pathname if isinstance(pathname, str) else "/"  # a forged request may contain anything
-        return "/" + path.removeprefix(self.prefix).strip("/")
+        found = "/" + path.removeprefix(self.prefix).strip("/")
+        return next(iter(self.pages)) if found == "/" else found
+
+    def publication(self, slug: str) -> ServedPublication | None:
+        """The release or table with a name in addresses."""
+        return self.releases.get(slug) or self.tables.get(slug)
+
+    def table_view(self, query: object) -> tuple[TableView, tuple[str, ...]]:
+        """The view of a table in an address, and notes on the parts left out."""
+        return table_view(query, self.tables)
+
+    def table(self, view: TableView) -> ServedTable:
+        """The table of a view."""
+        if not self.tables:
+            raise NotFound
+        return self.tables[view.table] if view.table else next(iter(self.tables.values()))
 
     def release(self, address: Address) -> ServedRelease:
         """The release of an address."""
+        if not self.releases:
+            raise NotFound
         return self.releases[address.release] if address.release else next(iter(self.releases.values()))
 
     def before(self, address: Address) -> ServedRelease | None:

@@ -11,15 +11,16 @@ from dash.development.base_component import Component
 from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.publication import is_bound
-from mapapp.answers.served_release import ServedRelease, certificate_json
+from mapapp.answers.served_publication import ServedPublication, certificate_json
+from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import aria
 
 
-def banner(release: ServedRelease) -> Component | None:
-    """A prominent warning if the release is not for release; nothing otherwise."""
-    if words.may_be_released(release.certificate):
+def banner(publication: ServedPublication) -> Component | None:
+    """A prominent warning if a publication is not for release; nothing otherwise."""
+    if words.may_be_released(publication.certificate):
         return None
-    reasons = release.certificate.get("status_reasons")
+    reasons = publication.certificate.get("status_reasons")
     texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
     return html.Div(
         [
@@ -88,10 +89,10 @@ def _promised(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
     ]
 
 
-def in_full(release: ServedRelease) -> Component:
+def in_full(publication: ServedPublication) -> Component:
     """The complete certificate."""
     return html.Pre(
-        certificate_json(release),
+        certificate_json(publication.certificate),
         className="certificate",
         tabIndex=0,
         **aria(label="Certificate as JSON"),

@@ -194,7 +194,10 @@ def table_card() -> Component:
                 className="row-between",
             ),
             html.Div(
-                html.Table([html.Thead(id="table-head"), html.Tbody(id="area-rows")], className="areas"),
+                html.Table(
+                    [html.Thead(id="table-head"), html.Tbody(id="area-rows", className="linked-rows")],
+                    className="areas",
+                ),
                 className="scroll",
                 tabIndex=0,
                 role="region",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import dash_mantine_components as dmc
@@ -19,11 +20,13 @@ THEME: Final[dict[str, object]] = {
     "defaultRadius": "sm",
     "autoContrast": True,
 }
-PAGES: Final = {"/": "Explore", "/method": "Method"}  # links are relative: the app may be mounted anywhere
 
 
-def frame(theme: Theme = "light") -> dmc.MantineProvider:
-    """The parts that stay when the visitor changes pages, in the colors of the first of them."""
+def frame(theme: Theme, pages: Mapping[str, str]) -> dmc.MantineProvider:
+    """The parts that stay when the visitor changes pages, in the colors of the first of them.
+
+    `pages` are the names of the pages by path. Links are relative, because the app may be mounted anywhere.
+    """
     return dmc.MantineProvider(
         html.Div(
             [
@@ -40,7 +43,7 @@ def frame(theme: Theme = "light") -> dmc.MantineProvider:
                         html.Nav(
                             [
                                 dcc.Link(name, href="." + page, id={"type": "nav", "page": page})
-                                for page, name in PAGES.items()
+                                for page, name in pages.items()
                             ],
                             **aria(label="Pages"),
                         ),

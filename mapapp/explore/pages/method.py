@@ -10,7 +10,10 @@ from dash.development.base_component import Component
 
 from mapapp.answers.method_words import Chapter, chapters
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.tables.served_table import ServedTable
+from mapapp.answers.tables.table_method import table_chapters
 from mapapp.explore.pages import certificate
+from mapapp.question.table_view import TableView, to_query
 
 _OF_THE_PAGE: Final = (
     "With more than 100,000 workers, the map shows their density in workers per square mile, smoothed over one or two "
@@ -19,27 +22,54 @@ _OF_THE_PAGE: Final = (
 )
 
 
-def page(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Component:
-    """The Method page of one release; `served` are all releases of the server."""
+def page(
+    release: ServedRelease | None,
+    served: Collection[ServedRelease] = (),
+    tables: Collection[ServedTable] = (),
+) -> Component:
+    """The Method page of one release, and of the tables of the server; `served` are all its releases.
+
+    Without a release, the page is about the tables alone.
+    """
+    subject = [html.P(f"Release: {release.title}.", className="quiet")] if release else []
     return html.Main(
         html.Article(
             [
                 html.H1("What you see and how privacy is protected"),
-                html.P(f"Release: {release.title}.", className="quiet"),
-                *(part for chapter in chapters(release, served) for part in _chapter(chapter)),
-                html.H2("How to use the map"),
-                _list(_OF_THE_PAGE),
-                html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
-                html.H2("Certificate"),
-                certificate.card(release, served),
-                html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
-                html.P("The complete certificate, as stored in the release:"),
-                certificate.in_full(release),
+                *subject,
+                *(_of_release(release, served) if release else []),
+                *(part for table in tables for part in _of_table(table, n_tables=len(tables))),
             ],
             className="prose",
         ),
         className="text-page",
     )
+
+
+def _of_release(release: ServedRelease, served: Collection[ServedRelease]) -> list[Component]:
+    return [
+        *(part for chapter in chapters(release, served) for part in _chapter(chapter)),
+        html.H2("How to use the map"),
+        _list(_OF_THE_PAGE),
+        html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
+        html.H2("Certificate"),
+        certificate.card(release, served),
+        html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
+        html.P("The complete certificate, as stored in the release:"),
+        certificate.in_full(release),
+    ]
+
+
+def _of_table(table: ServedTable, *, n_tables: int) -> list[Component]:
+    named = [html.P(f"Table: {table.title}.", className="quiet")] if n_tables > 1 else []
+    return [
+        *named,
+        *(part for chapter in table_chapters(table) for part in _chapter(chapter)),
+        html.P(dcc.Link("Back to the table", href=f"./tables{to_query(TableView(table=table.slug))}")),
+        html.P(["Table digest: ", html.Code(table.published.digest, className="digest")]),
+        html.P("The complete certificate, as stored in the table:"),
+        certificate.in_full(table),
+    ]
 
 
 def _chapter(chapter: Chapter) -> list[Component]:

@@ -1,0 +1,118 @@
+"""A publication on a server: its facts, its areas, and what is computed once from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Container, Hashable, Mapping
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+import numpy
+import pandas
+
+from geodata.json_objects import JsonObject
+from geodata.store import Store
+from mapapp.answers.areas import Areas
+from mapapp.answers.result_cache import ResultCache
+
+CACHED_ANSWERS: Final = 64
+CACHED_BYTES: Final = 256 << 20
+_SHAPES: Final = (
+    "layer",
+    "ground",
+    "ground shapes",
+    "place names",
+    "sentences",
+    "unit layer",
+    "unit shapes",
+    "unit tree",
+    "home",
+)
+"""First parts of the keys of values that visitors cannot multiply; these values are never evicted."""
+
+Value = TypeVar("Value")
+
+
+class ServedPublication:
+    """A verified publication, opened for reading; safe to use from several threads.
+
+    Parameters
+    ----------
+    store : Store
+    areas : Areas
+        Its areas, with cells and outlines.
+    certificate : dict
+    version : str
+        First digits of the manifest's sha256.
+    slug : str
+        Name of the publication in addresses.
+    """
+
+    def __init__(self, store: Store, areas: Areas, certificate: JsonObject, version: str, slug: str) -> None:
+        self.store = store
+        self.areas = areas
+        self.certificate = certificate
+        self.version = version
+        self.slug = slug
+        self.facts: JsonObject = store.manifest
+        self._shapes: ResultCache[object] = ResultCache()
+        self._answers: ResultCache[object] = ResultCache(
+            max_entries=CACHED_ANSWERS, max_size=CACHED_BYTES, size_of=_weight
+        )
+
+    @property
+    def title(self) -> str:
+        """Title for readers, with the year."""
+        title, year = str(self.facts.get("title") or self.slug), str(self.facts.get("year") or "")
+        return title if not year or year in title else f"{title}, {year}"
+
+    @property
+    def covered_states(self) -> list[str]:
+        """Identifiers of the states whose workplaces are covered; empty if the manifest does not say."""
+        given = self.facts.get("destination_states")
+        return [str(state) for state in given] if isinstance(given, list) else []
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return the result of `make`, computed once and cached for later callers with the same key."""
+        return cast(Value, self._cache_of(key).get_or_make(key, make))
+
+    def keeps(self, key: Hashable) -> bool:
+        """Return whether :meth:`once` would return immediately."""
+        return key in self._cache_of(key)
+
+    def _cache_of(self, key: Hashable) -> ResultCache[object]:
+        """Return the cache of a key: shapes are never evicted, answers are limited by number and size."""
+        is_shape = isinstance(key, tuple) and key[0] in _SHAPES
+        return self._shapes if is_shape else self._answers
+
+
+def free_slug(path: Path, taken: Container[str], suffix: str = ".release") -> str:
+    """Return the name in addresses of a publication, with a number if the name is taken."""
+    kind = suffix.removeprefix(".")
+    stem = re.sub(r"[^A-Za-z0-9-]+", "-", path.resolve().name.removesuffix(suffix)).strip("-") or kind
+    slug, number = stem, 2
+    while slug in taken:
+        slug, number = f"{stem}-{number}", number + 1
+    return slug
+
+
+def certificate_json(certificate: Mapping[str, object]) -> str:
+    """Return a certificate as readable JSON."""
+    return json.dumps(certificate, indent=2, ensure_ascii=False)
+
+
+def _weight(value: object) -> int:
+    """Return the approximate size of an answer in bytes: its tables, arrays and pictures."""
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, numpy.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, pandas.DataFrame):
+        return int(value.memory_usage().sum())
+    if dataclasses.is_dataclass(value):
+        return sum(_weight(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, tuple):
+        return sum(map(_weight, value))
+    return sum(map(_weight, value.values())) if isinstance(value, dict) else 0

@@ -1,0 +1,45 @@
+"""Releases of the same jobs beside a table, which the table's promise does not account for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from mapapp.answers.served_publication import ServedPublication
+
+_SAME: Final = ("year", "job_type", "vintage")
+
+
+def same_jobs(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[ServedPublication]:
+    """Return the releases of the jobs that a table counts.
+
+    They are those that one of the certificates names beside the other, and those of the same year, job type, vintage,
+    and of a state in common.
+    """
+    return [release for release in releases if _is_named(table, release) or _is_alike(table, release)]
+
+
+def beside_sentences(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[str]:
+    """Return a sentence for each release of the same jobs."""
+    return [
+        f"This server also shows a synthetic release of the same jobs, {release.title} (digest {release.version}…). "
+        "The promise of this table does not account for it: a reader of both may learn more than either promises."
+        for release in same_jobs(table, releases)
+    ]
+
+
+def _is_named(table: ServedPublication, release: ServedPublication) -> bool:
+    return _names(table.certificate, release.version) or _names(release.certificate, table.version)
+
+
+def _names(certificate: Mapping[str, object], version: str) -> bool:
+    beside = certificate.get("beside")
+    return isinstance(beside, list) and any(
+        isinstance(each, Mapping) and str(each.get("digest", "")).startswith(version) for each in beside
+    )
+
+
+def _is_alike(table: ServedPublication, release: ServedPublication) -> bool:
+    facts = [[str(each.facts.get(name) or "") for name in _SAME] for each in (table, release)]
+    states = set(table.covered_states), set(release.covered_states)
+    return facts[0] == facts[1] and bool(states[0] & states[1])
