@@ -22,8 +22,11 @@ from mapapp.explore.heavy_requests import departure, refusal
 from mapapp.explore.listener.proxies import client_key
 from mapapp.explore.table_addresses import FILES_PATH, STARRED_PATH
 from mapapp.files.exports.layer import safe_name
+from mapapp.files.tables.table_csv import table_csv
+from mapapp.files.tables.table_xlsx import table_xlsx
 from mapapp.question.table_view import TableView
 
+_XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _GONE: Final = "This file does not exist. The table may have been replaced; reload the page."
 
 
@@ -39,6 +42,8 @@ FILES: Final[Mapping[str, TableFile]] = {
     "certificate.json": TableFile(
         "application/json", lambda served, _: certificate_json(served.certificate).encode()
     ),
+    "table.csv": TableFile("text/csv", lambda served, part: table_csv(served.published, part - 1)),
+    "tables.xlsx": TableFile(_XLSX, lambda served, _: table_xlsx(served.published)),
 }
 """Every downloadable file, by the last part of its address."""
 

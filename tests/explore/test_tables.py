@@ -21,6 +21,7 @@ from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import method, table_page
 from mapapp.explore.server import beside_lines, create_app
 from mapapp.explore.table_routes import starred_layer
+from mapapp.files.tables.table_csv import table_csv
 from mapapp.question.address import Address
 from mapapp.question.table_view import SHADES, TableView, table_view, to_query
 
@@ -175,7 +176,8 @@ def test_the_map_hatches_starred_units_and_outlines_the_chosen_row(served: Serve
 
 def test_a_click_on_the_map_names_a_unit_and_a_forged_one_does_not() -> None:
     assert clicked_unit({"points": [{"location": "44007"}]}) == "44007"
-    assert [clicked_unit(forged) for forged in (None, 3, {"points": []}, {"points": [3]})] == [""] * 4
+    forged: list[object] = [None, 3, {"points": []}, {"points": [3]}]
+    assert [clicked_unit(each) for each in forged] == [""] * 4
 
 
 def test_the_page_is_listed_beside_the_map_and_has_its_own_address(app: Any) -> None:
@@ -223,6 +225,8 @@ def test_shapes_and_files_have_the_version_of_the_table_in_their_address(
         f"/geo/demo-2/{version}/areas.geojson?area=county:{row}&area=county:99",
         f"/starred/demo-2/{version}.geojson?color=1.1",
         f"/table-files/demo-2/{version}/certificate.json",
+        f"/table-files/demo-2/{version}/table.csv?part=2",
+        f"/table-files/demo-2/{version}/tables.xlsx",
     ]
 
     answers = [get(app, file) for file in files]
@@ -232,6 +236,7 @@ def test_shapes_and_files_have_the_version_of_the_table_in_their_address(
     starred = starred_units(served.shown(1), "1.1")
     assert {each["id"] for each in json.loads(answers[3].text)["features"]} == set(starred)
     assert json.loads(answers[4].text) == served.certificate
+    assert answers[5].data == table_csv(served.published, 1)
     assert "attachment" in answers[4].headers["Content-Disposition"]
     assert [get(app, file.replace(version, "0" * 12)).status_code for file in files] == [404] * len(files)
     assert get(app, files[4] + "?part=3").status_code == 404

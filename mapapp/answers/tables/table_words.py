@@ -16,10 +16,10 @@ from mapapp.answers.words import plain
 
 STAR: Final = "*"
 """What is printed for a suppressed count."""
-REASONS: Final[dict[Reason, str]] = {
-    "too-small": "too small to be safe whatever its value",
-    "not-shown-safe": "could not be shown to be safe",
-    "stopped": "the table had stopped",
+REASON_TITLES: Final[dict[Reason, str]] = {
+    "too-small": "Too small to be safe whatever its value",
+    "not-shown-safe": "Could not be shown to be safe",
+    "stopped": "The table had stopped",
 }
 """The reason of a star in a few words."""
 LIMITS: Final = (
@@ -126,8 +126,9 @@ def star_reason(reason: str, cell: Cell, promise: TablePromise) -> str:
 
 
 def reason_words(reason: str) -> str:
-    """Return the reason of a star in a few words; empty for an unknown one."""
-    return next((words for name, words in REASONS.items() if name == reason), "")
+    """Return the reason of a star in a few words within a sentence; empty for an unknown one."""
+    title = next((words for name, words in REASON_TITLES.items() if name == reason), "")
+    return f"{title[:1].lower()}{title[1:]}"
 
 
 def interval_words(cell: Cell) -> str:

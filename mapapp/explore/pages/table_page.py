@@ -21,7 +21,7 @@ from mapapp.question.table_view import BY_NAME, BY_PEOPLE, SHADES, TableView, to
 CONTROLS: Final = ("table", "of", "find", "color", "shade", "theme")
 """Components whose values are parts of the address, with `counts-` in front of their names."""
 _THEMES: Final = {"system": "As my system", "light": "Light", "dark": "Dark"}
-_FILES: Final = {"Certificate (JSON)": "certificate.json"}
+_FILES: Final = {"CSV": "table.csv", "Excel": "tables.xlsx", "Certificate (JSON)": "certificate.json"}
 """Downloads of every table: the words of the link, and the last part of its address."""
 _MOST_PLACES: Final = 60  # of a long menu at once; typing finds the others
 

@@ -9,8 +9,8 @@ from typing import Final, cast
 import numpy
 import pandas
 
-from mapapp.answers.tables.published import OneTable, PublishedTable
-from mapapp.answers.tables.table_words import REASON_TITLES, CellLike, star_reason
+from mapapp.answers.tables.published import Cell, OneTable, PublishedTable
+from mapapp.answers.tables.table_words import REASON_TITLES, star_reason
 from mapapp.answers.words import BAND_LABELS, BAND_TITLES
 
 __all__ = ["CodebookRow", "codebook", "long_frame", "plain_rows"]
@@ -105,7 +105,7 @@ def long_frame(published: PublishedTable, table: OneTable) -> pandas.DataFrame:
     starred = (cells["value"] < 0).to_numpy()
     why = [
         star_reason(cell.reason, cell, published.promise) if cell.value < 0 else ""
-        for cell in cast(list[CellLike], list(cells.itertuples()))
+        for cell in cast(list[Cell], list(cells.itertuples()))
     ]
     frame = pandas.DataFrame(
         {
