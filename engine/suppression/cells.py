@@ -130,7 +130,8 @@ def suppress_cells(
     rates : Rates
         The prior of each cell's people [C].
     values : int[C]
-        How many of the people have the counted value.
+        How many of the people have the counted value. Values of suppressed cells are not read: to decide a
+        published table again, give 0 for them.
     epsilon : Fraction
         0 < epsilon < 1.
     decision_delta : Fraction

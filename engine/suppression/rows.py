@@ -111,7 +111,8 @@ def suppress_rows(
         Share of each tried origin among all workers of its row, in decision order [E]. In a row they add up to at
         most 1. Rows whose shares have one denominator are decided fastest.
     values : int[E]
-        Workers of the row with each origin.
+        Workers of the row with each origin. Values of suppressed cells are not read: to decide a published table
+        again, give 0 for them.
     epsilon : Fraction
         0 < epsilon < 1.
     decision_delta : Fraction

@@ -27,6 +27,7 @@ from engine.suppression.sampled import (
 )
 from tests.engine.suppression.examples import random_cells, rates_of
 from tests.golden import golden
+from tests.oracles.suppression_kernels import sampled_values
 
 KEY = SecretKey.for_tests()
 
@@ -62,6 +63,15 @@ def test_draws_are_binomial(people: int, odds: tuple[int, int]) -> None:
     seen = np.append(seen[common], seen[~common].sum())
     statistic = float(((seen - expected)[expected > 0] ** 2 / expected[expected > 0]).sum())
     assert stats.chi2.sf(statistic, int((expected > 0).sum()) - 1) > 1e-3
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("people", [1, 31, 32, 33, 70, 400])
+@pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(2, 7), Fraction(999, 1000)])
+def test_draws_are_the_twin_s(people: int, rate: Fraction) -> None:
+    odds = (rate.numerator, rate.denominator - rate.numerator)
+    values = draw_values(KEY, Query(people, people, odds, (0, people)), 6)
+    assert values.tolist() == sampled_values(people, people, rate, 6)
 
 
 @pytest.mark.jit_off

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ from engine.suppression.unsafe import (
     rarely_unsafe,
     unsafe_probability_bounds,
 )
+from tests.engine.examples import examples
 from tests.engine.suppression.examples import Cells, plain_interval, plain_unsafe, random_cells, rates_of
+from tests.oracles.suppression_kernels import unsafe_bounds
 
 TINY = Fraction(1, 10**18)
 
@@ -35,7 +39,7 @@ def decisions(cells: Cells, low: list[int], high: list[int], limits: list[Fracti
 
 
 def test_intervals_and_chances_of_small_cells_are_those_of_the_definition() -> None:
-    cells = random_cells(2000, most_people=40, seed=1)
+    cells = random_cells(1000, most_people=40, seed=1)
     for epsilon in (Fraction(1, 2), Fraction(1, 5), Fraction(9, 10), Fraction(123456789, 10**9)):
         low, high = safe_intervals(cells.people, rates_of(*cells.rates), epsilon)
         for b, p, lo, hi in zip(cells.people, cells.rates, low.tolist(), high.tolist(), strict=True):
@@ -46,7 +50,7 @@ def test_intervals_and_chances_of_small_cells_are_those_of_the_definition() -> N
 
 @pytest.mark.parametrize("factor", [1 - TINY, Fraction(1), 1 + TINY, Fraction(99, 100), Fraction(101, 100)])
 def test_decisions_on_small_cells_are_exact_also_where_the_chance_is_the_limit(factor: Fraction) -> None:
-    cells = random_cells(3000, most_people=40, seed=2)
+    cells = random_cells(1500, most_people=40, seed=2)
     intervals = [plain_interval(b, p, Fraction(1, 2)) for b, p in zip(cells.people, cells.rates, strict=True)]
     low = [safe[0] if safe else 1 for safe in intervals]
     high = [safe[-1] if safe else 0 for safe in intervals]
@@ -167,3 +171,34 @@ def test_the_kernel_says_when_the_bounds_leave_a_decision_open() -> None:
     assert kernels.decide_one(30, 1.0, 1.0, 15, 10, 20, float(exact)) == kernels.OPEN
     assert kernels.decide_one(30, 1.0, 1.0, 15, 10, 20, float(exact) * 1.01) == kernels.RELEASE
     assert kernels.decide_one(30, 1.0, 1.0, 15, 10, 20, float(exact) * 0.99) == kernels.SUPPRESS
+
+
+@pytest.mark.jit_off
+def test_bounds_are_the_twin_s_to_the_last_bit() -> None:
+    cells = random_cells(examples(300), most_people=2000, seed=7)
+    for b, p in zip(cells.people, cells.rates, strict=True):
+        low, high = math.floor(b * p * Fraction(3, 4)), math.ceil(b * p * Fraction(5, 4))
+        lower, upper = unsafe_probability_bounds([b], rates_of(p), np.array([low]), np.array([high]))
+        assert (lower[0], upper[0]) == unsafe_bounds(b, p, low, high, 2.0**-600)
+
+
+def test_the_cost_of_a_cell_grows_with_its_standard_deviation() -> None:
+    for people in (10**4, 10**6, 10**8):
+        cell = kernels.BinomialCell(people, 0.25, 4.0, people // 5, people // 10, people // 3)
+        n_steps = kernels._sums_above(cell, kernels.LEAST_NEGLIGIBLE)[3]
+        assert n_steps < 40 * math.sqrt(people * 0.2 * 0.8)
+
+
+def test_no_function_of_a_library_takes_part_in_a_decision() -> None:
+    tree = ast.parse(Path(kernels.__file__).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    own = {function.name for function in functions} | {"BinomialCell"}
+    called = {
+        ast.unparse(node.func)
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+    }
+    assert called - own <= {"max", "min", "np.float64", "range"}
+    powers = [node for function in functions for node in ast.walk(function) if isinstance(node, ast.Pow)]
+    assert powers == []
