@@ -1,0 +1,237 @@
+"""The attack on a table with stars: what follows from its totals, and what the rule that made the stars adds.
+
+Where the tables that agree with the totals can be listed, everything is exact: the suppressor is run again on each, and
+those that get the same stars are kept. Otherwise ranges come from linear and integer programs, and say so.
+
+Source: Nabar and Mishra, "Releasing Private Contingency Tables", Figure 1; docs/attack.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import BoolArray
+from engine.errors import OverflowRefusedError
+from engine.suppression.consistent import LISTED, list_consistent
+from engine.suppression.narrowing import Step, narrow, with_ranges
+from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
+from engine.suppression.ranges import exact_ranges
+from engine.suppression.rule_check import agrees_with_rule, stars_of
+from engine.suppression.rule_ranges import needs_of, ranges_under_rule
+from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
+
+__all__ = ["Attack", "Known", "RuleUsed", "attack_table"]
+
+RuleUsed = Literal["whole", "consequences", "not used"]
+Tables = npt.NDArray[np.int64]
+
+
+class Known(NamedTuple):
+    """What is known about the suppressed cells at one stage.
+
+    Attributes
+    ----------
+    low : list of int
+    high : list of (int or None)
+        None without a limit.
+    settled : bool[K]
+        The range is exact; otherwise the real one may be narrower.
+    tables : int64[n, K] or None
+        All values that are possible together; None if they were not listed.
+    """
+
+    low: list[int]
+    high: list[int | None]
+    settled: BoolArray
+    tables: Tables | None
+
+    @classmethod
+    def of(cls, tables: Tables) -> Known:
+        """Return what listed tables say."""
+        low, high = tables.min(axis=0).tolist(), tables.max(axis=0).tolist()
+        return cls(low, high, np.ones(tables.shape[1], dtype=np.bool_), tables)
+
+    def exact(self) -> list[bool]:
+        """Whether each cell is known exactly."""
+        return [low == high for low, high in zip(self.low, self.high, strict=True)]
+
+    def within(self, low: int, high: int) -> list[bool]:
+        """Whether each cell is known to be in a range of values."""
+        return [
+            low <= least and most is not None and most <= high
+            for least, most in zip(self.low, self.high, strict=True)
+        ]
+
+    def runs(self, position: int) -> list[tuple[int, int | None]]:
+        """Return the values of a cell as runs of whole numbers; its range, if the tables were not listed."""
+        if self.tables is None:
+            return [(self.low[position], self.high[position])]
+        values = np.unique(self.tables[:, position])
+        parts = np.split(values, np.flatnonzero(np.diff(values) > 1) + 1)
+        return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attack:
+    """What follows from a published table.
+
+    Attributes
+    ----------
+    table : GivenTable
+    sums : Sums
+        The suppressed cells, in row-major order, and their equations.
+    rule : Rule or None
+        The rule that made the stars, if it is known.
+    steps : list of Step
+        How ranges follow from one row or column at a time.
+    before : Known
+        From totals alone.
+    after : Known or None
+        With the rule as well.
+    rule_used : {"whole", "consequences", "not used"}
+        "consequences": the rule was too costly to run again, and only what follows from it simply was used, so the
+        ranges may be wider than what it really gives away. "not used": no rule, or ranges too wide for it.
+    """
+
+    table: GivenTable
+    sums: Sums
+    rule: Rule | None
+    steps: list[Step]
+    before: Known
+    after: Known | None
+    rule_used: RuleUsed
+
+    @property
+    def share_left(self) -> float | None:
+        """Share of the tables with these totals that the rule leaves; None if they were not listed."""
+        if self.after is None or self.after.tables is None or self.before.tables is None:
+            return None
+        return len(self.after.tables) / len(self.before.tables)
+
+
+def attack_table(
+    table: GivenTable, rule: Rule | None = None, *, limit: int = LISTED, seconds: float = 60.0
+) -> Attack:
+    """Find what follows from a table with suppressed cells.
+
+    Parameters
+    ----------
+    table : GivenTable
+    rule : Rule, optional
+        How the stars were made.
+    limit : int
+        Most values to keep when tables are listed: tables times suppressed cells.
+    seconds : float
+        For the linear programs, and again for the integer programs, where tables are not listed.
+
+    Raises
+    ------
+    ContradictionError
+        No table has these totals, or none gets these stars by the rule.
+    """
+    sums = table.sums()
+    if rule is not None:
+        _check_shown_by_rule(table, rule)
+    narrowed = narrow(table, sums)
+    narrower = with_ranges(sums, narrowed.low, narrowed.high)
+    try:
+        listed = list_consistent(narrower, limit=limit)
+    except OverflowRefusedError:
+        listed = None
+    if listed is None or not len(listed):
+        low, high, settled = exact_ranges(table, sums, narrowed.low, narrowed.high, seconds=seconds)
+        before = Known(low, high, settled, None)
+    elif sums.stars:
+        before = Known.of(listed)
+    else:
+        before = Known([], [], np.zeros(0, dtype=np.bool_), listed)
+    after, used = _with_rule(table, sums, before, rule, seconds)
+    return Attack(
+        table=table,
+        sums=sums,
+        rule=rule,
+        steps=narrowed.steps,
+        before=before,
+        after=after,
+        rule_used=used,
+    )
+
+
+def _check_shown_by_rule(table: GivenTable, rule: Rule) -> None:
+    """Refuse a table that shows a value which the rule suppresses."""
+    n_columns = table.values.shape[1]
+    for cell in Layout.of(table).cells():
+        row, column = divmod(cell, n_columns)
+        if rule.low <= table.values[row, column] <= rule.high:
+            raise ContradictionError(
+                f"{table.cell_name(row, column)} shows {table.values[row, column]}, which the rule "
+                f"{rule.low}..{rule.high} suppresses: these stars were made by another rule"
+            )
+
+
+def _with_rule(
+    table: GivenTable, sums: Sums, before: Known, rule: Rule | None, seconds: float
+) -> tuple[Known | None, RuleUsed]:
+    if rule is None or not sums.stars:
+        return None, "not used"
+    suppressor = OrdinarySuppressor(Layout.of(table), rule)
+    stars = stars_of(table, sums)
+    used: RuleUsed = "whole"
+    if before.tables is not None:
+        try:
+            agrees = agrees_with_rule(before.tables, stars, suppressor)
+        except OverflowRefusedError:
+            used = "consequences"
+            small = (before.tables >= rule.low) & (before.tables <= rule.high)
+            agrees = needs_of(suppressor, stars).are_met(small)
+        if not agrees.any():
+            raise ContradictionError(_no_table(rule))
+        after = Known.of(before.tables[agrees])
+        return (after if used == "whole" else after._replace(settled=~after.settled)), used
+    return _programmed(sums, before, suppressor, stars, seconds)
+
+
+def _programmed(
+    sums: Sums, before: Known, suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64], seconds: float
+) -> tuple[Known | None, RuleUsed]:
+    """Use the rule's consequences by integer programs."""
+    rule = suppressor.rule
+    needs = needs_of(suppressor, stars)
+    if not all(needs.one_of):
+        raise ContradictionError(_no_table(rule))
+    low, high = _of_primary(before, needs.one_of, rule)
+    limited = [most for most in high if most is not None]
+    if len(limited) < len(high):
+        return None, "not used"
+    found = ranges_under_rule(sums, low, limited, needs, rule, seconds=seconds)
+    if found is None:
+        return None, "not used"
+    used: RuleUsed = "whole" if rule.complementary == "none" else "consequences"
+    settled = found.found & (used == "whole")
+    return Known(found.low, list(found.high), settled, None), used
+
+
+def _of_primary(
+    before: Known, one_of: tuple[frozenset[int], ...], rule: Rule
+) -> tuple[list[int], list[int | None]]:
+    """Return the ranges, narrowed for stars that are certainly primary."""
+    low, high = list(before.low), list(before.high)
+    for position in {next(iter(group)) for group in one_of if len(group) == 1}:
+        most = high[position]
+        low[position] = max(low[position], rule.low)
+        high[position] = rule.high if most is None else min(most, rule.high)
+        if low[position] > (high[position] or 0):
+            raise ContradictionError(_no_table(rule))
+    return low, high
+
+
+def _no_table(rule: Rule) -> str:
+    what = "the fewest complementary cells" if rule.complementary == "fewest" else "no complementary cells"
+    return (
+        f"no table with these totals gets these stars if {rule.low}..{rule.high} is suppressed with {what}: "
+        "they were made by another rule"
+    )

@@ -1,0 +1,181 @@
+"""Exact ranges of suppressed cells from all totals together, each with a proof in whole numbers.
+
+The equations of a two-way table are those of a network, so the least and the greatest value of a cell as a real number
+are whole numbers. Each is the solution of a linear program (HiGHS, by SciPy). Its floating-point numbers are not
+trusted: they are rounded, and two facts are checked in whole numbers of any size.
+
+- The rounded solution satisfies every equation: the cell *can* have this value (a witness).
+- The rounded prices of the equations prove, by weak duality, that the cell cannot go beyond some value.
+
+If the two values are equal, the end of the range is certified. Otherwise the wider value is returned, not certified.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from engine._arrays import BoolArray
+from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
+
+__all__ = ["Ranges", "equations", "exact_ranges", "is_solution"]
+
+_INFEASIBLE: Final = 2
+Values = list[int]
+
+
+class Ranges(NamedTuple):
+    """Ranges of the suppressed cells.
+
+    Attributes
+    ----------
+    low : list of int
+    high : list of (int or None)
+        None without a limit.
+    certified : bool[K]
+        Both ends are attained and proved. Otherwise the range may be wider than necessary.
+    """
+
+    low: list[int]
+    high: list[int | None]
+    certified: BoolArray
+
+
+def exact_ranges(
+    table: GivenTable, sums: Sums, low: list[int], high: list[int | None], *, seconds: float
+) -> Ranges:
+    """Find the least and the greatest value of each suppressed cell.
+
+    Parameters
+    ----------
+    table : GivenTable
+    sums : Sums
+    low, high : list
+        Ranges that are known to contain the exact ones.
+    seconds : float
+        No new linear program is started after this time; the cells that are left keep the given ranges.
+
+    Raises
+    ------
+    ContradictionError
+        No table has these totals.
+    """
+    search = _Search(sums, low, high)
+    if search.solve(np.zeros(len(sums.stars))) is None:
+        raise ContradictionError(_why_infeasible(table, sums, low, high))
+    until = monotonic() + seconds
+    for position in range(len(sums.stars)):
+        for sign in (1, -1):
+            if monotonic() < until:
+                search.settle(position, sign)
+    certified = [search.is_settled(position) for position in range(len(sums.stars))]
+    return Ranges(search.low, search.high, np.array(certified, dtype=np.bool_))
+
+
+class _Search:
+    """Ranges that shrink from outside, and the least and greatest values of all witnesses so far."""
+
+    def __init__(self, sums: Sums, low: list[int], high: list[int | None]) -> None:
+        self.low, self.high = list(low), list(high)
+        self._sums = sums
+        self._matrix = equations(sums)
+        self._inner_low: list[int | None] = [None] * len(low)
+        self._inner_high: list[int | None] = [None] * len(low)
+        self._unlimited = [False] * len(low)
+
+    def is_settled(self, position: int) -> bool:
+        low_is_exact = self._inner_low[position] == self.low[position]
+        high = self.high[position]
+        return low_is_exact and (self._unlimited[position] if high is None else self._inner_high[position] == high)
+
+    def settle(self, position: int, sign: int) -> None:
+        """Find the least (sign 1) or the greatest (sign -1) value of a cell, unless a witness has it already."""
+        inner = self._inner_low if sign > 0 else self._inner_high
+        outer = self.low[position] if sign > 0 else self.high[position]
+        if outer is not None and inner[position] == outer:
+            return
+        costs = np.zeros(len(self.low))
+        costs[position] = sign
+        prices = self.solve(costs)
+        if prices is None:
+            # Only a greatest value can be unlimited; the equations have a solution.
+            self._unlimited[position] = sign < 0
+            return
+        bound = self._proved(prices, position, sign)
+        if bound is None:
+            return
+        if sign > 0:
+            self.low[position] = max(self.low[position], bound)
+        else:
+            high = self.high[position]
+            self.high[position] = -bound if high is None else min(high, -bound)
+
+    def solve(self, costs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+        """Solve a linear program, remember its witness, and return the prices of the equations; None if it has none."""
+        rest = np.array(self._sums.rest, dtype=np.float64)
+        bounds = list(zip(self.low, self.high, strict=True))
+        found = linprog(costs, A_eq=self._matrix, b_eq=rest, bounds=bounds, method="highs-ds")
+        if found.x is None:
+            return None
+        witness = [round(value) for value in found.x.tolist()]
+        if is_solution(self._sums, witness, self.low, self.high):
+            for position, value in enumerate(witness):
+                least, most = self._inner_low[position], self._inner_high[position]
+                self._inner_low[position] = value if least is None else min(least, value)
+                self._inner_high[position] = value if most is None else max(most, value)
+        return np.asarray(found.eqlin.marginals, dtype=np.float64)
+
+    def _proved(self, prices: npt.NDArray[np.float64], position: int, sign: int) -> int | None:
+        """Return a lower bound of sign times the cell, by weak duality with rounded prices; None if it proves nothing."""
+        price = [round(value) for value in prices.tolist()]
+        bound = sum(each * rest for each, rest in zip(price, self._sums.rest, strict=True))
+        for other, star in enumerate(self._sums.stars):
+            cost = (sign if other == position else 0) - sum(s * price[line] for line, s in star.lines)
+            end = self.low[other] if cost > 0 else self.high[other]
+            if cost != 0 and end is None:
+                return None
+            bound += cost * (end or 0)
+        return bound
+
+
+def equations(sums: Sums) -> csr_array:
+    """Return the equations as a sparse matrix, one row per equation and one column per suppressed cell."""
+    entries = [
+        (line, position, sign) for position, star in enumerate(sums.stars) for line, sign in star.lines
+    ]
+    rows, columns, signs = (np.array(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
+    return csr_array((signs, (rows, columns)), shape=(len(sums.rest), len(sums.stars)), dtype=np.float64)
+
+
+def is_solution(sums: Sums, values: Values, low: list[int], high: list[int | None]) -> bool:
+    """Whether whole numbers satisfy every equation and lie in the given ranges, without rounding."""
+    left = list(sums.rest)
+    for value, star in zip(values, sums.stars, strict=True):
+        for line, sign in star.lines:
+            left[line] -= sign * value
+    inside = all(
+        least <= value and (most is None or value <= most)
+        for value, least, most in zip(values, low, high, strict=True)
+    )
+    return inside and not any(left)
+
+
+def _why_infeasible(table: GivenTable, sums: Sums, low: list[int], high: list[int | None]) -> str:
+    """Name rows and columns that would have to be changed, as few units as possible, for the table to add up."""
+    n_stars, n_lines = len(sums.stars), len(sums.rest)
+    unit = csr_array(np.eye(n_lines))
+    matrix = csr_array(np.hstack([equations(sums).toarray(), unit.toarray(), -unit.toarray()]))
+    costs = np.concatenate([np.zeros(n_stars), np.ones(2 * n_lines)])
+    bounds = [*zip(low, high, strict=True), *[(0, None)] * (2 * n_lines)]
+    found = linprog(costs, A_eq=matrix, b_eq=np.array(sums.rest, dtype=np.float64), bounds=bounds, method="highs-ds")
+    off = np.abs(found.x[n_stars : n_stars + n_lines]) + np.abs(found.x[n_stars + n_lines :])
+    names = [table.line_name(line) for line in np.flatnonzero(off > 0.5).tolist()][:3]
+    return (
+        f"no whole numbers fit all rows and columns together; the totals of {' and '.join(names)} do not agree "
+        "with the others"
+    )
