@@ -33,6 +33,7 @@ COMMANDS = CommandTable(
         "validate",
         "sweep",
         "audit",
+        "attack",
         "serve",
         "tune",
         "analyze",

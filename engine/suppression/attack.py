@@ -19,7 +19,7 @@ from engine.errors import OverflowRefusedError
 from engine.suppression.consistent import LISTED, list_consistent
 from engine.suppression.narrowing import Step, narrow, with_ranges
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
-from engine.suppression.ranges import exact_ranges
+from engine.suppression.ranges import exact_ranges, why_infeasible
 from engine.suppression.rule_check import agrees_with_rule, stars_of
 from engine.suppression.rule_ranges import needs_of, ranges_under_rule
 from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
@@ -142,7 +142,9 @@ def attack_table(
         listed = list_consistent(narrower, limit=limit)
     except OverflowRefusedError:
         listed = None
-    if listed is None or not len(listed):
+    if listed is not None and not len(listed):
+        raise ContradictionError(why_infeasible(table, sums, narrowed.low, narrowed.high))
+    if listed is None:
         low, high, settled = exact_ranges(table, sums, narrowed.low, narrowed.high, seconds=seconds)
         before = Known(low, high, settled, None)
     elif sums.stars:

@@ -44,10 +44,11 @@ def list_consistent(sums: Sums, *, limit: int = LISTED) -> Tables:
         A cell has no upper limit, or more than `limit` values would have to be kept.
     """
     n_stars = len(sums.stars)
+    members = sums.members()
     filled = np.zeros((1, 0), dtype=np.int64)
     rest = np.array([sums.rest], dtype=np.int64)
     for position, star in enumerate(sums.stars):
-        low, high = _open_values(sums, position, rest)
+        low, high = _open_values(sums, members, position, rest)
         if len(filled) and int(high.max()) == _NO_LIMIT:
             raise OverflowRefusedError(
                 "a suppressed cell has no upper limit, so its values cannot be listed; compute ranges instead"
@@ -70,14 +71,15 @@ _NO_LIMIT: Final = np.iinfo(np.int64).max
 
 
 def _open_values(
-    sums: Sums, position: int, rest: npt.NDArray[np.int64]
+    sums: Sums, members: list[list[int]], position: int, rest: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the least and the greatest value of a star in each partly filled table; empty if low exceeds high."""
     star = sums.stars[position]
     low = np.full(len(rest), star.low, dtype=np.int64)
     high = np.full(len(rest), _NO_LIMIT if star.high is None else star.high, dtype=np.int64)
     for line, sign in star.lines:
-        least, most = _later(sums, line, position)
+        later = [other for other in members[line] if other > position]
+        least, most = _contributions(sums, line, later)
         # What is left of the line, less what later stars can contribute, is what this star may contribute.
         if most is not None:
             _narrow(low, high, rest[:, line] - most, sign, lower=True)
@@ -86,19 +88,16 @@ def _open_values(
     return low, high
 
 
-def _later(sums: Sums, line: int, position: int) -> tuple[int | None, int | None]:
-    """Return the least and the most that the stars after a position contribute to an equation; None without a limit."""
+def _contributions(sums: Sums, line: int, stars: list[int]) -> tuple[int | None, int | None]:
+    """Return the least and the most that some stars add to an equation; None without a limit."""
     least: int | None = 0
     most: int | None = 0
-    for star in sums.stars[position + 1 :]:
-        for other, sign in star.lines:
-            if other != line:
-                continue
-            ends = (
-                (star.low, star.high) if sign > 0 else (None if star.high is None else -star.high, -star.low)
-            )
-            least = None if least is None or ends[0] is None else least + ends[0]
-            most = None if most is None or ends[1] is None else most + ends[1]
+    for star in (sums.stars[position] for position in stars):
+        ends: tuple[int | None, int | None] = star.low, star.high
+        if dict(star.lines)[line] < 0:
+            ends = (None if star.high is None else -star.high), -star.low
+        least = None if least is None or ends[0] is None else least + ends[0]
+        most = None if most is None or ends[1] is None else most + ends[1]
     return least, most
 
 

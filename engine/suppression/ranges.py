@@ -18,12 +18,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, hstack
 
 from engine._arrays import BoolArray
 from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
 
-__all__ = ["Ranges", "equations", "exact_ranges", "is_solution"]
+__all__ = ["Ranges", "equations", "exact_ranges", "is_solution", "why_infeasible"]
 
 _INFEASIBLE: Final = 2
 Values = list[int]
@@ -67,7 +67,7 @@ def exact_ranges(
     """
     search = _Search(sums, low, high)
     if search.solve(np.zeros(len(sums.stars))) is None:
-        raise ContradictionError(_why_infeasible(table, sums, low, high))
+        raise ContradictionError(why_infeasible(table, sums, low, high))
     until = monotonic() + seconds
     for position in range(len(sums.stars)):
         for sign in (1, -1):
@@ -91,7 +91,9 @@ class _Search:
     def is_settled(self, position: int) -> bool:
         low_is_exact = self._inner_low[position] == self.low[position]
         high = self.high[position]
-        return low_is_exact and (self._unlimited[position] if high is None else self._inner_high[position] == high)
+        return low_is_exact and (
+            self._unlimited[position] if high is None else self._inner_high[position] == high
+        )
 
     def settle(self, position: int, sign: int) -> None:
         """Find the least (sign 1) or the greatest (sign -1) value of a cell, unless a witness has it already."""
@@ -131,9 +133,9 @@ class _Search:
         return np.asarray(found.eqlin.marginals, dtype=np.float64)
 
     def _proved(self, prices: npt.NDArray[np.float64], position: int, sign: int) -> int | None:
-        """Return a lower bound of sign times the cell, by weak duality with rounded prices; None if it proves nothing."""
+        """Return a lower bound of sign times the cell, by weak duality with rounded prices; None without one."""
         price = [round(value) for value in prices.tolist()]
-        bound = sum(each * rest for each, rest in zip(price, self._sums.rest, strict=True))
+        bound: int = sum(each * rest for each, rest in zip(price, self._sums.rest, strict=True))
         for other, star in enumerate(self._sums.stars):
             cost = (sign if other == position else 0) - sum(s * price[line] for line, s in star.lines)
             end = self.low[other] if cost > 0 else self.high[other]
@@ -148,7 +150,9 @@ def equations(sums: Sums) -> csr_array:
     entries = [
         (line, position, sign) for position, star in enumerate(sums.stars) for line, sign in star.lines
     ]
-    rows, columns, signs = (np.array(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
+    rows, columns, signs = (
+        (np.array(part) for part in zip(*entries, strict=True)) if entries else ([], [], [])
+    )
     return csr_array((signs, (rows, columns)), shape=(len(sums.rest), len(sums.stars)), dtype=np.float64)
 
 
@@ -165,14 +169,18 @@ def is_solution(sums: Sums, values: Values, low: list[int], high: list[int | Non
     return inside and not any(left)
 
 
-def _why_infeasible(table: GivenTable, sums: Sums, low: list[int], high: list[int | None]) -> str:
+def why_infeasible(table: GivenTable, sums: Sums, low: list[int], high: list[int | None]) -> str:
     """Name rows and columns that would have to be changed, as few units as possible, for the table to add up."""
     n_stars, n_lines = len(sums.stars), len(sums.rest)
-    unit = csr_array(np.eye(n_lines))
-    matrix = csr_array(np.hstack([equations(sums).toarray(), unit.toarray(), -unit.toarray()]))
+    unit = eye_array(n_lines)
+    matrix = hstack([equations(sums), unit, -unit])
     costs = np.concatenate([np.zeros(n_stars), np.ones(2 * n_lines)])
     bounds = [*zip(low, high, strict=True), *[(0, None)] * (2 * n_lines)]
-    found = linprog(costs, A_eq=matrix, b_eq=np.array(sums.rest, dtype=np.float64), bounds=bounds, method="highs-ds")
+    found = linprog(
+        costs, A_eq=matrix, b_eq=np.array(sums.rest, dtype=np.float64), bounds=bounds, method="highs-ds"
+    )
+    if found.x is None:
+        return "no whole numbers fit all rows and columns together; correct the table"
     off = np.abs(found.x[n_stars : n_stars + n_lines]) + np.abs(found.x[n_stars + n_lines :])
     names = [table.line_name(line) for line in np.flatnonzero(off > 0.5).tolist()][:3]
     return (

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, eye_array, hstack
 
 from engine._arrays import BoolArray
 from engine.suppression.ordinary import OrdinarySuppressor, Rule, follows_from_totals
@@ -33,7 +33,8 @@ __all__ = ["LARGEST_RANGE", "Needs", "needs_of", "ranges_under_rule"]
 LARGEST_RANGE: Final = 10**6
 """Widest range of a cell that the integer program is used for: its tolerance is a millionth."""
 _TOLERANCE: Final = 1e-4
-_OPTIMAL, _TIME_LIMIT, _INFEASIBLE = 0, 1, 2
+_OPTIMAL: Final = 0
+_INFEASIBLE: Final = 2
 
 
 class Needs(NamedTuple):
@@ -52,10 +53,10 @@ class Needs(NamedTuple):
 
     def are_met(self, small: npt.NDArray[np.bool_]) -> BoolArray:
         """Say for sets of primary cells, bool[n, K], whether both consequences hold."""
-        met = ~small[:, sorted(self.never)].any(axis=1)
+        met = np.logical_not(np.logical_or.reduce(small[:, sorted(self.never)], axis=1))
         for group in self.one_of:
-            met &= small[:, sorted(group)].any(axis=1)
-        return met
+            met &= np.logical_or.reduce(small[:, sorted(group)], axis=1)
+        return np.asarray(met, dtype=np.bool_)
 
 
 def needs_of(suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64]) -> Needs:
@@ -134,14 +135,15 @@ class _Program:
     """One integer program; only its objective changes.
 
     Each cell has its value x and three zero-one variables: below, within, or above the rule's range. So x is at least
-    low·below + rule.low·within + (rule.high + 1)·above, and at most (rule.low - 1)·below + rule.high·within + high·above.
+    low·below + rule.low·within + (rule.high + 1)·above and at most
+    (rule.low - 1)·below + rule.high·within + high·above.
     """
 
     def __init__(self, sums: Sums, low: list[int], high: list[int], needs: Needs, rule: Rule) -> None:
         self._sums, self._low, self._high, self._needs, self._rule = sums, low, high, needs, rule
         n = len(low)
         least, most = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
-        one = csr_array(np.eye(n))
+        one = eye_array(n)
         nothing = csr_array((len(sums.rest), 3 * n))
         groups = _indicator(needs.one_of, n)
         at_least = hstack([one, -_scaled(least), -rule.low * one, -(rule.high + 1) * one])

@@ -10,7 +10,7 @@ Source: Nabar and Mishra, "Releasing Private Contingency Tables", Figure 1; docs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -159,20 +159,17 @@ class GivenTable:
     def with_known(self, row: int, column: int, low: int, high: int | None) -> GivenTable:
         """Return the table for somebody who also knows that a cell is from `low` to `high` (None: no limit)."""
         least = np.zeros_like(self.values) if self.least is None else self.least.copy()
-        most = np.full_like(self.values, SUPPRESSED) if self.most is None else self.most.copy()
         least[row, column] = max(least[row, column], low)
-        if high is not None:
-            before = int(most[row, column])
-            most[row, column] = high if before == SUPPRESSED else min(before, high)
-        return GivenTable(
-            values=self.values,
-            total_row=self.total_row,
-            total_column=self.total_column,
-            least=least,
-            most=most,
-            row_names=self.row_names,
-            column_names=self.column_names,
-        )
+        most = np.full_like(self.values, SUPPRESSED)
+        most[row, column] = SUPPRESSED if high is None else high
+        return replace(self.with_most(most), least=least)
+
+    def with_most(self, most: npt.NDArray[np.int64]) -> GivenTable:
+        """Return the table for somebody who also knows these limits, int64[R, C]; ``SUPPRESSED`` means no limit."""
+        if self.most is not None:
+            known = np.minimum(self.most, most)
+            most = np.where(known == SUPPRESSED, np.maximum(self.most, most), known)
+        return replace(self, most=most)
 
     def sums(self) -> Sums:
         """Return the equations over the suppressed cells.

@@ -12,15 +12,10 @@ from engine.suppression.consistent import fill_in, list_consistent
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule, follows_from_totals
 from engine.suppression.rule_check import agrees_with_rule, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
+from tests.engine.suppression.given_tables import with_totals
 from tests.oracles import ordinary_suppressor as oracle
 
 pytestmark = pytest.mark.jit_off
-
-
-def with_totals(table: oracle.Table) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    values = np.array(table, dtype=np.int64)
-    values = np.vstack([values, values.sum(axis=0)])
-    return np.column_stack([values, values.sum(axis=1)])
 
 
 tables = st.sampled_from([(2, 2, 4), (2, 3, 3), (3, 2, 3), (3, 3, 1)]).flatmap(
@@ -34,10 +29,10 @@ def test_the_attack_equals_brute_force(table: oracle.Table, low: int, width: int
     rule = Rule(low=low, high=low + width, ties="first" if first_only else "any")
     stars, agreeing, left = oracle.attack(table, rule.low, rule.high, first_only=first_only)
     values = with_totals(table)
-    layout = Layout(*values.shape, total_row=True, total_column=True)
+    n_rows, n_columns = len(table), len(table[0])
+    layout = Layout(n_rows + 1, n_columns + 1, total_row=True, total_column=True)
     suppressor = OrdinarySuppressor(layout, rule)
     suppressed = suppressor.suppress(values)
-    n_columns = len(table[0])
     assert {row * n_columns + column for row, column in np.argwhere(suppressed).tolist()} == stars
     given_table = GivenTable(values=np.where(suppressed, SUPPRESSED, values))
     sums = given_table.sums()
@@ -92,7 +87,7 @@ def test_a_row_of_one_cell_cannot_be_protected() -> None:
 
 
 def test_a_search_that_would_take_too_long_is_refused() -> None:
-    values = with_totals(tuple(tuple(3 if row == column else 50 for column in range(9)) for row in range(9)))
+    values = with_totals(np.where(np.eye(9) > 0, 3, 50))
     suppressor = OrdinarySuppressor(Layout(10, 10, total_row=True, total_column=True), Rule())
     with pytest.raises(OverflowRefusedError, match="patterns would have to be tried"):
         suppressor.suppress(values)

@@ -1,0 +1,177 @@
+"""`commutemap attack`: Figure 1 to the number, files, and refusals in one line with exit code 2."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mapapp.cli import run
+
+FIGURE_1 = "eyes,blonde,brown,black,Total\nblue,*,*,*,110\nnot blue,*,*,*,105\nTotal,55,105,55,215\n"
+
+
+@pytest.fixture
+def figure_1(tmp_path: Path) -> Path:
+    return written(tmp_path, FIGURE_1)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def result_of(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, object]:
+    assert run(["attack", *map(str, arguments), "--json"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_figure_1_to_the_number(figure_1: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = result_of(capsys, figure_1, "--rule", "0..5")
+    assert (found["tables"], found["tables_left"], found["method"]) == (3121, 42, "listed")
+    assert found["primary_sets"] == [
+        {"tables": 21, "cells": [["blue", "blonde"], ["blue", "black"], ["not blue", "brown"]]},
+        {"tables": 21, "cells": [["blue", "brown"], ["not blue", "blonde"], ["not blue", "black"]]},
+    ]
+    cells = found["cells"]
+    assert isinstance(cells, list)
+    assert cells[0]["before"] == {"low": 0, "high": 55, "values": [[0, 55]], "range_is_exact": True}
+    assert cells[0]["after"]["values"] == [[0, 5], [50, 55]]
+
+
+@pytest.mark.parametrize(("clue", "left"), [("=100", 6), ("<=100", 27)])
+def test_figure_1_with_the_clue(
+    figure_1: Path, capsys: pytest.CaptureFixture[str], clue: str, left: int
+) -> None:
+    found = result_of(capsys, figure_1, "--rule", "0..5", "--know", f"not blue,brown{clue}")
+    assert found["tables_left"] == left
+
+
+def test_figure_1_in_words(figure_1: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attack", str(figure_1), "--rule", "0..5"]) == 0
+    out = capsys.readouterr().out
+    assert "3,121 tables of whole numbers agree with them; all were listed." in out
+    assert "42 of 3,121 get these stars (1.3%)" in out
+    assert "0–5 or 100–105" in out
+    assert "Column blonde adds up to 55, and both of its cells are suppressed." in out
+    assert out.endswith(
+        "Known exactly: 0 → 0 of 6 suppressed cells; certainly 0–5: 0 → 0 (from totals → with the rule).\n"
+    )
+
+
+def test_steps_explain_a_cell_that_is_known_exactly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "x,a,b,c,Total\nNorth,*,40,30,110\nSouth,*,*,20,60\nTotal,50,70,50,170\n")
+    assert run(["attack", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "  Row North adds up to 110 and shows 70, so its suppressed cell is 40.\n    So North, a is 40.\n"
+        in out
+    )
+    assert (
+        "Known exactly: 3 of 3 suppressed cells. If you know which values were suppressed, add --rule" in out
+    )
+
+
+def test_a_table_without_stars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "x,a,b\nNorth,10,40\n")
+    assert run(["attack", str(path), "--rule", "0..5"]) == 0
+    assert "No cell is suppressed, so there is nothing to find." in capsys.readouterr().out
+
+
+def test_people_limit_the_counts(figure_1: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("eyes,blonde,brown,black\nblue,60,110,60\nnot blue,60,100,60\n", encoding="utf-8")
+    assert result_of(capsys, figure_1, "--rule", "0..5", "--people", people)["tables_left"] == 27
+
+
+def test_a_csv_has_one_line_per_suppressed_cell_and_is_written_once(
+    figure_1: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "found.csv"
+    before = set(tmp_path.iterdir())
+    assert run(["attack", str(figure_1), "--rule", "0..5", "--csv", str(output)]) == 0
+    assert set(tmp_path.iterdir()) - before == {output}
+    with output.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 6
+    assert rows[1] == {
+        "row": "blue",
+        "column": "brown",
+        "low": "0",
+        "high": "105",
+        "values": "0–105",
+        "range_is_exact": "yes",
+        "low_with_rule": "0",
+        "high_with_rule": "105",
+        "values_with_rule": "0–5 or 100–105",
+        "range_is_exact_with_rule": "yes",
+    }
+    assert run(["attack", str(figure_1), "--csv", str(output)]) == 2
+
+
+def test_nothing_is_written_unless_asked_for(figure_1: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert run(["attack", str(figure_1), "--rule", "0..5"]) == 0
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_large_table_is_attacked_by_programming(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, 400, (40, 20))
+    stars = np.zeros(values.shape, dtype=np.bool_)
+    stars.flat[rng.permutation(values.size)[:120]] = True
+    lines = [["x", *(f"c{column}" for column in range(20)), "Total"]]
+    for row in range(40):
+        cells = ["*" if star else str(value) for value, star in zip(values[row], stars[row], strict=True)]
+        lines.append([f"r{row}", *cells, str(values[row].sum())])
+    lines.append(["Total", *map(str, values.sum(axis=0)), str(values.sum())])
+    path = written(tmp_path, "\n".join(map(",".join, lines)))
+    found = result_of(capsys, path)
+    assert (found["method"], found["tables"], found["suppressed_cells"]) == ("programming", None, 120)
+    cells = found["cells"]
+    assert isinstance(cells, list)
+    for cell, value in zip(cells, values[stars].tolist(), strict=True):
+        assert cell["before"]["low"] <= value <= cell["before"]["high"]
+        assert cell["before"]["range_is_exact"]
+    assert run(["attack", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "too many to list; the ranges were computed by linear programming" in out
+    assert "… and 80 more, with wider ranges; --csv and --json have all." in out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (FIGURE_1.replace("215", "216"), [], "row Total: the cells add up to 215, but the total is 216"),
+        (FIGURE_1.replace("*,*,*,110", "60,*,*,110"), [], "column blonde does not add up"),
+        (FIGURE_1.replace("55,105", "54,106"), ["--know", "blue,brown=500"], "does not add up"),
+        (FIGURE_1.replace("*,*,*,110", "5,*,*,110"), ["--rule", "0..5"], "row blue, column blonde shows 5"),
+        (FIGURE_1, ["--rule", "0..5", "--complementary", "none"], "made by another rule"),
+        (FIGURE_1, ["--rule", "5..0"], "give LOW..HIGH with 0 <= LOW <= HIGH"),
+        (FIGURE_1, ["--rule", "under 5"], "--rule 'under 5': give LOW..HIGH"),
+        (FIGURE_1, ["--ties", "first"], "add --rule LOW..HIGH"),
+        (FIGURE_1, ["--know", "brown=3"], "no such cell"),
+        ("x,a\nr,-4\n", [], "row r, column a: -4 is negative"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, options: list[str], message: str
+) -> None:
+    assert run(["attack", str(written(tmp_path, text)), *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+def test_a_folder_or_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attack", str(tmp_path)]) == 2
+    assert run(["attack", str(tmp_path / "none.csv")]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
