@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from engine.suppression.tables_given import GivenTable
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
-_EXISTING: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
 
 
 @click.command()
-@click.argument("table", type=_EXISTING)
+@click.argument("table", type=_FILE)
 @click.option(
     "--rule",
     "rule_text",
@@ -53,7 +52,7 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
 @click.option(
     "--people",
     "people_path",
-    type=_EXISTING,
+    type=_FILE,
     default=None,
     metavar="FILE.csv",
     help="How many people each cell has, as a table with the same labels: no count can be larger.",
