@@ -12,7 +12,28 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from geodata.progress import Progress as Report
 from geodata.progress import silent
 
-__all__ = ["Report", "show_progress", "silent"]
+__all__ = ["Report", "part_of", "show_progress", "silent"]
+
+
+def part_of(report: Report, first: int, total: int, *, width: int = 1, stage: str | None = None) -> Report:
+    """Return a function that reports the progress of some parts of a work as progress of the whole.
+
+    Parameters
+    ----------
+    report : callable
+        Takes the progress of the whole, in hundredths of a part.
+    first, width : int
+        How many parts come before these, and how many these are.
+    total : int
+        Number of parts of the whole, which take about the same time.
+    stage : str, optional
+        What the whole is doing; by default what the part says.
+    """
+
+    def within(own_stage: str, done: int, of: int) -> None:
+        report(stage or own_stage, 100 * first + 100 * width * done // max(of, 1), 100 * total)
+
+    return within
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep_draws import DRAWN, Floats, drawn_measures
 from mapapp.measuring.validity import measure_setting
-from mapapp.progress import Report, silent
+from mapapp.progress import Report, part_of, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.presets import Options, with_preset
@@ -78,6 +78,7 @@ COLUMNS: Final[Mapping[str, Callable[[str], Cell]]] = {
 """Every value of a row and how it is read from text."""
 
 _FORMAT: Final = 2
+_STAGE: Final = "measuring settings"
 _CONFIDENCE: Final = 0.95
 
 
@@ -235,14 +236,15 @@ def run_sweep(
     public = cache(lambda: read_public_part(data.store))
     known = {} if kept is None else kept
     for number, setting in enumerate(settings):
-        report("measuring settings", 100 * number, 100 * len(settings))
+        report(_STAGE, 100 * number, 100 * len(settings))
         mark = fingerprint(data, setting, tracts, seeds)
         values = known.get(mark) if setting.refusal is None else _refused(setting, setting.refusal)
         if values is None:
-            values = _measured(data, setting, tracts, seeds, public, _within(report, number, len(settings)))
+            within = part_of(report, number, len(settings), stage=_STAGE)
+            values = _measured(data, setting, tracts, seeds, public, within)
         full: dict[str, Cell] = {**dict.fromkeys(COLUMNS), **values, "fingerprint": mark}
         yield SweptRow(axis_values=setting.axis_values, values=full)
-    report("measuring settings", 100 * len(settings), 100 * len(settings))
+    report(_STAGE, 100 * len(settings), 100 * len(settings))
 
 
 def fingerprint(data: AnalystData, setting: SweptSetting, tracts: Ints | None, seeds: int) -> str:
@@ -258,15 +260,6 @@ def fingerprint(data: AnalystData, setting: SweptSetting, tracts: Ints | None, s
         "seeds": seeds,
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-
-
-def _within(report: Report, number: int, n_settings: int) -> Report:
-    """Progress of one setting as a part of all."""
-
-    def of_setting(_stage: str, done: int, total: int) -> None:
-        report("measuring settings", 100 * number + 100 * done // max(total, 1), 100 * n_settings)
-
-    return of_setting
 
 
 def _measured(

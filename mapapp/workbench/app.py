@@ -32,6 +32,7 @@ from mapapp.workbench import (
     preset_callbacks,
     publish_callbacks,
     sweep_callbacks,
+    tradeoff_callbacks,
     tune_callbacks,
     tune_page,
 )
@@ -102,6 +103,7 @@ def create_app(
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
     audit_callbacks.register(app, session)
+    tradeoff_callbacks.register(app, session)
     design_callbacks.register(app, session)
     kept_callbacks.register(app, session, geography.title)
     preset_callbacks.register(app, session)

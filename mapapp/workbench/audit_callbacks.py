@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, Input, Output, State, no_update
 
 from mapapp.errors import UsageError
 from mapapp.measuring.audit.questions import Target
@@ -10,8 +10,8 @@ from mapapp.workbench.audit_panel import audit_cards, live_card
 from mapapp.workbench.audit_results import THIS_SETTING
 from mapapp.workbench.audits import run_audits
 from mapapp.workbench.dash_types import Answer, Answers
-from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
+from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, row_outputs, row_state
+from mapapp.workbench.jobs import EXPECTED_ERRORS
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting
@@ -57,7 +57,7 @@ def _run(app: Dash, session: Session) -> None:
             setting = read_setting(dict(zip(CONTROLS, controls, strict=True)))
             settings = {THIS_SETTING: setting} | (_kept(session) if whose == "kept" else {})
         except EXPECTED_ERRORS as error:
-            return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
+            return None, refused(error), *row_state(None)
         job = session.start_audit(tab, lambda report: run_audits(session, settings, extent, report))
         return ask(), None, *row_state(job)
 
@@ -71,13 +71,7 @@ def _run(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def follow(_pulse: int | None, tab: str) -> Answers:
-        job = session.tab(tab).audit
-        if job is None:
-            return None, None, no_update, *row_state(None)
-        if job.result is None:
-            line = None if job.state == "running" else ended(job, "The audit")
-            return more(job), line, no_update, *row_state(job)
-        return None, None, job.number, *row_state(job)
+        return followed(session.tab(tab).audit, "The audit")
 
 
 def _show(app: Dash, session: Session) -> None:

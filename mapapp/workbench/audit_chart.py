@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas
 import plotly.graph_objects as go
 
+from mapapp.drawing.tradeoff import marks, scheme_lines
 from mapapp.measuring.audit.questions import Target
 from mapapp.measuring.audit.result import CLASSES, Attacker
 from mapapp.workbench.figures import BEFORE, NOW, SMALL, chart
 
-__all__ = ["BARS", "audit_chart"]
+__all__ = ["BARS", "audit_chart", "tradeoff_chart"]
+
+_MOST_TICKS: Final = 6
 
 BARS: Final[Mapping[Attacker, tuple[str, str]]] = {
     "majority": ("most frequent value", "#c9d1d9"),
@@ -59,6 +62,68 @@ def audit_chart(attackers: pandas.DataFrame, target: Target) -> go.Figure:
     )
     figure.update_yaxes(range=[0, 100])
     return figure
+
+
+def tradeoff_chart(schemes: pandas.DataFrame, names: Sequence[str]) -> go.Figure:
+    """Share of workers named right against the error of counts: a line for each scheme, a star for each setting.
+
+    Parameters
+    ----------
+    schemes : DataFrame
+        Rows of the table `schemes` for one question and one class of workers.
+    names : sequence of str
+        The settings in order.
+    """
+    figure = chart("median relative error of counts", "named right, %", height=360)
+    for line in scheme_lines(schemes):
+        figure.add_trace(
+            go.Scatter(
+                x=100 * line.points["median_relative_error"],
+                y=100 * line.points["lookup"],
+                name=line.scheme,
+                mode="lines+markers",
+                line={"color": line.color, "width": 1.5, "dash": "dash" if line.is_dashed else "solid"},
+                marker={"size": 6},
+                customdata=line.points["label"],
+                hovertemplate="%{customdata}: error %{x:.3g}%, named right %{y:.1f}%<extra></extra>",
+            )
+        )
+    for mark in marks(schemes, names):
+        figure.add_trace(
+            go.Scatter(
+                x=[100 * mark.error],
+                y=[100 * mark.found],
+                name=mark.name,
+                mode="markers",
+                marker={
+                    "size": 14,
+                    "symbol": "star",
+                    "color": mark.color,
+                    "line": {"width": 1, "color": "white"},
+                },
+                hovertemplate="%{fullData.name}: error %{x:.3g}%, named right %{y:.1f}%<extra></extra>",
+            )
+        )
+    figure.update_layout(
+        margin={"t": 10, "b": 150},
+        legend={"y": -0.28, "yanchor": "top", "x": 0, "xanchor": "left"},
+        hovermode="closest",
+    )
+    ticks = _percent_ticks(100 * schemes["median_relative_error"])
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}%" for tick in ticks], tickangle=0)
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def _percent_ticks(percents: pandas.Series) -> list[float]:
+    """Round numbers for a logarithmic axis: 1, 2, 5, or 1 and 3 of each power of ten if that would be too many."""
+    least, most = percents[percents > 0].min(), percents.max()
+    for steps in ((1, 2, 5), (1, 3)):
+        ticks = [step * 10.0**power for power in range(-3, 6) for step in steps]
+        ticks = [tick for tick in ticks if least / steps[1] <= tick <= most * steps[1]]
+        if len(ticks) <= _MOST_TICKS:
+            break
+    return ticks
 
 
 def _size(n: str) -> str:

@@ -16,10 +16,10 @@ from mapapp.measuring.audit.questions import Target
 from mapapp.measuring.audit.result import CLASSES, LIMITS, Attacker, Audit
 from mapapp.measuring.audit.words import TARGET_WORDS, alarm_line
 from mapapp.workbench.audit_chart import BARS, audit_chart
-from mapapp.workbench.audit_results import AuditedSettings
-from mapapp.workbench.fields import table
+from mapapp.workbench.audit_results import THIS_SETTING, AuditedSettings
+from mapapp.workbench.fields import percent, table
 from mapapp.workbench.figures import GRAPH_CONFIG
-from mapapp.workbench.job_progress import cancel_row
+from mapapp.workbench.job_progress import outdated, start_row
 from mapapp.workbench.measured_setting import MeasuredSetting
 from mapapp.workbench.setting import Setting
 
@@ -47,21 +47,7 @@ def audit_panel() -> Component:
                 size="xs",
                 label="Settings to audit",
             ),
-            html.Div(
-                [
-                    segments(
-                        "audit-extent",
-                        "sample",
-                        {"sample": "On the sample", "whole": "On all tracts"},
-                        size="xs",
-                        label="Tracts to audit",
-                    ),
-                    html.Button("Run the attackers", id="audit", n_clicks=0, className="button"),
-                ],
-                className="row-between",
-            ),
-            cancel_row("audit"),
-            html.Div(id="audit-progress"),
+            *start_row("audit", action="Run the attackers", label="Tracts to audit"),
             html.Div(
                 segments(
                     "audit-target",
@@ -112,22 +98,12 @@ def audit_cards(found: AuditedSettings, target: Target, shown: Setting | None) -
         That of the controls now.
     """
     parts: list[Component] = [html.P(_scope(found), className="quiet small", id="audit-scope")]
-    if shown is not None and shown != next(iter(found.settings.values())):
-        parts.append(
-            html.P(
-                "The controls have changed since. Run the attackers again to see this setting.",
-                className="refusal",
-                role="status",
-            )
-        )
+    if shown is not None and shown != found.settings[THIS_SETTING]:
+        parts.append(outdated("Run the attackers again to see this setting."))
     if len(found.audits) > 1:
         parts.append(_side_by_side(found.audits, target))
-    first, *others = (_card(audit, target) for audit in found.audits)
-    folded = [
-        html.Details([html.Summary(f"In words and bars: {name}"), card])
-        for name, card in zip([*found.settings][1:], others, strict=True)
-    ]
-    return [*parts, first, *folded, html.P(LIMITS, className="quiet small")]
+    cards = [_card(audit, target) for audit in found.audits]
+    return [*parts, *cards, html.P(LIMITS, className="quiet small")]
 
 
 def _scope(found: AuditedSettings) -> str:
@@ -168,7 +144,7 @@ def _table(attackers: pandas.DataFrame, target: Target) -> Component:
     for attacker, (words, _) in BARS.items():
         of_n = mine[mine["attacker"] == attacker].set_index("n")["accuracy"]
         if len(of_n):
-            rows.append((words, [_percent(of_n.get(n)) for n in CLASSES]))
+            rows.append((words, [percent(of_n.get(n)) for n in CLASSES]))
     caption = f"{_title(TARGET_WORDS[target])} named right, by workers in the block and segment"
     return table(caption, ["", *map(_range, CLASSES)], rows, "numbers small")
 
@@ -183,7 +159,7 @@ def _side_by_side(audits: Sequence[Audit], target: Target) -> Component:
                 audit.accuracy(name, target, attacker, n) for audit, name in zip(audits, names, strict=True)
             ]
             if any(cell is not None for cell in cells):
-                rows.append((f"{BARS[attacker][0]}, {_range(n)}", [_percent(cell) for cell in cells]))
+                rows.append((f"{BARS[attacker][0]}, {_range(n)}", [percent(cell) for cell in cells]))
     return html.Section(
         [
             html.H2("Side by side"),
@@ -196,7 +172,3 @@ def _side_by_side(audits: Sequence[Audit], target: Target) -> Component:
 
 def _range(n: str) -> str:
     return "all" if n == "all" else n.replace("-", "–")
-
-
-def _percent(share: object) -> str:
-    return "–" if not isinstance(share, float) or share != share else f"{100 * share:.1f}%"

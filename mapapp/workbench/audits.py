@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mapapp.progress import Report
+from mapapp.progress import Report, part_of
 from mapapp.workbench.audit_results import AuditedSettings
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
@@ -34,11 +34,7 @@ def run_audits(
     """
     audits = []
     for done, (name, setting) in enumerate(settings.items()):
-
-        def within(stage: str, part: int, parts: int, done: int = done) -> None:
-            report(stage, 100 * done + 100 * part // max(parts, 1), 100 * len(settings))
-
+        within = part_of(report, done, len(settings))
         within(f"auditing {name}", 0, 1)
         audits.append(session.audit(name, setting, extent, within))
-    shown: Extent = "whole" if session.sample_is_all else extent
-    return AuditedSettings(extent=shown, settings=settings, audits=tuple(audits))
+    return AuditedSettings(extent=session.extent(extent), settings=settings, audits=tuple(audits))

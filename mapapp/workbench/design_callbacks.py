@@ -15,8 +15,8 @@ from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice, choose
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
 from mapapp.publishing.public_part import read_public_part
 from mapapp.workbench.dash_types import Answers
-from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
+from mapapp.workbench.job_progress import add_cancel, ask, ended, more, refused, row_outputs, row_state
+from mapapp.workbench.jobs import EXPECTED_ERRORS
 from mapapp.workbench.session import Design, Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting, values_of
 from mapapp.workbench.tune_callbacks import PROPERTIES, control_inputs
@@ -48,7 +48,7 @@ def register(app: Dash, session: Session) -> None:
                 cleans=given["cleaning"] == "on",
             )
         except EXPECTED_ERRORS as error:
-            return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
+            return None, refused(error), *row_state(None)
         job = session.start_design(tab, lambda report: design(session, search, report))
         return ask(), None, *row_state(job)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -95,6 +96,11 @@ def table(
         role="region",
         **aria(label=caption or "Table"),
     )
+
+
+def percent(share: object) -> str:
+    """A share in percent; a dash if it is not known."""
+    return "–" if not isinstance(share, float) or math.isnan(share) else f"{100 * share:.1f}%"
 
 
 def _cell(value: Content) -> Component:

@@ -9,11 +9,12 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
-from mapapp.workbench.dash_types import Answer, clientside
-from mapapp.workbench.jobs import Job
+from mapapp.explore.pages.controls import segments
+from mapapp.workbench.dash_types import Answer, Answers, clientside
+from mapapp.workbench.jobs import Job, one_line
 from mapapp.workbench.session import Session
 
-WORK: Final = ("measure", "sweep", "audit", "design", "justify", "publish")
+WORK: Final = ("measure", "sweep", "audit", "tradeoff", "design", "justify", "publish")
 """Kinds of work whose progress the page asks for."""
 
 
@@ -59,6 +60,35 @@ def cancel_row(kind: str) -> Component:
     )
 
 
+def start_row(kind: str, *, action: str, label: str) -> list[Component]:
+    """What starts a kind of work on a sample or on all tracts and follows it.
+
+    The choice is `{kind}-extent`, the button `{kind}`; the row of :func:`cancel_row` follows, and `{kind}-progress`
+    for a line about how the work ended.
+
+    Parameters
+    ----------
+    kind : str
+        One of `WORK`.
+    action : str
+        Text of the button.
+    label : str
+        Of the choice, for screen readers.
+    """
+    extents = {"sample": "On the sample", "whole": "On all tracts"}
+    return [
+        html.Div(
+            [
+                segments(f"{kind}-extent", "sample", extents, size="xs", label=label),
+                html.Button(action, id=kind, n_clicks=0, className="button"),
+            ],
+            className="row-between",
+        ),
+        cancel_row(kind),
+        html.Div(id=f"{kind}-progress"),
+    ]
+
+
 def row_outputs(kind: str) -> list[Output]:
     """The parts of :func:`cancel_row` that change; :func:`row_state` returns their values."""
     places = ((f"{kind}-row", "hidden"), (f"{kind}-bar", "value"), (f"{kind}-stage", "children"))
@@ -72,7 +102,9 @@ def row_state(job: Job[object] | None) -> tuple[bool, str | None, str]:
     return False, _value(job), job.stage
 
 
-def add_cancel(app: Dash, session: Session, kind: Literal["design", "sweep", "audit", "justify"]) -> None:
+def add_cancel(
+    app: Dash, session: Session, kind: Literal["design", "sweep", "audit", "tradeoff", "justify"]
+) -> None:
     """Let the button of :func:`cancel_row` cancel a tab's work."""
 
     @app.callback(
@@ -87,6 +119,7 @@ def add_cancel(app: Dash, session: Session, kind: Literal["design", "sweep", "au
             "design": state.design,
             "sweep": state.sweep,
             "audit": state.audit,
+            "tradeoff": state.tradeoff,
             "justify": state.justify,
         }[kind]
         if clicks and job is not None:
@@ -112,6 +145,26 @@ def progress_row(job: Job[object]) -> Component:
 
 def _value(job: Job[object]) -> str | None:
     return None if job.percent is None else f"{job.percent:.0f}"
+
+
+def followed(job: Job[object] | None, what: str) -> Answers:
+    """How a job gets on: whether to ask again, a line, the number of a job that is done, and :func:`row_state`."""
+    state = None if job is None else job.state
+    if job is None or state == "running":
+        return None if job is None else ask(), None, no_update, *row_state(job)
+    if state == "done":
+        return None, None, job.number, *row_state(job)
+    return None, ended(job, what), no_update, *row_state(job)
+
+
+def refused(error: Exception) -> Component:
+    """What to say about work that could not start."""
+    return html.P(one_line(error), className="refusal", role="status")
+
+
+def outdated(remedy: str) -> Component:
+    """A line above results that are not those of the controls."""
+    return html.P(f"The controls have changed since. {remedy}", className="refusal", role="status")
 
 
 def ended(job: Job[object], what: str) -> Component:

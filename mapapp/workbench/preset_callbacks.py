@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dash import Dash, Input, Output, ctx, no_update
 
-from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS
+from mapapp.publishing.presets import PRESETS
 from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import CONTROLS, preset_values
+from mapapp.workbench.setting import CONTROLS
 from mapapp.workbench.tune_callbacks import PROPERTIES
 
 
@@ -23,6 +23,5 @@ def register(app: Dash, session: Session) -> None:
         chosen = str(ctx.triggered_id).removeprefix("preset-")
         if not any(clicks) or chosen not in PRESETS:
             return (no_update,) * len(CONTROLS)
-        start = session.start if chosen == DEFAULT_PRESET else None
-        values = start or preset_values(chosen, has_flows=session.has_flows)
+        values = session.preset_values(chosen)
         return tuple(values[name] for name in CONTROLS)

@@ -8,22 +8,23 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import Final, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.parameters import Mechanism
 from geodata.store import Store
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.measuring.audit.audited import audited_setting
-from mapapp.measuring.audit.questions import QUESTIONS
+from mapapp.measuring.audit.questions import QUESTIONS, Question
 from mapapp.measuring.audit.result import Audit
-from mapapp.measuring.audit.run import audited_workers, joined
+from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
@@ -39,6 +40,7 @@ from mapapp.workbench.kept_settings import KeptSettings
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
 from mapapp.workbench.setting import Setting, Values, preset_values, read_setting, values_of
 from mapapp.workbench.sweep_results import SweepResults
+from mapapp.workbench.tradeoff_results import TradeOff
 
 _SAMPLE_PAIRS: Final = 120_000  # of destination and origin tracts: measured in a fraction of a second
 _SAMPLE_TRACTS: Final = (12, 40)
@@ -66,7 +68,7 @@ class Tab:
         None until the first setting is measured.
     previous_setting : Setting or None
         The one shown before.
-    design, sweep, audit, justify, publish : Job or None
+    design, sweep, audit, tradeoff, justify, publish : Job or None
         The tab's latest work of each kind.
     sweeps : SweepResults or None
         What its sweeps have found so far.
@@ -81,6 +83,7 @@ class Tab:
     design: Job[Design] | None = None
     sweep: Job[SweepResults] | None = None
     audit: Job[AuditedSettings] | None = None
+    tradeoff: Job[TradeOff] | None = None
     justify: Job[bytes] | None = None
     publish: Job[Outcome] | None = None
     sweeps: SweepResults | None = None
@@ -94,7 +97,15 @@ class Tab:
     def cancel_all(self) -> None:
         """Cancel all of its work."""
         measuring = None if self.shown is None else self.shown.job
-        for job in (self.design, self.sweep, self.audit, self.justify, self.publish, measuring):
+        for job in (
+            self.design,
+            self.sweep,
+            self.audit,
+            self.tradeoff,
+            self.justify,
+            self.publish,
+            measuring,
+        ):
             if job is not None:
                 job.cancel()
 
@@ -159,6 +170,18 @@ class Session:
     def sample_is_all(self) -> bool:
         """Whether the sample holds every destination tract."""
         return self.sample.size == self.data.tract.size
+
+    def preset_values(self, preset: str) -> Values:
+        """Values of the controls for a preset, with what it leaves open chosen from public data."""
+        return self.start if preset == DEFAULT_PRESET else preset_values(preset, has_flows=self.has_flows)
+
+    def extent(self, asked: Extent) -> Extent:
+        """Which tracts are measured: all, if the sample holds every one."""
+        return "whole" if self.sample_is_all else asked
+
+    def tracts(self, extent: Extent) -> npt.NDArray[np.int64] | None:
+        """Positions of the destination tracts that are measured; None means all."""
+        return self.sample if self.extent(extent) == "sample" else None
 
     def tab(self, name: str) -> Tab:
         """A tab by the name that its page has; created on first use. The least recently used one is dropped."""
@@ -248,6 +271,13 @@ class Session:
             tab.audit = _in_place_of(tab.audit, work)
             return tab.audit
 
+    def start_tradeoff(self, name: str, work: Work[TradeOff]) -> Job[TradeOff]:
+        """Start to compare settings with other schemes; cancels the tab's comparison before."""
+        tab = self.tab(name)
+        with self._lock:
+            tab.tradeoff = _in_place_of(tab.tradeoff, work)
+            return tab.tradeoff
+
     def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
         """Start to write the justification of the kept settings; cancels the tab's work on one before."""
         tab = self.tab(name)
@@ -300,14 +330,17 @@ class Session:
         EngineError
             The setting cannot be certified.
         """
-        if self.sample_is_all:
-            extent = "whole"
+        extent = self.extent(extent)
         if (known := self._measured.get((setting, extent))) is not None:
             return known
-        tracts = self.sample if extent == "sample" else None
         began = time.monotonic()
         found = measure_setting(
-            self.data, setting.privacy, setting.parameters, tracts=tracts, draw=True, report=report
+            self.data,
+            setting.privacy,
+            setting.parameters,
+            tracts=self.tracts(extent),
+            draw=True,
+            report=report,
         )
         # A row per destination is most of a result, and nothing here shows it.
         found = replace(
@@ -327,19 +360,26 @@ class Session:
         EngineError
             The setting cannot be certified.
         """
-        if self.sample_is_all:
-            extent = "whole"
-        tracts = self.sample if extent == "sample" else None
-        key = (name, setting, extent)
+        key = (name, setting, self.extent(extent))
         if (known := self._audited.get(key)) is not None:
             return known
-        audited = audited_setting(self.data, name, setting.privacy, setting.parameters)
         # Of the workers themselves nothing is kept.
-        found = joined(
-            self.data, [audited_workers(self.data, audited, QUESTIONS, tracts=tracts, report=report)]
-        )
+        found = joined(self.data, [self.attacked(name, setting, QUESTIONS, extent, report)])
         self._audited.put(key, found)
         return found
+
+    def attacked(
+        self, name: str, setting: Setting, questions: Sequence[Question], extent: Extent, report: Report
+    ) -> AuditedWorkers:
+        """Run the attackers on one draw of a setting, under a name; nothing is kept.
+
+        Raises
+        ------
+        EngineError
+            The setting cannot be certified.
+        """
+        audited = audited_setting(self.data, name, setting.privacy, setting.parameters)
+        return audited_workers(self.data, audited, questions, tracts=self.tracts(extent), report=report)
 
 
 def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:

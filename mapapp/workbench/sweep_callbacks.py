@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, Input, Output, State, no_update
 
 from mapapp.workbench.dash_types import Answer, Answers
-from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
+from mapapp.workbench.job_progress import add_cancel, ask, ended, more, refused, row_outputs, row_state
+from mapapp.workbench.jobs import EXPECTED_ERRORS
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, read_setting
@@ -36,7 +36,7 @@ def register(app: Dash, session: Session) -> None:
         try:
             read_setting(given)
         except EXPECTED_ERRORS as error:
-            return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
+            return None, refused(error), *row_state(None)
         state = session.tab(tab)
         state.sweeps = None
 

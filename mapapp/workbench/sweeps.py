@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.errors import EngineError
-from mapapp.progress import Report
+from mapapp.progress import Report, part_of
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
@@ -42,14 +42,8 @@ def run_sweeps(
     results = SweepResults(extent, sweeps_of(str(values["mechanism"])))
     steps = [(sweep, value) for sweep in results.sweeps for value in sweep.values]
 
-    def part_of(done: int) -> Report:
-        def within(_stage: str, part: int, parts: int) -> None:
-            report("sweeping", 100 * done + 100 * part // max(parts, 1), 100 * (len(steps) + 1))
-
-        return within
-
     for done, (sweep, value) in enumerate(steps):
-        within = part_of(done)
+        within = part_of(report, done, len(steps) + 1, stage="sweeping")
         try:
             measured = session.measure(read_setting({**base, sweep.name: value}), extent, within)
         except EngineError as error:
@@ -61,7 +55,7 @@ def run_sweeps(
             results.rows[sweep.name].append(row)
         within("", 1, 1)  # a known result reports nothing, and the sweep may have been cancelled
         show(results)
-    within = part_of(len(steps))
+    within = part_of(report, len(steps), len(steps) + 1, stage="sweeping")
     results.papers = _papers(session, base, extent, within)
     within("", 1, 1)
     show(results)

@@ -15,11 +15,12 @@ from mapapp.explore.pages.controls import segments
 from mapapp.workbench import side_by_side
 from mapapp.workbench.audit_panel import audit_panel
 from mapapp.workbench.controls import controls
-from mapapp.workbench.job_progress import cancel_row, stores
+from mapapp.workbench.job_progress import start_row, stores
 from mapapp.workbench.panels import weights_frame
 from mapapp.workbench.publish_dialog import dialog
 from mapapp.workbench.setting import UNUSED, Values
 from mapapp.workbench.tract_panel import tract_list
+from mapapp.workbench.tradeoff_panel import tradeoff_panel
 
 MAP_SHOWS = {
     "kl": "KL",
@@ -105,7 +106,7 @@ def _tabs() -> Component:
         "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
         "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
         "sweeps": ("Sweeps", sweep_panel()),
-        "audit": ("Audit", audit_panel()),
+        "audit": ("Audit", [audit_panel(), tradeoff_panel()]),
         "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
     }
     tabs: Component = dmc.Tabs(
@@ -138,21 +139,7 @@ def sweep_panel() -> Component:
                 "before pruning, retention 0.025, δ 10⁻⁶) is marked.",
                 className="quiet",
             ),
-            html.Div(
-                [
-                    segments(
-                        "sweep-extent",
-                        "sample",
-                        {"sample": "On the sample", "whole": "On all tracts"},
-                        size="xs",
-                        label="Tracts to sweep over",
-                    ),
-                    html.Button("Run the sweeps", id="sweep", n_clicks=0, className="button"),
-                ],
-                className="row-between",
-            ),
-            cancel_row("sweep"),
-            html.Div(id="sweep-progress"),
+            *start_row("sweep", action="Run the sweeps", label="Tracts to sweep over"),
             html.Div(id="sweep-charts", className="cards"),
         ],
         className="answer",

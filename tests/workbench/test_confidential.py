@@ -155,6 +155,15 @@ def drive(app: Any) -> str:
     assert session.tab("a tab").audit.wait(PATIENCE_S)
     say("audit-shown.data", **{"audit-pulse__data": 1})
     say("audit-results.children", **audited)
+    compared = {
+        "tradeoff-extent__value": "sample",
+        "tradeoff-question__value": "earnings",
+        "tradeoff-schemes__value": "k=2,50",
+    }
+    say("tradeoff-progress.children", tradeoff__n_clicks=1, **compared)
+    assert session.tab("a tab").tradeoff.wait(PATIENCE_S)
+    say("tradeoff-shown.data", **{"tradeoff-pulse__data": 1})
+    say("tradeoff-results.children", **compared)
     say("publish-dialog.opened...", publish__n_clicks=1)
     say("kept-said.children", keep__n_clicks=1)
     say("kept-table.children", **{"compare-dialog__opened": True})
@@ -187,6 +196,7 @@ def test_nothing_is_written_but_what_is_published(
     watching = False
     assert "kl-all" in said
     assert "keep their true home area" in said
+    assert "Named right at the error of each setting" in said
     assert said.index("plain-measures") < said.index("kl-all")
     assert [path for path in written if not path.startswith("/dev/")] == []
     assert sorted(path for path in tmp_path.rglob("*")) == before

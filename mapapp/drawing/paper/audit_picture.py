@@ -18,7 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from mapapp.drawing.palette import HOME, INK, RAMP, WORK
+from mapapp.drawing.palette import INK, RAMP, WORK
+from mapapp.drawing.tradeoff import MARK_COLORS, marks, scheme_lines
 
 _CONTROLS: Final = {
     "majority": ("most frequent value", RAMP[0]),
@@ -27,8 +28,6 @@ _CONTROLS: Final = {
 }
 _RELEASE: Final = {"lookup": "looked up in {}", "informed": "all others and {}"}
 _CEILING: Final = {"memorised": ("everything memorized", INK)}
-_COLORS: Final = (HOME, WORK, "#6a4c93", "#1b7f5c", "#b8860b", "#7f7f7f")
-_LINES: Final = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777")
 _PER_ROW: Final = 3
 
 
@@ -76,7 +75,7 @@ def _series(names: Sequence[str]) -> list[tuple[str, str | None, str, str]]:
         (attacker, None, label, color) for attacker, (label, color) in _CONTROLS.items()
     ]
     for number, name in enumerate(names):
-        color = _COLORS[number % len(_COLORS)]
+        color = MARK_COLORS[number % len(MARK_COLORS)]
         series += [(attacker, name, label.format(name), color) for attacker, label in _RELEASE.items()]
     return series + [(attacker, None, label, color) for attacker, (label, color) in _CEILING.items()]
 
@@ -121,7 +120,7 @@ def _claims(axes: Axes, calibration: pandas.DataFrame, names: Sequence[str]) -> 
                 mine["accuracy"],
                 marker=marker,
                 markersize=4,
-                color=_COLORS[number % len(_COLORS)],
+                color=MARK_COLORS[number % len(MARK_COLORS)],
                 linestyle="-" if attacker == "lookup" else "--",
             )
     axes.set_xlim(0, 1)
@@ -144,24 +143,18 @@ def draw_tradeoff(axes: Axes, rows: pandas.DataFrame, target: str, n: str, relea
     releases : sequence of str
         Names of the releases in order; each is a star.
     """
-    lines = [scheme for scheme in rows["scheme"].drop_duplicates() if scheme != "release"]
-    for number, scheme in enumerate(lines):
-        mine = rows[(rows["scheme"] == scheme) & rows["meets_rule"]].sort_values("median_relative_error")
-        if mine.empty:
-            continue
+    for line in scheme_lines(rows):
         axes.plot(
-            mine["median_relative_error"],
-            mine["lookup"],
+            line.points["median_relative_error"],
+            line.points["lookup"],
             marker=".",
             linewidth=1.2,
-            color=_LINES[number % len(_LINES)],
-            linestyle="-" if number < len(_LINES) else "--",
-            label=scheme,
+            color=line.color,
+            linestyle="--" if line.is_dashed else "-",
+            label=line.scheme,
         )
-    for row in rows[rows["scheme"] == "release"].to_dict("records"):
-        color = _COLORS[list(releases).index(row["label"]) % len(_COLORS)]
-        place = (row["median_relative_error"], row["lookup"])
-        axes.scatter(*place, marker="*", s=120, color=color, zorder=3, label=row["label"])
+    for mark in marks(rows, releases):
+        axes.scatter(mark.error, mark.found, marker="*", s=120, color=mark.color, zorder=3, label=mark.name)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(

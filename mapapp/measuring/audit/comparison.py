@@ -27,11 +27,13 @@ from mapapp.measuring.audit.run import AuditedWorkers, audited_workers
 from mapapp.measuring.audit.schemes import Scheme
 from mapapp.measuring.audit.setting import chosen_setting
 from mapapp.measuring.audit.tradeoff import at_equal_error
-from mapapp.progress import Report, silent
+from mapapp.progress import Report, part_of, silent
+from mapapp.publishing.geography import Ints
 from mapapp.publishing.settings import NOT_GIVEN
 
 __all__ = ["comparison_tables", "require_schemes"]
 
+_STAGE: Final = "measuring other schemes"
 _ATTACKERS: Final[tuple[Attacker, ...]] = ("lookup", "lookup_without_victim", "naive_bayes")
 
 
@@ -58,6 +60,7 @@ def comparison_tables(
     schemes: Sequence[Scheme],
     questions: Sequence[Question],
     *,
+    tracts: Ints | None = None,
     report: Report = silent,
 ) -> dict[str, pandas.DataFrame]:
     """Measure schemes beside audited releases.
@@ -69,8 +72,11 @@ def comparison_tables(
         Releases and settings; each is a marked point.
     schemes : sequence of Scheme
     questions : sequence of str
+    tracts : int64[T], optional
+        The same as for `found`; all by default.
     report : callable
-        Called with (stage, done, total) before every scheme; what it raises cancels.
+        Called with (stage, done, total) before every scheme, and before every part of a scheme that is a release; what
+        it raises cancels.
 
     Returns
     -------
@@ -90,21 +96,26 @@ def comparison_tables(
         require_feasible(schemes, about.target, about.records)
     rows = [row for one in found for row in _release_rows(one, "release", one.facts["name"], asked, blocks)]
     for number, scheme in enumerate(schemes):
-        report("measuring other schemes", number, len(schemes))
+        within = part_of(report, number, len(schemes), stage=_STAGE)
+        within(_STAGE, 0, 1)
         if scheme.is_tree:
             rows += [row for about in asked for row in scheme_rows(scheme, about)]
         else:
-            drawn = _at_epsilon(data, scheme, questions)
+            drawn = _at_epsilon(data, scheme, questions, tracts, within)
             rows += _release_rows(drawn, scheme.family, scheme.label, asked, blocks)
-    report("measuring other schemes", len(schemes), len(schemes))
+    report(_STAGE, 1, 1)
     table = pandas.DataFrame(rows)
     return {"schemes": table, "tradeoff": at_equal_error(table)}
 
 
-def _at_epsilon(data: AnalystData, scheme: Scheme, questions: Sequence[Question]) -> AuditedWorkers:
+def _at_epsilon(
+    data: AnalystData, scheme: Scheme, questions: Sequence[Question], tracts: Ints | None, report: Report
+) -> AuditedWorkers:
     """Draw the recommended preset at another epsilon, its radii chosen anew from public data."""
     options = {**NOT_GIVEN, "preset": "recommended", "epsilon": str(Fraction(str(scheme.value)))}
-    return audited_workers(data, chosen_setting(data, scheme.label, options), questions)
+    return audited_workers(
+        data, chosen_setting(data, scheme.label, options), questions, tracts=tracts, report=report
+    )
 
 
 def _release_rows(

@@ -147,14 +147,14 @@ class Scheme:
 
 
 def read_schemes(specs: tuple[str, ...]) -> list[Scheme]:
-    """Read `--against` options.
+    """Read `--against` options; a scheme that is given twice is one scheme.
 
     Raises
     ------
     UsageError
         A scheme or an option is unknown, or a value is outside its range.
     """
-    return [scheme for spec in specs for scheme in _read(spec)]
+    return list(dict.fromkeys(scheme for spec in specs for scheme in _read(spec)))
 
 
 def _read(spec: str) -> list[Scheme]:

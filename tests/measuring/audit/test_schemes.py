@@ -17,6 +17,11 @@ def test_values_and_options_are_read() -> None:
     ]
 
 
+def test_a_scheme_that_is_given_twice_is_measured_once() -> None:
+    specs = ("k=2,8,8", "k=8", "kd=1:height=10", "kd=1.0", "t=0.3:k=8", "t=3/10")
+    assert [scheme.label for scheme in read_schemes(specs)] == ["k=2", "k=8", "kd=1", "t=0.3"]
+
+
 @pytest.mark.parametrize(
     "spec",
     [

@@ -1,0 +1,90 @@
+"""Settings beside other schemes on the same workers: what leaks at equal error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mapapp.errors import UsageError
+from mapapp.measuring.audit.comparison import comparison_tables, require_schemes
+from mapapp.measuring.audit.questions import Question
+from mapapp.measuring.audit.schemes import Scheme, read_schemes
+from mapapp.progress import Report, part_of
+from mapapp.publishing.presets import PRESETS
+from mapapp.workbench.audit_results import THIS_SETTING
+from mapapp.workbench.measured_setting import Extent
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import Setting, read_setting
+from mapapp.workbench.tradeoff_results import TradeOff
+
+__all__ = ["marked_settings", "run_tradeoff", "schemes_of"]
+
+
+def schemes_of(session: Session, text: str, question: Question) -> list[Scheme]:
+    """Read the schemes that the analyst names, separated by spaces, as `commutemap audit --against` has them.
+
+    Raises
+    ------
+    UsageError
+        None is named, one cannot be read, or one cannot be made for the question.
+    """
+    schemes = read_schemes(tuple(text.split()))
+    if not schemes:
+        raise UsageError("no scheme is named; give at least one, such as k=2,8,32")
+    require_schemes(session.data, schemes, [question])
+    return schemes
+
+
+def marked_settings(session: Session, setting: Setting) -> dict[str, Setting]:
+    """The setting of the controls, the kept ones, and the presets that are not among them, by name."""
+    marked = {THIS_SETTING: setting} | {one.name: one.setting for one in session.kept.all()}
+    presets = {preset: read_setting(session.preset_values(preset)) for preset in PRESETS}
+    return marked | {
+        name: preset
+        for name, preset in presets.items()
+        if name not in marked and preset not in marked.values()
+    }
+
+
+def run_tradeoff(
+    session: Session,
+    settings: dict[str, Setting],
+    schemes: Sequence[Scheme],
+    question: Question,
+    extent: Extent,
+    report: Report,
+) -> TradeOff:
+    """Audit settings, and measure other schemes on the same workers.
+
+    Parameters
+    ----------
+    session : Session
+    settings : dict of str to Setting
+        By the names that the tables give them; the first is that of the controls.
+    schemes : sequence of Scheme
+    question : str
+    extent : {"sample", "whole"}
+    report : callable
+        Progress; an exception from it cancels.
+
+    Raises
+    ------
+    UsageError, EngineError
+        A setting cannot be certified, or a scheme cannot be made.
+    """
+    total = len(settings) + len(schemes)
+    found = [
+        session.attacked(name, setting, [question], extent, part_of(report, number, total))
+        for number, (name, setting) in enumerate(settings.items())
+    ]
+    of_schemes = part_of(report, len(found), total, width=len(schemes))
+    tables = comparison_tables(
+        session.data, found, schemes, [question], tracts=session.tracts(extent), report=of_schemes
+    )
+    names = tuple(settings)
+    return TradeOff(
+        extent=session.extent(extent),
+        setting=settings[names[0]],
+        names=names,
+        schemes=tables["schemes"],
+        tradeoff=tables["tradeoff"],
+    )
