@@ -100,14 +100,13 @@ def add_marginal(lo: Ints, hi: Ints, entries: Entries, n_open: Indices, joint: F
     """
     for box in range(lo.size):
         for entry in range(entries.ptr[box], entries.ptr[box + 1]):
-            if entries.people[entry] <= 0.0:
-                continue
-            value = entries.value[entry]
-            density = entries.people[entry] / (hi[box] - lo[box] + 1)
+            # Without a branch: half of the counts of a private tree are negative, at random.
+            value, is_there = entries.value[entry], int(entries.people[entry] > 0.0)
+            density = is_there * entries.people[entry] / (hi[box] - lo[box] + 1)
             joint[lo[box], value] += density
             joint[hi[box] + 1, value] -= density
-            n_open[lo[box], value] += 1
-            n_open[hi[box] + 1, value] -= 1
+            n_open[lo[box], value] += is_there
+            n_open[hi[box] + 1, value] -= is_there
     for code in range(joint.shape[0]):
         for value in range(joint.shape[1]):
             if code > 0:
@@ -126,15 +125,18 @@ class Beliefs(NamedTuple):
 
 
 @jit
-def _fill_scores(beliefs: Beliefs, codes: Ints, victim: int, scores: Floats) -> None:
-    """Fill the log beliefs [V] up to a constant; if no value is possible, with those of the prior."""
-    scores[:] = beliefs.log_prior
-    for attribute in range(codes.shape[1]):
+def _fill_scores(beliefs: Beliefs, codes: Ints, victim: int, partial: Floats) -> None:
+    """Fill the partial sums [d + 1, V] of the log beliefs up to a constant; the last are those of all attributes.
+
+    The sums of the attributes before the first in which the victim differs from the one before are there already.
+    """
+    same = 0
+    while victim > 0 and same < codes.shape[1] and codes[victim, same] == codes[victim - 1, same]:
+        same += 1
+    for attribute in range(same, codes.shape[1]):
         row = beliefs.offset[attribute] + codes[victim, attribute]
-        for value in range(scores.size):
-            scores[value] += beliefs.log_table[row, value]
-    if scores.max() == -np.inf:
-        scores[:] = beliefs.log_prior
+        for value in range(partial.shape[1]):
+            partial[attribute + 1, value] = partial[attribute, value] + beliefs.log_table[row, value]
 
 
 @jit
@@ -161,10 +163,21 @@ def _belief(scores: Floats, value: int) -> float:
 
 @jit
 def predict_values(beliefs: Beliefs, codes: Ints, value: Ints, belief: Floats) -> None:
-    """Fill the belief [N] in a value of each victim; where the value is -1, in the likeliest, which is filled in."""
-    scores = np.empty(beliefs.log_prior.size)
+    """Fill the belief [N] in a value of each victim; where the value is -1, in the likeliest, which is filled in.
+
+    If no value is possible, the beliefs are those of the prior. An empty ``belief`` is not filled. Victims in the order
+    of their codes take the least time.
+    """
+    partial = np.empty((codes.shape[1] + 1, beliefs.log_prior.size))
+    partial[0] = beliefs.log_prior
     for victim in range(codes.shape[0]):
-        _fill_scores(beliefs, codes, victim, scores)
+        _fill_scores(beliefs, codes, victim, partial)
+        scores = partial[codes.shape[1]]
+        best = _largest(scores, beliefs.log_prior)
+        if scores[best] == -np.inf:
+            scores = beliefs.log_prior
+            best = _largest(scores, beliefs.log_prior)
         if value[victim] < 0:
-            value[victim] = _largest(scores, beliefs.log_prior)
-        belief[victim] = _belief(scores, value[victim])
+            value[victim] = best
+        if belief.size > 0:
+            belief[victim] = _belief(scores, value[victim])

@@ -97,15 +97,15 @@ class Decomposition:
         counts = np.asarray(histogram, dtype=np.float64)
         if counts.ndim != 2:
             raise ParameterError(f"histogram has {counts.ndim} dimensions: give boxes times values")
-        kept = np.flatnonzero(counts)
+        kept, values = counts != 0, np.arange(counts.shape[1])
         return cls(
             lo=np.asarray(lo),
             hi=np.asarray(hi),
             sizes=np.asarray(sizes),
             n_values=counts.shape[1],
-            entry_ptr=np.concatenate(([0], np.cumsum(np.count_nonzero(counts, axis=1)))),
-            entry_value=kept % max(counts.shape[1], 1),
-            entry_count=counts.ravel()[kept],
+            entry_ptr=np.concatenate(([0], np.cumsum(kept.sum(axis=1)))),
+            entry_value=np.broadcast_to(values, counts.shape)[kept],
+            entry_count=counts[kept],
         )
 
     @classmethod

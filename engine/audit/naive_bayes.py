@@ -76,6 +76,21 @@ class NaiveBayes:
         predict_values(self._beliefs(), cells, value, belief)
         return Predictions(value[cell_of], belief[cell_of])
 
+    def values(self, codes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """The values that :meth:`predict` gives, int64[N], without the beliefs, which take most of its time.
+
+        Rows that are in ascending order take the least time.
+
+        Raises
+        ------
+        ParameterError
+            A code is out of range.
+        """
+        table = as_codes("codes", codes, self.sizes)
+        value = np.full(table.shape[0], -1)
+        predict_values(self._beliefs(), table, value, np.zeros(0))
+        return value
+
     def belief_of(self, codes: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
         """The attacker's belief, float64[N], in one given value of each victim.
 

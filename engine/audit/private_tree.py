@@ -153,8 +153,12 @@ def private_tree(
     grown = _grow(people, Space(space, grid), budget, n_cells, rng)
     leaf_of = np.empty(value.size, dtype=np.int64)
     leaf_of[people.order] = np.repeat(np.arange(grown[-1].turn.size), np.diff(grown[-1].start))
-    counts = _fitted_counts(grown, leaf_of * n_values + value, n_values, budget.counts, adjust, rng)
-    return _leaves(grown, counts, leaf_of, space, adjust == "pruned")
+    entry = leaf_of * n_values + value
+    if adjust == "pruned" or budget.counts[:-1].any():
+        counts = _fitted_counts(grown, entry, n_values, budget.counts, adjust, rng)
+        return _leaves(grown, counts, leaf_of, space, adjust == "pruned")
+    counts = _noisy_leaves(grown[-1], entry, n_values, budget.counts[-1], rng)
+    return Tree(Decomposition.of_histogram(grown[-1].lo, grown[-1].hi, counts, space), leaf_of)
 
 
 def _require_room(kind: PrivateTreeKind, height: int, n_values: int, n_cells: float) -> None:
@@ -217,6 +221,16 @@ def _room(n_boxes: int, n_attributes: int) -> Level:
     )
 
 
+def _noisy_leaves(
+    leaves: Level, entry: npt.NDArray[np.int64], n_values: int, epsilon: float, rng: np.random.Generator
+) -> FloatArray:
+    """Noisy counts of the leaves; the entry of a person is leaf times values plus value."""
+    counts = rng.laplace(0, 1 / epsilon, leaves.turn.size * n_values)
+    inhabited, people = np.unique(entry, return_counts=True)
+    counts[inhabited] += people
+    return counts.reshape(-1, n_values)
+
+
 def _fitted_counts(
     grown: list[Level],
     entry: npt.NDArray[np.int64],
@@ -225,7 +239,7 @@ def _fitted_counts(
     adjust: Adjustment,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Noisy counts of all nodes, fitted if there are several; the entry of a person is leaf times values plus value."""
+    """Noisy counts of all nodes, those of several levels fitted to each other; entries as for :func:`_noisy_leaves`."""
     n_boxes = [level.turn.size for level in grown]
     first = np.concatenate(([0], np.cumsum(n_boxes)))
     above = np.concatenate(([0], first[:-2])) if len(grown) > 1 else first[:1]
@@ -240,8 +254,6 @@ def _fitted_counts(
     for level in measured.tolist():
         nodes = slice(first[level], first[level + 1])
         counts[nodes] += rng.laplace(0, 1 / level_epsilon[level], counts[nodes].shape)
-    if measured.size == 1 and adjust != "pruned":
-        return counts  # those of the leaves are all that is used
     weights = np.repeat(level_epsilon**2, n_boxes) if adjust != "none" else of_leaves
     return least_squares(parent, counts, weights)
 

@@ -19,9 +19,9 @@ from engine.audit.decomposition import MOST_COUNTS, Decomposition
 from engine.audit.leaf_lookup import lookup_in_leaf
 from engine.audit.lookup import lookup_without_victim
 from engine.audit.naive_bayes import NaiveBayes
-from engine.audit.predictions import Predictions
 from engine.audit.private_tree import PrivateTreeKind, private_tree
 from engine.audit.syntactic_tree import syntactic_tree
+from engine.audit.tables import distinct_rows
 from engine.audit.tree import Tree
 from engine.audit.workload import Workload, median_relative_error, window_workload
 from mapapp.measuring.audit.questions import Target
@@ -35,7 +35,7 @@ COMPARED: Final[tuple[Target, ...]] = ("home tract", "home county", "earnings", 
 """Questions that trees can be asked: their values mean the same everywhere."""
 
 N_QUERIES: Final = 200
-N_DRAWS: Final = 3
+N_DRAWS: Final = 8
 """Draws of a private tree; means over them are given, with the standard deviation of the error."""
 
 _WINDOW: Final = 0.5
@@ -67,12 +67,18 @@ class Compared(NamedTuple):
     n : int32[W]
         Workers of every worker's block and segment.
     workload : Workload
+    cells : int64[M, d]
+        Distinct rows of the workers' codes, in ascending order.
+    cell_of : int64[W]
+        Every worker's row of `cells`.
     """
 
     target: Target
     records: CodedRecords
     n: npt.NDArray[np.int32]
     workload: Workload
+    cells: npt.NDArray[np.int64]
+    cell_of: npt.NDArray[np.int64]
 
 
 def compared(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
@@ -93,7 +99,7 @@ def compared(target: Target, records: Records, blocks: CodedBlocks) -> Compared:
         value_window=_WINDOW if target.startswith("home") else None,
         rng=np.random.default_rng(_SEED),
     )
-    return Compared(target, true, records.n, workload)
+    return Compared(target, true, records.n, workload, *distinct_rows(true.codes, true.sizes))
 
 
 def error_of_release(about: Compared, records: Records, blocks: CodedBlocks) -> float:
@@ -125,11 +131,19 @@ def require_feasible(schemes: Sequence[Scheme], target: Target, records: CodedRe
         scheme.require_cells(int(np.prod(records.sizes, dtype=object)))
 
 
+class _Grown(NamedTuple):
+    """One tree after its attackers have run; `hits` are the workers named right, by attacker."""
+
+    error: float
+    n_leaves: int
+    meets_rule: bool
+    hits: dict[str, npt.NDArray[np.bool_]]
+
+
 def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:
     """Measure one tree scheme on one question: a row of the table `schemes` for each class of workers."""
-    trees = _trees(scheme, about.records)
-    errors = [_error(about.workload, tree.decomposition) for tree in trees]
-    attacks = [_attacks(tree, about.records, scheme) for tree in trees]
+    grown = [_grown(tree, about, scheme) for tree in _trees(scheme, about.records)]
+    errors = [one.error for one in grown]
     for name, (least, most) in CLASSES.items():
         chosen = (about.n >= least) & (about.n <= (np.iinfo(np.int32).max if most is None else most))
         yield {
@@ -141,28 +155,27 @@ def scheme_rows(scheme: Scheme, about: Compared) -> Iterator[dict[str, object]]:
             "workers": int(chosen.sum()),
             "median_relative_error": float(np.mean(errors)),
             "error_deviation": float(np.std(errors)),
-            "leaves": float(np.mean([tree.decomposition.n_boxes for tree in trees])),
-            "meets_rule": all(tree.meets_rule for tree in trees),
+            "leaves": float(np.mean([one.n_leaves for one in grown])),
+            "meets_rule": all(one.meets_rule for one in grown),
             **{
-                attacker: float(
-                    np.mean([_share(found[attacker], about.records, chosen) for found in attacks])
-                )
-                for attacker in attacks[0]
+                attacker: float(np.mean([_share(one.hits[attacker], chosen) for one in grown]))
+                for attacker in grown[0].hits
             },
         }
 
 
-def _share(predictions: Predictions, records: CodedRecords, chosen: npt.NDArray[np.bool_]) -> float:
-    right = predictions.value[chosen] == records.sensitive[chosen]
-    return float(right.mean()) if right.size else float("nan")
+def _share(hit: npt.NDArray[np.bool_], chosen: npt.NDArray[np.bool_]) -> float:
+    return float(hit[chosen].mean()) if chosen.any() else float("nan")
 
 
-def _trees(scheme: Scheme, records: CodedRecords) -> list[Tree]:
+def _trees(scheme: Scheme, records: CodedRecords) -> Iterator[Tree]:
+    """The tree, or draws of a private one, each made when it is asked for: a large one takes half a gigabyte."""
     people = (records.codes, records.sensitive, records.sizes, records.n_values)
     if not scheme.is_private:
-        return [syntactic_tree(*people, _rule(scheme), scheme.height)]
-    return [
-        private_tree(
+        yield syntactic_tree(*people, _rule(scheme), scheme.height)
+        return
+    for seed in range(N_DRAWS):
+        yield private_tree(
             *people,
             kind=_KINDS[scheme.name],
             epsilon=scheme.value,
@@ -170,8 +183,6 @@ def _trees(scheme: Scheme, records: CodedRecords) -> list[Tree]:
             levels=scheme.levels,
             rng=np.random.default_rng(seed),
         )
-        for seed in range(N_DRAWS)
-    ]
 
 
 def _rule(scheme: Scheme) -> SplitRule:
@@ -183,13 +194,14 @@ def _rule(scheme: Scheme) -> SplitRule:
     return SplitRule(k=k, diversity=_DIVERSITY[scheme.name], least=scheme.value)
 
 
-def _attacks(tree: Tree, records: CodedRecords, scheme: Scheme) -> dict[str, Predictions]:
-    boxes = tree.decomposition
-    counts = np.maximum(boxes.entry_count, 0.0)
-    prior = np.bincount(boxes.entry_value, counts, boxes.n_values).astype(np.float64)
-    found = {"lookup": lookup_in_leaf(tree)}
+def _grown(tree: Tree, about: Compared, scheme: Scheme) -> _Grown:
+    records, boxes = about.records, tree.decomposition
+    named = {"lookup": lookup_in_leaf(tree).value}
     if not scheme.is_private:
-        found["lookup_without_victim"] = lookup_without_victim([tree.leaf_of], records.sensitive, prior)
+        prior = np.bincount(boxes.entry_value, np.maximum(boxes.entry_count, 0.0), boxes.n_values)
+        others = lookup_without_victim([tree.leaf_of], records.sensitive, prior.astype(np.float64))
+        named["lookup_without_victim"] = others.value
     if records.n_values * int(records.sizes.sum()) <= MOST_COUNTS:
-        found["naive_bayes"] = NaiveBayes.of(boxes).predict(records.codes)
-    return found
+        named["naive_bayes"] = NaiveBayes.of(boxes).values(about.cells)[about.cell_of]
+    hits = {attacker: value == records.sensitive for attacker, value in named.items()}
+    return _Grown(_error(about.workload, boxes), boxes.n_boxes, tree.meets_rule, hits)

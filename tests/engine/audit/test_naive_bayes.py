@@ -52,6 +52,7 @@ def test_predictions_are_those_of_exact_fractions(table: Table) -> None:
     model = NaiveBayes.of(wide)
     everywhere = oracle.cells([0] * table.sizes.size, (table.sizes - 1).tolist())
     found = model.predict(np.array(everywhere))
+    assert np.array_equal(model.values(np.array(everywhere)), found.value)
     plain, prior = (
         boxes_of(wide),
         [Fraction(int(n), table.sensitive.size) for n in wide.histogram.sum(axis=0)],
