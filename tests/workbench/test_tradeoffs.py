@@ -10,12 +10,13 @@ from plotly.utils import PlotlyJSONEncoder
 from mapapp.errors import UsageError
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.audit.comparison import comparison_tables
+from mapapp.measuring.audit.questions import QUESTIONS, Question
 from mapapp.measuring.audit.run import audited_workers
 from mapapp.workbench.audit_chart import tradeoff_chart
 from mapapp.workbench.audit_results import THIS_SETTING
 from mapapp.workbench.jobs import Cancelled
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import preset_values, read_setting
+from mapapp.workbench.setting import Values, preset_values, read_setting
 from mapapp.workbench.tradeoff_panel import DEFAULT_SCHEMES, tradeoff_cards
 from mapapp.workbench.tradeoff_results import TradeOff
 from mapapp.workbench.tradeoffs import marked_settings, run_tradeoff, schemes_of
@@ -49,8 +50,10 @@ def test_schemes_are_refused_before_anything_runs(session: Session, text: str, w
         schemes_of(session, text, "earnings")
 
 
-@pytest.mark.parametrize("question", ["home", "earnings", "industry"])
-def test_the_schemes_offered_first_can_be_made_for_every_question(session: Session, question: str) -> None:
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_schemes_offered_first_can_be_made_for_every_question(
+    session: Session, question: Question
+) -> None:
     assert sum(scheme.name == "exponential" for scheme in schemes_of(session, DEFAULT_SCHEMES, question)) >= 6
 
 
@@ -102,7 +105,7 @@ def test_a_line_for_each_scheme_and_a_star_for_each_setting(found: TradeOff) -> 
 
 
 def test_cards_have_averages_and_lone_workers(found: TradeOff) -> None:
-    def said(values: dict[str, object]) -> str:
+    def said(values: Values) -> str:
         cards = tradeoff_cards(found, read_setting(values))
         return json.dumps(cards, cls=PlotlyJSONEncoder, ensure_ascii=False)
 
