@@ -10,7 +10,8 @@
 - :mod:`engine.suppression.poisson_binomial`: the law of a sum of yes-or-no values, exact or between bounds (``Types``);
 - :mod:`engine.suppression.safe_sums`: which sums over a set of people are safe, and the chance of an unsafe one;
 - :mod:`engine.suppression.sum_tree`: totals, remainders, and tables that refine each other (``suppress_tree``);
-- :mod:`engine.suppression.two_way`: row totals and column totals at once, for small tables (``suppress_two_way``).
+- :mod:`engine.suppression.two_way`: row totals and column totals at once, for small tables (``suppress_two_way``);
+- :mod:`engine.suppression.theorems`: what the paper's theorems say, for tests and replications.
 
 The attack on tables whose cells were suppressed by an ordinary rule:
 
