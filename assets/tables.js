@@ -98,5 +98,5 @@ window.dash_clientside = window.dash_clientside ?? {};
   document.addEventListener("focusin", (event) => (cellOf(event) ? show(cellOf(event)) : hide()));
   document.addEventListener("focusout", (event) => cellOf(event) && hide());
   document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
-  document.addEventListener("scroll", hide, true); // the cell has moved
+  document.addEventListener("scroll", () => (focused() ? show(focused()) : hide()), true); // the cell has moved
 })();

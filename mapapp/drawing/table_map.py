@@ -20,8 +20,6 @@ from mapapp.drawing.labels import sized_texts
 from mapapp.drawing.palette import ColorScheme
 from mapapp.question.table_view import Shade
 
-EMPTY, STARRED = 0, 1
-"""Classes below those of values: units without people, and units with a star."""
 STAR_TEXT: Final = "* suppressed"
 EMPTY_TEXT: Final = "no workers"
 _CLEAR: Final = "rgba(0,0,0,0)"
@@ -69,18 +67,20 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
     """
     values, is_starred = _values(shown, color, shade)
     has_people = shown.column("people", color) > 0 if shade != "stars" else people_of_rows(shown) > 0
-    classes = area_classes(
-        numpy.nan_to_num(values),
-        people_of_rows(shown),
-        whole=shade == "value",
-        unit="" if shade == "value" else "%",
-    )
-    zero = bool(((values == 0) & has_people & ~is_starred).any())
-    of = classes.of + 1 + zero
-    of = numpy.where(is_starred, STARRED, numpy.where(has_people, of, EMPTY)).astype(numpy.int64)
+    unit = "" if shade == "value" else "%"
+    classes = area_classes(numpy.nan_to_num(values), people_of_rows(shown), whole=shade == "value", unit=unit)
+    special = [
+        (EMPTY_TEXT, _CLEAR, ~has_people & ~is_starred),
+        (STAR_TEXT, scheme.suppressed, is_starred),
+        (f"0{unit}", scheme.same, (values == 0) & has_people & ~is_starred),
+    ]
+    special = [each for each in special if each[2].any()]
+    of = (classes.of - 1 + len(special)).astype(numpy.int64)
+    for place, (_, _, mine) in enumerate(special):
+        of[mine] = place
+    texts = (*(text for text, _, _ in special), *classes.texts[1:])
     ramp = palette.class_colors(classes.n_classes, scheme.ramp)
-    texts = (EMPTY_TEXT, STAR_TEXT, *(["0"] if zero else []), *classes.texts[1:])
-    colors = (_CLEAR, scheme.suppressed, *([scheme.same] if zero else []), *ramp)
+    colors = (*(color_of for _, color_of, _ in special), *ramp)
     sizes = numpy.bincount(of, minlength=len(texts)).tolist()
     label = "" if shown.table.is_flows else shown.columns[color]
     return TableMap(

@@ -171,7 +171,7 @@ def people(number: int) -> str:
 def percent(share: float | Fraction) -> str:
     """Return a share as a percentage with up to three significant digits, never rounded to 0 or 100."""
     value = 100 * float(share)
-    if value in (0.0, 100.0):
+    if not 0 < value < 100:
         return f"{value:.0f}%"
     if value > 99:  # what is missing to 100 decides
         digits = 1 - math.floor(math.log10(100 - value))
