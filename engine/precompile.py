@@ -1,11 +1,12 @@
 """Compile the kernels of a synthesis and of a table in advance, in as many processes as there are processors.
 
-`python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled.
-A single process would compile one kernel after another. Here each process runs the public functions of some stages
-of a toy synthesis, and the compiled kernels are kept in files, where the synthesis finds them.
+`python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled;
+a table with suppressed cells has kernels of its own (``TABLE_STAGES``). A single process would compile one kernel after
+another. Here each process runs the public functions of some stages on toy input, and the compiled kernels are kept in
+files, where a synthesis or a table finds them.
 
-The types that a kernel is compiled for depend on the arrays given to the stages. A test compares the toy with a real
-synthesis.
+The types that a kernel is compiled for depend on the arrays given to the stages. Tests compare the toy with a real
+synthesis, and with a real table.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -44,15 +46,19 @@ from engine.support_table import SupportTable
 from engine.suppression.cells import suppress_cells
 from engine.suppression.rates import Rates
 from engine.suppression.rows import suppress_rows
+from engine.suppression.sampled import suppress_cells_sampled
+from engine.suppression.sum_tree import SumTree, suppress_tree
 from engine.suppression.unsafe import unsafe_probability_bounds
 from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
 from engine.tracts import OriginTracts
 from engine.units import WEIGHT_UNITS
 
-__all__ = ["STAGES", "ensure_compiled", "shares"]
+__all__ = ["STAGES", "TABLE_STAGES", "ensure_compiled", "shares"]
 
 _N = 4  # tracts, all of them destination tracts, with one synthesizer each
 _RETENTION = 1 << 27
+_HALF = Fraction(1, 2)
+_ONE = np.ones(1, dtype=np.int64)
 
 
 def _tracts() -> OriginTracts:
@@ -168,15 +174,32 @@ def _points() -> None:
     sort_homes(ptr, homes)
 
 
-def _suppress() -> None:
-    ones, half = np.ones(1, dtype=np.int64), Fraction(1, 2)
-    rates = Rates(numerator=ones, denominator=2 * ones)
-    unsafe_probability_bounds(4 * ones, rates, ones, 3 * ones)
-    suppress_cells(4 * ones, rates, 2 * ones, epsilon=half, decision_delta=half)
-    suppress_rows(4 * ones, np.arange(2), rates, 2 * ones, epsilon=half, decision_delta=half)
+def _decide_cells() -> None:
+    rates = Rates(numerator=_ONE, denominator=2 * _ONE)
+    unsafe_probability_bounds(4 * _ONE, rates, _ONE, 3 * _ONE)
+    suppress_cells(4 * _ONE, rates, 2 * _ONE, epsilon=_HALF, decision_delta=_HALF)
+    suppress_rows(4 * _ONE, np.arange(2), rates, 2 * _ONE, epsilon=_HALF, decision_delta=_HALF)
 
 
-STAGES: dict[str, tuple[Callable[[], None], float]] = {
+def _decide_sums() -> None:
+    # Two rates, and more people than are decided in whole numbers.
+    tree = SumTree(
+        parent=np.array([-1, 0, 0]),
+        type_ptr=np.array([0, 0, 1, 2]),
+        type_people=np.array([90, 90]),
+        type_rates=Rates(numerator=np.array([1, 1]), denominator=np.array([2, 3])),
+    )
+    suppress_tree(tree, np.array([75, 45, 30]), epsilon=_HALF, decision_delta=_HALF)
+
+
+def _sample_cells() -> None:
+    rates, key = Rates(numerator=_ONE, denominator=2 * _ONE), SecretKey.for_tests()
+    suppress_cells_sampled(4 * _ONE, rates, 2 * _ONE, epsilon=_HALF, decision_delta=_HALF, key=key)
+
+
+Stages = dict[str, tuple[Callable[[], None], float]]
+
+STAGES: Stages = {
     "account": (_account, 3.4),
     "coarsen": (_coarsen, 1.3),
     "pool": (_pool, 0.4),
@@ -188,16 +211,24 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "points": (_points, 0.5),
     "redraw": (_redraw, 0.2),
     "edit": (_edit, 0.2),
-    "suppress": (_suppress, 1.4),
 }
-"""Each stage of a synthesis that has kernels, and the decisions on a table; about how long each compiles, in seconds.
+"""Each stage of a synthesis that has kernels, and about how long they take to compile, in seconds.
 
 Neighboring stages have functions in common, which the first of them compiles.
 """
 
+TABLE_STAGES: Stages = {
+    "sums": (_decide_sums, 5.0),
+    "samples": (_sample_cells, 2.0),
+    "cells": (_decide_cells, 1.4),
+}
+"""The same for a table with suppressed cells."""
 
-def ensure_compiled(report: Callable[[], object]) -> None:
-    """Compile the kernels of a synthesis unless that has been done, for these sources, on this machine.
+_ALL_STAGES: Stages = STAGES | TABLE_STAGES
+
+
+def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> None:
+    """Compile the kernels of some stages unless that has been done, for these sources, on this machine.
 
     If files cannot be kept, or a process fails, the remaining kernels are compiled when they are first called. If two
     processes call this at once, the second waits for the first.
@@ -206,13 +237,16 @@ def ensure_compiled(report: Callable[[], object]) -> None:
     ----------
     report : callable
         Called before anything is compiled.
+    stages : dict, optional
+        ``STAGES`` of a synthesis (the default), or ``TABLE_STAGES``.
     """
-    mark = kernels_mark(synthesize_range, Path(__file__).read_text(encoding="utf-8"))
+    what = "\n".join((*stages, Path(__file__).read_text(encoding="utf-8")))
+    mark = kernels_mark(synthesize_range, what)
     if mark is None or mark.exists():
         return
     report()
     with suppress(OSError), _locked(mark.with_name("compiled.lock")):
-        if not mark.exists() and _compile(shares(_n_processors())):
+        if not mark.exists() and _compile(shares(_n_processors(), stages)):
             leave_mark(mark)
 
 
@@ -221,12 +255,12 @@ def _n_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def shares(n: int) -> list[list[str]]:
+def shares(n: int, stages: Stages = STAGES) -> list[list[str]]:
     """Names of the stages divided among at most ``n`` processes, for about the same time each."""
-    total = sum(cost for _, cost in STAGES.values())
+    total = sum(cost for _, cost in stages.values())
     shared: dict[int, list[str]] = {}
     done = 0.0
-    for name, (_, cost) in STAGES.items():
+    for name, (_, cost) in stages.items():
         shared.setdefault(int((done + cost / 2) / total * n), []).append(name)
         done += cost
     return list(shared.values())
@@ -268,7 +302,7 @@ def _process(names: list[str]) -> Iterator[subprocess.Popen[bytes]]:
 def _run(names: list[str]) -> None:
     with no_collection():
         for name in names:
-            STAGES[name][0]()
+            _ALL_STAGES[name][0]()
 
 
 def _end_with_parent() -> None:
@@ -285,11 +319,12 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """`python -m engine.precompile`."""
-    parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis, once.")
-    parser.add_argument("--stages", nargs="+", choices=STAGES, help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis and of a table, once.")
+    parser.add_argument("--stages", nargs="+", choices=_ALL_STAGES, help=argparse.SUPPRESS)
     stages = parser.parse_args().stages
     if stages is None:
-        ensure_compiled(lambda: print("compiling kernels (once)", flush=True))
+        for kind, named in (("a synthesis", STAGES), ("a table", TABLE_STAGES)):
+            ensure_compiled(partial(print, f"compiling the kernels of {kind} (once)", flush=True), named)
     else:
         _end_with_parent()
         _run(stages)

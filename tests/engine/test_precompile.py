@@ -17,7 +17,7 @@ from tests.engine.examples import INTERPRETED
 
 ROOT = Path(precompile.__file__).parents[1]
 
-COMPLETE = """
+COMPILED = """
 import gc, sys
 from pathlib import Path
 from engine import precompile
@@ -26,7 +26,11 @@ from engine._numba_internals import _Kernel
 def compiled():
     kernels = [one for one in gc.get_objects() if isinstance(one, _Kernel)]
     return sorted((k.__module__, k.__qualname__, str(types)) for k in kernels for types in k.overloads)
+"""
 
+COMPLETE = (
+    COMPILED
+    + """
 for names in precompile.shares(1):
     precompile._run(names)
 before = compiled()
@@ -42,6 +46,36 @@ new = [form for form in compiled() if form not in before]
 unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
 print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)
 """
+)
+
+TABLE = (
+    COMPILED
+    + """
+import numpy as np
+from fractions import Fraction
+from engine.streams import SecretKey
+from engine.suppression import cells, rates, rows, sampled, sum_tree, unsafe
+
+for names in precompile.shares(1, precompile.TABLE_STAGES):
+    precompile._run(names)
+before = compiled()
+people, values = np.array([300, 400, 500]), [100, 130, 166]
+third = rates.Rates(numerator=np.array([1, 1, 1]), denominator=np.array([3, 3, 3]))
+rule = {"epsilon": Fraction(1, 2), "decision_delta": Fraction(1, 50)}
+unsafe.unsafe_probability_bounds(people, third, *cells.safe_intervals(people, third, Fraction(1, 2)), threads=2)
+cells.suppress_cells(people, third, values, **rule, threads=2)
+rows.suppress_rows([1000], [0, 3], third, [333, 333, 334], **rule)
+rows.expected_rows([1000], [0, 3], third, **rule)
+sampled.suppress_cells_sampled(people, third, values, **rule, key=SecretKey.for_tests())
+parent, types = np.array([-1, 0, 0]), np.array([0, 1, 2, 3])
+tree = sum_tree.SumTree(parent=parent, type_ptr=types, type_people=people, type_rates=third)
+sum_tree.suppress_tree(tree, np.array([396, 130, 166]), **rule)
+quarter = rates.Rates(numerator=np.array([1, 1, 1]), denominator=np.array([3, 4, 5]))
+tree = sum_tree.SumTree(parent=parent, type_ptr=types, type_people=people, type_rates=quarter)
+sum_tree.suppress_tree(tree, np.array([300, 100, 100]), **rule)
+print(repr((len(before) > 5, [form for form in compiled() if form not in before])), file=sys.stderr)
+"""
+)
 
 if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)
@@ -64,11 +98,18 @@ def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset: P
     assert said.splitlines()[-1] == repr((0, True, [], set())), said
 
 
+def test_deciding_a_table_compiles_nothing_more() -> None:
+    process = python(TABLE)
+    _, said = process.communicate(timeout=300)
+    assert said.splitlines()[-1] == repr((True, [])), said
+
+
 @pytest.mark.parametrize("n", range(1, 9))
-def test_every_stage_is_in_one_share(n: int) -> None:
-    shared = precompile.shares(n)
+@pytest.mark.parametrize("stages", [precompile.STAGES, precompile.TABLE_STAGES], ids=["synthesis", "table"])
+def test_every_stage_is_in_one_share(n: int, stages: precompile.Stages) -> None:
+    shared = precompile.shares(n, stages)
     assert 1 <= len(shared) <= n
-    assert [name for names in shared for name in names] == list(precompile.STAGES)
+    assert [name for names in shared for name in names] == list(stages)
     assert all(shared)
 
 
