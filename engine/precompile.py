@@ -1,9 +1,9 @@
 """Compile the kernels of a synthesis and of a table in advance, in as many processes as there are processors.
 
-`python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled;
-a table with suppressed cells has kernels of its own (``TABLE_STAGES``). A single process would compile one kernel after
-another. Here each process runs the public functions of some stages on toy input, and the compiled kernels are kept in
-files, where a synthesis or a table finds them.
+`python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled.
+A table with suppressed cells has kernels of its own, which the option ``--tables`` compiles as well. A single process
+would compile one kernel after another. Here each process runs the public functions of some stages on toy input, and the
+compiled kernels are kept in files, where a synthesis or a table finds them.
 
 The types that a kernel is compiled for depend on the arrays given to the stages. Tests compare the toy with a real
 synthesis, and with a real table.
@@ -319,15 +319,18 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """`python -m engine.precompile`."""
-    parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis and of a table, once.")
+    parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis, once.")
     parser.add_argument("--stages", nargs="+", choices=_ALL_STAGES, help=argparse.SUPPRESS)
-    stages = parser.parse_args().stages
-    if stages is None:
-        for kind, named in (("a synthesis", STAGES), ("a table", TABLE_STAGES)):
-            ensure_compiled(partial(print, f"compiling the kernels of {kind} (once)", flush=True), named)
+    parser.add_argument("--tables", action="store_true", help="compile the kernels of tables as well")
+    chosen = parser.parse_args()
+    if chosen.stages is None:
+        report = partial(print, "compiling kernels (once)", flush=True)
+        ensure_compiled(report)
+        if chosen.tables:
+            ensure_compiled(report, TABLE_STAGES)
     else:
         _end_with_parent()
-        _run(stages)
+        _run(chosen.stages)
 
 
 if __name__ == "__main__":
