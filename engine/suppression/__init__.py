@@ -11,6 +11,8 @@
 - :mod:`engine.suppression.safe_sums`: which sums over a set of people are safe, and the chance of an unsafe one;
 - :mod:`engine.suppression.sum_tree`: totals, remainders, and tables that refine each other (``suppress_tree``);
 - :mod:`engine.suppression.two_way`: row totals and column totals at once, for small tables (``suppress_two_way``);
+- :mod:`engine.suppression.binning`: units of a public hierarchy that can be rows (``bin_rows``);
+- :mod:`engine.suppression.sketch`: a normal approximation, which certifies nothing;
 - :mod:`engine.suppression.theorems`: what the paper's theorems say, for tests and replications.
 
 The attack on tables whose cells were suppressed by an ordinary rule:

@@ -29,7 +29,7 @@ from engine.suppression.rates import Rates
 from engine.suppression.safe_sums import NEVER, safe_sums, unsafe_sum_bound
 from engine.suppression.suppressed import Ints, check_people, check_promise
 
-__all__ = ["MOST_STEPS", "DecidedTree", "SumTree", "expected_values", "suppress_tree"]
+__all__ = ["MOST_STEPS", "DecidedTree", "SumTree", "checked_values", "expected_values", "suppress_tree"]
 
 MOST_STEPS = 2 * 10**11
 """Tables that need more steps are refused before they start: about two minutes."""
@@ -89,6 +89,25 @@ class SumTree:
                 found[above].append(node)
         return found
 
+    def own_types(self) -> list[list[tuple[int, Fraction]]]:
+        """People and rate of each node's own types, without empty ones."""
+        pointer, people = self.type_ptr.tolist(), self.type_people.tolist()
+        return [
+            [
+                (people[at], self.type_rates.fraction(at))
+                for at in range(pointer[node], pointer[node + 1])
+                if people[at]
+            ]
+            for node in range(len(self))
+        ]
+
+    def below(self, node: int) -> list[int]:
+        """A node and all its descendants."""
+        children, found = self.children(), [node]
+        for one in found:
+            found.extend(children[one])
+        return found
+
 
 class DecidedTree(NamedTuple):
     """Decisions on the nodes of a tree, in decision order.
@@ -128,13 +147,7 @@ class _State:
         self.released = [False] * len(tree)
         self._children = tree.children()
         self._parent: list[int] = tree.parent.tolist()
-        pointer = tree.type_ptr.tolist()
-        fractions = [tree.type_rates.fraction(at) for at in range(len(tree.type_rates))]
-        people = tree.type_people.tolist()
-        self._types = [
-            [(people[at], fractions[at]) for at in range(pointer[node], pointer[node + 1]) if people[at]]
-            for node in range(len(tree))
-        ]
+        self._types = tree.own_types()
 
     def part(self, node: int) -> _Region:
         """People of a node without those of released nodes below it."""
@@ -201,7 +214,7 @@ def suppress_tree(
     """
     check_promise(epsilon, decision_delta)
     _refuse_large(tree)
-    counts = _checked_values(tree, values)
+    counts = checked_values(tree, values)
     state, n = _State(tree, counts), len(tree)
     released, low, high = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
     breach = -1
@@ -302,7 +315,8 @@ def _own_people(tree: SumTree) -> Ints:
     return np.diff(cumulative[tree.type_ptr])
 
 
-def _checked_values(tree: SumTree, values: npt.ArrayLike) -> list[int]:
+def checked_values(tree: SumTree, values: npt.ArrayLike) -> list[int]:
+    """Values of a tree's nodes that do not contradict each other (ParameterError)."""
     counts = as_int("values", values)
     if counts.size != len(tree):
         raise ParameterError(f"{counts.size} values for {len(tree)} nodes: give one for each")
