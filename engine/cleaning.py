@@ -8,6 +8,7 @@ and public numbers are read, so this is post-processing.
 Source: docs/method.md, section 7f.
 """
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,26 +16,15 @@ import numpy.typing as npt
 
 from engine._arrays import FloatArray, as_amounts, as_int
 from engine._kernels.arrays import Addresses, PointLists
-from engine._kernels.cleaning import (
-    FREED_BITS,
-    MOST_FREED,
-    FreedSpace,
-    Ranges,
-    clean_range,
-    expected_freed_range,
-)
+from engine._kernels.cleaning import FREED_BITS, Ranges, clean_range
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.mechanisms.exponential import unit_thetas
-from engine.mechanisms.thetas import exponential_epsilon
-from engine.mechanisms.unit import pool_cells
-from engine.parameters import Number, Unit
+from engine.expected_noise import ExpectedNoise
 from engine.streams import SecretKey, new_stream
-from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 
-__all__ = ["CLEANED_RANGES_MI", "clean_points", "expected_freed"]
+__all__ = ["CLEANED_RANGES_MI", "clean_points"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,81 +38,13 @@ _CHANCE_BITS: Final = 32
 _ONE: Final = 1 << FREED_BITS
 
 
-def expected_freed(
-    synthesizers: Synthesizers,
-    drawn: SyntheticPoints,
-    support: SupportTable,
-    *,
-    epsilon: Number,
-    unit: Unit = "cell",
-    tract_number: npt.NDArray[np.int64] | None = None,
-    threads: int = 1,
-) -> Ints:
-    """Workers whom the exponential mechanism is expected to have freed and spread evenly over all points, by tract.
-
-    Parameters
-    ----------
-    synthesizers, support, epsilon, unit, tract_number
-        As for :func:`engine.mechanisms.exponential.exponential`.
-    drawn : SyntheticPoints
-        What it returned: the expectation is that of the released tables.
-    threads : int
-
-    Returns
-    -------
-    int64[T]
-        In units of 2^-20 of a worker, rounded down for every unit.
-
-    Raises
-    ------
-    ParameterError
-        Epsilon is out of range, or the arrays do not agree.
-
-    Notes
-    -----
-    Exact to the rounding of floating point where up to 24 workers are expected to be freed; beyond, the number at which
-    as many are expected to be freed as to be added.
-
-    Source: docs/method.md, sections 7d and 7f.
-    """
-    cells = Synthesizers(
-        tract=synthesizers.tract,
-        destination=synthesizers.destination,
-        segment=synthesizers.segment,
-        worker_ptr=drawn.synthetic_ptr,
-        worker_point=drawn.synthetic_point,
-        min_prior_weight=synthesizers.min_prior_weight,
-    )
-    units = pool_cells(cells, unit, tract_number).units
-    thetas = unit_thetas(exponential_epsilon(epsilon), units, support)
-    workers = PointLists(units.worker_ptr, units.worker_point)
-    most = int(units.n_likelihood.max(initial=0))
-    expected = np.zeros(units.tract.size, dtype=np.int64)
-
-    def run(start: int, stop: int) -> int:
-        space = FreedSpace(
-            np.empty(most, dtype=np.int32),
-            np.empty(most, dtype=np.int64),
-            np.empty(MOST_FREED + 1),
-            np.empty(MOST_FREED + 1),
-        )
-        return expected_freed_range(
-            (start, stop), workers, units.tract, support.n_support, thetas, space, expected
-        )
-
-    run_ranges(run, units.n_likelihood + 1, threads)
-    by_tract = np.zeros(support.n_support.size, dtype=np.int64)
-    np.add.at(by_tract, units.tract, expected)
-    return by_tract
-
-
 def clean_points(
     key: SecretKey,
     synthesizers: Synthesizers,
     drawn: SyntheticPoints,
     coarsening: Coarsening,
     share: FloatArray,
-    freed: Ints,
+    noise: ExpectedNoise,
     tract_number: npt.NDArray[np.int64],
     *,
     ranges_mi: tuple[float, ...] = CLEANED_RANGES_MI,
@@ -143,8 +65,8 @@ def clean_points(
     share : float64[K]
         Public prior share of each point. Of points with equally many workers, those with the least share lose theirs
         first; ties go by index.
-    freed : int64[T]
-        From :func:`expected_freed`.
+    noise : ExpectedNoise
+        From :func:`engine.expected_noise.expected_noise`.
     tract_number : int64[T]
         Global number of each destination tract, the same in every batch.
     ranges_mi : tuple of float
@@ -168,15 +90,19 @@ def clean_points(
     shares, numbers = as_amounts("share", share), as_int("tract_number", tract_number)
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
-    if shares.size != coarsening.support_level.size or not freed.size == numbers.size == n_tracts:
+    if shares.size != coarsening.support_level.size or not noise.freed.size == numbers.size == n_tracts:
         raise ParameterError(
-            f"{shares.size} shares, {freed.size} expectations and {numbers.size} tract numbers: give "
+            f"{shares.size} shares, {noise.freed.size} expectations and {numbers.size} tract numbers: give "
             f"{coarsening.support_level.size} and {n_tracts} twice"
         )
     tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
     at = coarsening.support_ptr[tract] + drawn.synthetic_point
     counts = np.bincount(at, minlength=shares.size).astype(np.int64)
-    ranges = _ranges(coarsening, shares, counts, as_int("freed", freed), ranges_mi)
+    by_point = np.zeros(at.size, dtype=np.bool_)
+    if noise.by_point is not None:
+        by_point = np.repeat(noise.by_point, np.diff(drawn.synthetic_ptr))
+    in_proportion = np.bincount(at[~by_point], minlength=shares.size).astype(np.int64)
+    ranges = _ranges(coarsening, shares, _Drawn(counts, in_proportion), noise, ranges_mi)
     order = np.lexsort((synthesizers.segment, synthesizers.destination, synthesizers.tract))
     cell_ptr = np.searchsorted(synthesizers.tract[order], np.arange(n_tracts + 1)).astype(np.int64)
     cells = PointLists(cell_ptr, order.astype(np.int32))
@@ -199,11 +125,22 @@ def clean_points(
     return SyntheticPoints(synthetic_ptr=points.ptr, synthetic_point=points.point)
 
 
+class _Drawn(NamedTuple):
+    """Drawn workers of each point, [K]: all, and those of units that are read in proportion."""
+
+    counts: Ints
+    in_proportion: Ints
+
+
 def _ranges(
-    coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Ints, ranges_mi: tuple[float, ...]
+    coarsening: Coarsening,
+    share: FloatArray,
+    drawn: _Drawn,
+    noise: ExpectedNoise,
+    ranges_mi: tuple[float, ...],
 ) -> Ranges:
     """What each commute range of each tract loses or gains, and its points, the least plausible first."""
-    n_ranges = len(ranges_mi) + 1
+    n_ranges, counts = len(ranges_mi) + 1, drawn.counts
     range_of_point = np.searchsorted(ranges_mi, coarsening.support_distance_mi, side="right")
     group = coarsening.tract_of_point * n_ranges + range_of_point
     n_groups = coarsening.n_destination_tracts * n_ranges
@@ -213,7 +150,7 @@ def _ranges(
     first = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
     before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[order])))
     local = np.arange(share.size) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)
-    changes = _changes(coarsening, share, counts, freed, group, n_ranges)
+    changes = _changes(_expected(coarsening, share, drawn, noise, group, n_ranges))
     return Ranges(
         first=first,
         taken=changes.taken,
@@ -225,6 +162,63 @@ def _ranges(
     )
 
 
+class _Expected(NamedTuple):
+    """Workers of the ranges of each tract, [T, ranges]: all that were drawn, and of two kinds of units, those that are
+    expected without noise, up to a factor, with the number of workers to which they are scaled, [T].
+
+    The factor is that of the tract, and of its own for each kind: units that are read in proportion, and by points.
+    """
+
+    drawn: Ints
+    expected: tuple[list[list[int]], list[list[int]]]
+    n_workers: tuple[list[int], list[int]]
+
+
+def _expected(
+    coarsening: Coarsening, share: FloatArray, drawn: _Drawn, noise: ExpectedNoise, group: Ints, n_ranges: int
+) -> _Expected:
+    """What is expected without noise, in exact whole numbers."""
+    n_tracts = coarsening.n_destination_tracts
+    is_remainder = coarsening.support_level == LEVEL_REMAINDER
+    has_remainder = np.bincount(coarsening.tract_of_point[is_remainder], minlength=n_tracts)
+    # Workers of the remainder, noise among them, were drawn again by prior share.
+    of_remainder = np.floor(share * _ONE).astype(np.int64)
+    received = np.where(is_remainder, 0, _ONE)
+    received += has_remainder[coarsening.tract_of_point] * of_remainder
+
+    def by_range(values: Ints) -> Ints:
+        added = np.zeros(n_tracts * n_ranges, dtype=np.int64)
+        np.add.at(added, group, values)
+        return added.reshape(n_tracts, n_ranges)
+
+    counts, in_proportion = by_range(drawn.counts), by_range(drawn.in_proportion)
+    scale = coarsening.n_support.tolist()
+    least = [
+        [
+            max(count * (k << (2 * FREED_BITS)) - freed * parts, 0)
+            for count, parts in zip(*of_tract, strict=True)
+        ]
+        for k, freed, *of_tract in zip(
+            scale, noise.freed.tolist(), in_proportion.tolist(), by_range(received).tolist(), strict=True
+        )
+    ]
+    read = np.zeros((n_tracts, n_ranges), dtype=np.int64)
+    if noise.workers is not None:
+        read = by_range(np.where(is_remainder, 0, noise.workers))
+        # The remainder's own, 2^-20 of a worker at a time.
+        last = np.zeros(n_tracts, dtype=np.int64)
+        last[coarsening.tract_of_point[is_remainder]] = noise.workers[is_remainder]
+        parts = by_range(has_remainder[coarsening.tract_of_point] * of_remainder)
+        read += (last[:, None] * parts) >> FREED_BITS
+    # Nobody can be added to a range without workers.
+    n_read = (counts - in_proportion).sum(axis=1).tolist()
+    return _Expected(
+        counts,
+        (least, np.where(counts > 0, np.maximum(read, 0), 0).tolist()),
+        (in_proportion.sum(axis=1).tolist(), n_read),
+    )
+
+
 class _Changes(NamedTuple):
     """Workers to take out of each range, whole and by chance, and running numbers to add, in 2^-32."""
 
@@ -233,34 +227,24 @@ class _Changes(NamedTuple):
     added: Ints
 
 
-def _changes(
-    coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Ints, group: Ints, n_ranges: int
-) -> _Changes:
+def _changes(expected: _Expected) -> _Changes:
     """What is expected without noise, scaled to the tract's workers, less what was drawn: in exact whole numbers."""
-    n_tracts, shape = coarsening.n_destination_tracts, (coarsening.n_destination_tracts, n_ranges)
-    is_remainder = coarsening.support_level == LEVEL_REMAINDER
-    has_remainder = np.bincount(coarsening.tract_of_point[is_remainder], minlength=n_tracts)
-    # Noise in the remainder was drawn again by prior share.
-    received = np.where(is_remainder, 0, _ONE)
-    received += has_remainder[coarsening.tract_of_point] * np.floor(share * _ONE).astype(np.int64)
-    noise, drawn = np.zeros((2, n_tracts * n_ranges), dtype=np.int64)
-    np.add.at(noise, group, received)
-    np.add.at(drawn, group, counts)
+    n_tracts, n_ranges = expected.drawn.shape
     found = _Changes(*np.zeros((3, n_tracts * n_ranges), dtype=np.int64))
-    n_support = coarsening.n_support.tolist()
-    for tract, (of_noise, of_drawn) in enumerate(
-        zip(noise.reshape(shape).tolist(), drawn.reshape(shape).tolist(), strict=True)
-    ):
-        scale = n_support[tract] << (2 * FREED_BITS)
-        least = [
-            max(count * scale - int(freed[tract]) * parts, 0)
-            for count, parts in zip(of_drawn, of_noise, strict=True)
+    for tract, counts in enumerate(expected.drawn.tolist()):
+        kinds = [
+            (n_workers[tract], of_kind[tract], sum(of_kind[tract]))
+            for n_workers, of_kind in zip(expected.n_workers, expected.expected, strict=True)
+            if n_workers[tract] > 0
         ]
-        total = sum(least)
+        total = math.prod(whole for _, _, whole in kinds)
+        if total == 0:  # nothing is left without noise, so nothing is known
+            continue
         running = 0
-        for number, (wanted, count) in enumerate(zip(least, of_drawn, strict=True)):
+        for number, count in enumerate(counts):
             at = tract * n_ranges + number
-            surplus = count * total - sum(of_drawn) * wanted
+            wanted = sum(n * of_range[number] * (total // whole) for n, of_range, whole in kinds)
+            surplus = count * total - wanted
             if surplus > 0:
                 found.taken[at] = surplus // total
                 found.chance[at] = (surplus % total << _CHANCE_BITS) // total

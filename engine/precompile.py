@@ -29,9 +29,10 @@ import numpy as np
 from engine._jit import kernels_mark, leave_mark
 from engine._kernels.urn import synthesize_range
 from engine.accountant import SynthesizerClasses
-from engine.cleaning import clean_points, expected_freed
+from engine.cleaning import clean_points
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import edit_domain
+from engine.expected_noise import expected_noise
 from engine.far_states import FarSplit, pool_far_states, split_far_states
 from engine.garbage import no_collection
 from engine.gravity import GravityDecay
@@ -146,8 +147,9 @@ def _move() -> None:
 
 def _clean() -> None:
     units, drawn, coarsening = _synthesizers(), _drawn(), _coarsening()
-    freed = expected_freed(units, drawn, _support_table(), epsilon=4)
-    clean_points(SecretKey.for_tests(), units, drawn, coarsening, np.ones(_N), freed, np.arange(_N))
+    # Blocks, since cells need nothing more.
+    noise = expected_noise(units, drawn, _support_table(), epsilon=4, unit="block")
+    clean_points(SecretKey.for_tests(), units, drawn, coarsening, np.ones(_N), noise, np.arange(_N))
 
 
 def _price() -> None:

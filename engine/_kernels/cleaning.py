@@ -12,7 +12,15 @@ from engine._kernels.normalizers import PRICE_UNITS
 from engine._kernels.sorting import sort_values
 from engine._kernels.urn import find_weight
 
-__all__ = ["FREED_BITS", "MOST_FREED", "FreedSpace", "Ranges", "clean_range", "expected_freed_range"]
+__all__ = [
+    "FREED_BITS",
+    "MOST_FREED",
+    "FreedSpace",
+    "Ranges",
+    "clean_range",
+    "expected_freed_range",
+    "occupied_points",
+]
 
 FREED_BITS = 20
 """Expected numbers of freed workers are whole numbers of 2^-20."""
@@ -25,9 +33,10 @@ _STEPS = 50
 
 
 class FreedSpace(NamedTuple):
-    """Scratch space of one thread: a unit's workers by point, its counts, and two lists of weights."""
+    """Scratch space of one thread: a unit's workers by point, its points and their counts, and two lists of weights."""
 
     points: Indices
+    occupied: Indices
     counts: Ints
     weights: Floats
     longer: Floats
@@ -140,6 +149,25 @@ def _mean_by_sum(counts: Ints, n_occupied: int, n_workers: int, law: _Law, space
 
 
 @lean_jit
+def occupied_points(workers: PointLists, unit: int, space: FreedSpace) -> int:
+    """Set the occupied points of a unit, ascending, and their numbers of workers; return how many there are."""
+    n_workers = workers.ptr[unit + 1] - workers.ptr[unit]
+    points = space.points[:n_workers]
+    for worker in range(n_workers):
+        points[worker] = workers.point[workers.ptr[unit] + worker]
+    sort_values(points)
+    n_occupied = 0
+    for worker in range(n_workers):
+        if worker > 0 and points[worker] == points[worker - 1]:
+            space.counts[n_occupied - 1] += 1
+        else:
+            space.occupied[n_occupied] = points[worker]
+            space.counts[n_occupied] = 1
+            n_occupied += 1
+    return n_occupied
+
+
+@lean_jit
 def expected_freed_range(
     bounds: tuple[int, int],
     workers: PointLists,
@@ -156,17 +184,7 @@ def expected_freed_range(
     counts = space.counts
     for unit in range(bounds[0], bounds[1]):
         n_workers = workers.ptr[unit + 1] - workers.ptr[unit]
-        points = space.points[:n_workers]
-        for worker in range(n_workers):
-            points[worker] = workers.point[workers.ptr[unit] + worker]
-        sort_values(points)
-        n_occupied = 0
-        for worker in range(n_workers):
-            if worker > 0 and points[worker] == points[worker - 1]:
-                counts[n_occupied - 1] += 1
-            else:
-                counts[n_occupied] = 1
-                n_occupied += 1
+        n_occupied = occupied_points(workers, unit, space)
         theta = thetas.numerator[unit] / thetas.denominator[unit]
         n_points = n_support[tract[unit]]
         odds = _FEW_FREED / (n_points + _FEW_FREED)  # with which as many are added

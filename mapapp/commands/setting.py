@@ -175,7 +175,8 @@ _SETTING: Final = (
         default=None,
         show_default="clean; with onthemap-v3 or another mechanism, no-clean",
         help="After --mechanism exponential, take the expected noise out of each tract's commute ranges, so that long "
-        "commutes are not overstated. Costs no privacy.",
+        "commutes are not overstated. Costs no privacy. Unless this is given, --design auto leaves it out for --unit "
+        "block or tract where homes simulated from public data say that it does not pay.",
     ),
     click.option(
         "--retention-scale",

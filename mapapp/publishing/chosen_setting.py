@@ -45,11 +45,14 @@ class Choice(NamedTuple):
         For mechanisms that take units.
     mechanisms : tuple of str
         Empty for the one in the parameters.
+    cleaning : bool
+        Whether cleaning may be left out.
     """
 
     priors: tuple[Prior, ...] = ()
     units: tuple[Unit, ...] = ("cell",)
     mechanisms: tuple[Mechanism, ...] = ()
+    cleaning: bool = False
 
 
 def choose_setting(
@@ -80,6 +83,7 @@ def choose_setting(
             units=choice.units,
             mechanisms=choice.mechanisms,
             delta=privacy.delta,
+            cleaning=choice.cleaning,
             report=report,
         )
     if parameters.mechanism != "dirichlet-multinomial":
@@ -125,6 +129,10 @@ def design_lines(certificate: Certificate) -> list[str]:
     ]
     if facts.get("runner_up"):
         lines.append(f"  runner-up        {_runner_up(facts)}")
+    if "expected_misplaced_if_cleaned" in facts:
+        lines.append(
+            "  cleaning         left out: in homes simulated from public data, it would misplace more of all workers"
+        )
     return lines
 
 
@@ -155,7 +163,10 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
         priors=tuple(stated.get("priors", ())),
         units=tuple(stated.get("units", ("cell",))),
         mechanisms=tuple(stated.get("mechanisms", ())),
+        cleaning="expected_misplaced_if_cleaned" in stated,
     )
+    if choice.cleaning:
+        given = replace(given, clean=True)
     if choice.mechanisms:
         # What mechanisms other than the chosen one would have used is stated with the choice.
         given = replace(given, mechanism="exponential", clean=stated["clean"])

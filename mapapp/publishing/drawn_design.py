@@ -70,6 +70,7 @@ class DrawnDesignFacts(TypedDict):
     expected_standard_error: float
     expected_misplaced_of_runner_up: float | None
     runner_up: str | None
+    expected_misplaced_if_cleaned: NotRequired[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def design_by_drawing(
     units: Sequence[Unit],
     mechanisms: Sequence[Mechanism] = (),
     delta: Number = "1e-6",
+    cleaning: bool = False,
     report: Report = silent,
 ) -> tuple[PrivacyParameters, SynthesisParameters, DrawnDesignFacts]:
     """Search for the radii of least expected error, and for the unit and the mechanism where there are several.
@@ -109,6 +111,9 @@ def design_by_drawing(
         units; its prior weights are the least that can be certified, and nothing is pruned.
     delta : Fraction, str, int or float, optional
         For mechanisms that need one.
+    cleaning : bool, optional
+        Leave `clean` of `base` out if that misplaces fewer of all workers, at the radii chosen with it, and the unit is
+        larger than a cell.
     report : callable
         Progress.
 
@@ -158,7 +163,17 @@ def design_by_drawing(
             facts["delta"] = str(privacy.delta)
         if second is not None:
             facts["runner_up"] = f"{second.mechanism}, {second.text()}"
-    return privacy, search.parameters(best), facts
+    chosen = search.parameters(best)
+    # By cell the preset always cleans: on real homes it pays (docs/method.md, section 7f).
+    may_leave_out = cleaning and chosen.clean and chosen.unit != "cell"
+    plain = search.without_cleaning(best) if may_leave_out else None
+    if plain is None:
+        return privacy, chosen, facts
+    facts |= {
+        "expected_misplaced": _rounded(plain.share),
+        "expected_misplaced_if_cleaned": _rounded(search.objective(best)),
+    }
+    return privacy, replace(chosen, clean=False), facts
 
 
 def needs_delta(mechanism: Mechanism) -> bool:
@@ -221,6 +236,16 @@ class _Search:
                 self.measured[setting] = None
         found = self.measured[setting]
         return np.inf if found is None else found.share
+
+    def without_cleaning(self, setting: _Setting) -> Misplaced | None:
+        """What a cleaned setting misplaces without cleaning; None if cleaning misplaces no more of all workers.
+
+        Small workplaces alone do not decide: cleaning costs them more in simulated homes, which are more scattered than
+        real ones.
+        """
+        plain = self.workers.misplaced(self._privacy, replace(self.parameters(setting), clean=False))
+        cleaned = self.measured[setting]
+        return plain if cleaned is not None and plain.of_all < cleaned.of_all else None
 
     def standard_error(self, one: _Setting, other: _Setting) -> float:
         """Standard error of the difference of two objectives; 0 where one cannot be certified."""

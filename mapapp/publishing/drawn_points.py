@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from engine.cleaning import clean_points, expected_freed
+from engine.cleaning import clean_points
+from engine.expected_noise import expected_noise
 from engine.far_states import split_far_states
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.prior import redraw_weight
@@ -65,7 +66,7 @@ def draw_points(
     )
     drawn = redraw_remainder(key, synthesizers, released, support.coarsening, redraw_weight(support.share))
     if parameters.clean:
-        freed = expected_freed(
+        noise = expected_noise(
             synthesizers,
             released,
             support.table,
@@ -74,7 +75,7 @@ def draw_points(
             tract_number=destination_tract,
         )
         drawn = clean_points(
-            key, synthesizers, drawn, support.coarsening, support.share, freed, destination_tract
+            key, synthesizers, drawn, support.coarsening, support.share, noise, destination_tract
         )
     if support.far_split is not None:
         drawn = split_far_states(key, synthesizers, drawn, support.far_split)

@@ -60,12 +60,15 @@ class Misplaced(NamedTuple):
         Each town's share of the workers, half of all workers, half of those of small workplaces; sums to 1.
     n_points : int
         Support points of the sample's destination tracts.
+    of_all : float
+        The same share over all workers, without the half for small workplaces.
     """
 
     share: float
     of_town: Floats
     weight: Floats
     n_points: int
+    of_all: float
 
 
 def standard_error(one: Misplaced, other: Misplaced) -> float:
@@ -162,7 +165,13 @@ class Misplacement:
             drawn = [self._tables(mine, home) for mine in self._groups]
             shares.append(self._shares(drawn))
             of_towns.append(self._of_towns(drawn))
-        return Misplaced(float(np.mean(shares)), np.mean(of_towns, axis=0), self._weight, support.share.size)
+        return Misplaced(
+            share=float(np.mean(shares)),
+            of_town=np.mean(of_towns, axis=0),
+            weight=self._weight,
+            n_points=support.share.size,
+            of_all=float(np.mean(np.array(shares)[:, : len(self._n_places)])),
+        )
 
     def _synthesizers(self, support: Support, weights: SynthesizerWeights) -> Synthesizers:
         sample = self._public.sample

@@ -222,6 +222,7 @@ def designed_choice(options: Options) -> Choice | None:
     UsageError
         An option asks for what would be chosen, or no setting can be chosen for the mechanism or the accountant.
     """
+    given_clean = options.get("clean")
     options = with_preset({**NOT_GIVEN, **options})
     if options["design"] is None:
         if options.get("unit") == AUTO:
@@ -253,6 +254,7 @@ def designed_choice(options: Options) -> Choice | None:
         priors=() if all_priors else (options["prior"],),
         units=get_args(Unit) if unit == AUTO else (unit,),
         mechanisms=mechanisms,
+        cleaning=given_clean is None and bool(options["clean"]),
     )
 
 

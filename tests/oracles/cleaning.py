@@ -34,6 +34,44 @@ def expected_freed(
     return mean / total * price * n_points / weight_of_all
 
 
+def workers_of_points(counts: Sequence[int], theta: float) -> list[float] | None:
+    """Real workers of every point of a large table, by sums over the law of one point; None if it cannot be read.
+
+    Given x real workers, the law shows m with the weight u^(x - m) below x and v^(m - x) above, u v = theta. The
+    estimate T is solved step by step from its mean, which is x: sum of weight times T is x times the sum of weights.
+    """
+    n_workers = sum(counts)
+    if n_workers <= 20:
+        return None
+
+    def estimates(v: float) -> list[float]:
+        # S_x is the sum of weight times T; with A_x the part of it at x and above, S_x = u (S_(x-1) - A_x v) + A_x, as
+        # everything below x weighs u times as much as for x - 1.
+        u, most = theta / v, max(counts) + 2
+        above = []
+        for x in range(most + 1):
+            weight = sum(u**step for step in range(1, x + 1)) + 1 / (1 - v)
+            fewer = (x - 1) * (sum(u**step for step in range(1, x)) + 1 / (1 - v)) if x else 0.0
+            above.append((x * weight - u * fewer) / (1 - theta))
+        return [above[x] - v * above[x + 1] for x in range(most)]
+
+    low, high = theta / 0.9, 1.0
+    if low >= 1:
+        return None
+    for _ in range(40):
+        v = (low + high) / 2
+        table = estimates(v)
+        if sum(table[count] for count in counts) > n_workers:
+            low = v
+        else:
+            high = v
+    v = (low + high) / 2
+    if theta / v >= 0.8991:
+        return None
+    table = estimates(v)
+    return [table[count] for count in counts]
+
+
 def wanted_of_ranges(
     drawn: Sequence[int], noise_share: Sequence[Fraction], freed: Fraction
 ) -> list[Fraction] | None:
@@ -43,6 +81,37 @@ def wanted_of_ranges(
     return [sum(drawn) * each / total for each in least] if total else None
 
 
+def wanted_of_kinds(
+    in_proportion: Sequence[Sequence[int]],
+    drawn: Sequence[int],
+    range_of_point: Sequence[int],
+    noise_share: Sequence[Fraction],
+    freed: Fraction,
+    shown: Sequence[Fraction],
+) -> list[Fraction] | None:
+    """The same where some cells are read in proportion, and the others show real workers: each kind keeps its total."""
+    wanted = [Fraction(0)] * len(drawn)
+    mine = [0] * len(drawn)
+    for cell in in_proportion:
+        for point in cell:
+            mine[range_of_point[point]] += 1
+    if sum(mine):
+        of_mine = wanted_of_ranges(mine, noise_share, freed)
+        if of_mine is None:
+            return None
+        wanted = of_mine
+    rest = sum(drawn) - sum(mine)
+    if rest:
+        least = [
+            max(value, Fraction(0)) if count else Fraction(0)
+            for value, count in zip(shown, drawn, strict=True)
+        ]
+        if not sum(least):
+            return None
+        wanted = [one + rest * value / sum(least) for one, value in zip(wanted, least, strict=True)]
+    return wanted
+
+
 def clean_tract(
     number: int,
     cells: Sequence[Sequence[int]],
@@ -50,15 +119,24 @@ def clean_tract(
     share: Sequence[float],
     noise_share: Sequence[Fraction],
     freed: Fraction,
+    in_proportion: Sequence[bool] | None = None,
+    shown: Sequence[Fraction] | None = None,
 ) -> list[list[int]]:
-    """The cells of one destination tract after cleaning; ``noise_share`` is what each range receives of the freed."""
+    """The cells of one destination tract after cleaning; ``noise_share`` is what each range receives of the freed.
+
+    Cells that are not read in proportion have, together, the real workers ``shown`` in each range.
+    """
     n_ranges = len(noise_share)
     counts = [sum(cell.count(point) for cell in cells) for point in range(len(share))]
     drawn = [
         sum(count for count, at in zip(counts, range_of_point, strict=True) if at == number_of_range)
         for number_of_range in range(n_ranges)
     ]
-    wanted = wanted_of_ranges(drawn, noise_share, freed)
+    if in_proportion is None or shown is None:
+        wanted = wanted_of_ranges(drawn, noise_share, freed)
+    else:
+        mine = [cell for cell, is_mine in zip(cells, in_proportion, strict=True) if is_mine]
+        wanted = wanted_of_kinds(mine, drawn, range_of_point, noise_share, freed, shown)
     if wanted is None:
         return [list(cell) for cell in cells]
     stream = Stream("CLEAN", number, 0)

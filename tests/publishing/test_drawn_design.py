@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 from engine.errors import ParameterError
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.certificate.mechanism import stated_privacy
@@ -20,6 +20,7 @@ from mapapp.publishing.chosen_setting import Choice, check_design, choose_settin
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
 from mapapp.publishing.misplacement import Misplaced, Misplacement, misplaced_share, standard_error
 from mapapp.publishing.public_part import PublicPart, read_public_part
+from mapapp.publishing.settings import designed_choice
 from mapapp.publishing.towns import read_towns
 from tests.commands.running import refused, run_here
 from tests.publishing.test_design import with_other_homes
@@ -66,14 +67,15 @@ def test_the_standard_error_is_that_of_towns_deviations() -> None:
     """Against a plain computation; a part that all towns share has no error, and a single town has none either."""
     weight = np.array([0.5, 0.25, 0.25])
     one, other = np.array([0.10, 0.04, 0.02]), np.array([0.09, 0.03, 0.03])
-    first, second = (Misplaced(float(part.sum()), part, weight, 1) for part in (one, other))
+    first, second = (Misplaced(float(part.sum()), part, weight, 1, 0.0) for part in (one, other))
     mean = float((one - other).sum())
     squares = [(a - b - mean * w) ** 2 for a, b, w in zip(one, other, weight, strict=True)]
     assert standard_error(first, second) == pytest.approx(math.sqrt(3 / 2 * sum(squares)))
-    even = Misplaced(first.share + 0.1, one + 0.1 * weight, weight, 1)
+    even = Misplaced(first.share + 0.1, one + 0.1 * weight, weight, 1, 0.0)
     assert standard_error(even, first) == pytest.approx(0.0, abs=1e-15)
     assert (
-        standard_error(*(Misplaced(share, np.array([share]), np.ones(1), 1) for share in (0.1, 0.2))) == 0.0
+        standard_error(*(Misplaced(share, np.array([share]), np.ones(1), 1, 0.0) for share in (0.1, 0.2)))
+        == 0.0
     )
 
 
@@ -274,3 +276,37 @@ def test_options_that_contradict_a_choice_of_mechanisms_are_refused(
     demo_dataset: Path, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     assert said in refused("synthesize", demo_dataset, tmp_path / "r.release", *options)
+
+
+@pytest.mark.parametrize(
+    ("unit", "epsilon", "left_out"), [("cell", "14", False), ("block", "4", False), ("block", "9", True)]
+)
+def test_cleaning_is_left_out_where_it_would_misplace_more_workers(
+    dataset: Store, public: PublicPart, unit: Unit, epsilon: str, left_out: bool
+) -> None:
+    """Radii are those chosen with cleaning, and the choice can be repeated from the release. By cell it stays."""
+    privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", accountant="sound")
+    base = replace(BASE, clean=True)
+    _, cleaned, _ = choose_setting(public, privacy, base, Choice(units=(unit,)))
+    privacy, parameters, facts = choose_setting(public, privacy, base, Choice(units=(unit,), cleaning=True))
+    assert parameters == replace(cleaned, clean=not left_out)
+    assert ("expected_misplaced_if_cleaned" in facts) == left_out
+    certificate: dict[str, Any] = {
+        "construction": {"design": dict(facts)},
+        "parameters": {
+            "privacy": stated_privacy(privacy, parameters.mechanism),
+            "synthesis": parameters.to_dict(),
+        },
+    }
+    assert check_design(dataset, certificate).ok
+    said = [line for line in design_lines(certificate) if line.startswith("  cleaning")]
+    assert bool(said) == left_out
+
+
+@pytest.mark.parametrize(
+    ("options", "open_"), [({}, True), ({"clean": True}, False), ({"clean": False}, False)]
+)
+def test_cleaning_that_is_asked_for_is_not_chosen(options: dict[str, Any], open_: bool) -> None:
+    choice = designed_choice(options)
+    assert choice is not None
+    assert choice.cleaning == open_
