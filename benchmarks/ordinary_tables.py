@@ -27,12 +27,13 @@ from engine.suppression.consistent import list_consistent
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
 from engine.suppression.rule_check import agrees_with_rule, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
-from geodata.store import Store, open_store
+from geodata.store import open_store
 
 SMALLEST = ("--dataset", "{dataset}", "--towns", "county_id")
 SHAPE = (3, 3)
 """Industries and groups of earnings."""
 BELIEF_MOVED = 0.5
+BLOCK_COLUMNS = ("tract_id", "state_id")
 
 Counts = npt.NDArray[np.int64]
 
@@ -63,7 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(rhode_island.given_or_imported(chosen, Path(folder)), "dataset")
-        workers = _workers(store, chosen.towns)
+        workers = workers_of(
+            store.table("jobs"), store.table("blocks", [*BLOCK_COLUMNS, chosen.towns]), chosen.towns
+        )
     table(
         "one table per",
         "lives in",
@@ -82,13 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for unit in ("town", "tract"):
         for home in ("same town", "outside the state"):
             for ties in ("first", "any"):
-                _print(workers, unit, home, ties)
+                line(f"{workers[unit].nunique()} {unit}s", home, ties, *found_in(workers, unit, home, ties))
 
 
-def _workers(store: Store, towns: str) -> pd.DataFrame:
-    """Jobs with the units of their workplace, and whether the home is in the same town or another state."""
-    jobs = store.table("jobs", ["destination_index", "origin_index", "earnings", "industry", "count"])
-    blocks = store.table("blocks", ["tract_id", "state_id", towns])
+def workers_of(jobs: pd.DataFrame, blocks: pd.DataFrame, towns: str) -> pd.DataFrame:
+    """Return jobs with the units of their workplace, and whether the home is in the same town or another state."""
     work = blocks.iloc[jobs["destination_index"]].reset_index(drop=True)
     home = blocks.iloc[jobs["origin_index"]].reset_index(drop=True)
     return jobs.assign(
@@ -101,7 +102,8 @@ def _workers(store: Store, towns: str) -> pd.DataFrame:
     )
 
 
-def _print(workers: pd.DataFrame, unit: str, home: str, ties: str) -> None:
+def found_in(workers: pd.DataFrame, unit: str, home: str, ties: str) -> list[object]:
+    """Suppress and attack the tables of all units; return the columns from "tables" on."""
     people, values = _tables(workers, unit), _tables(workers[workers[home]], unit, workers[unit])
     found = list(attacked(people, values, ties))
     shares = [each.share_left for each in found]
@@ -111,17 +113,14 @@ def _print(workers: pd.DataFrame, unit: str, home: str, ties: str) -> None:
             *((u.small, u.exact_primary, u.exact, u.mode_right, u.moved) for u in found), strict=True
         )
     )
-    line(
-        f"{len(values)} {unit}s",
-        home,
-        ties,
+    return [
         len(found),
         values.size,
         sum(each.n_primary for each in found),
         sum(each.n_complementary for each in found),
         f"{np.median(shares):.2f}" if shares else "",
         *(f"{before} → {after}" for before, after in pairs),
-    )
+    ]
 
 
 def _tables(workers: pd.DataFrame, unit: str, all_units: pd.Series | None = None) -> Counts:

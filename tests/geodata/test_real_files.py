@@ -9,6 +9,7 @@ import pandas
 import pytest
 import shapely
 
+from benchmarks.ordinary_tables import found_in, workers_of
 from geodata.importing import Imported, import_dataset, write_dataset
 from geodata.lodes import COUNTS
 from geodata.recognize import sources_in
@@ -131,3 +132,23 @@ def test_an_export_in_the_lodes_layout_gives_the_published_rows_back(
         # Two blocks of the crosswalk are in tracts of Massachusetts: a release has them in another place.
         found = ours.set_index(keys)[counts].sort_index()
         pandas.testing.assert_frame_equal(found, wanted, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("unit", "home", "ties", "expected"),
+    [
+        ("town", "same town", "first", "4 351 6 10 0.69|0 → 2|0 → 0|0 → 0|0 → 2|8 → 7"),
+        ("town", "outside the state", "first", "11 351 24 30 0.48|0 → 8|0 → 0|0 → 0|3 → 7|22 → 24"),
+        ("tract", "same town", "first", "171 2169 411 365 0.77|68 → 198|22 → 41|46 → 75|149 → 182|368 → 374"),
+        ("tract", "outside the state", "first", "197 2169 566 407 0.75|103 → 314|38 → 86|80 → 154|242 → 287|403 → 414"),
+        ("tract", "outside the state", "any", "197 2169 566 407 0.85|103 → 264|38 → 64|80 → 117|242 → 264|403 → 416"),
+    ],
+)  # fmt: skip
+def test_what_ordinary_suppression_gives_away(
+    rhode_island: Imported, unit: str, home: str, ties: str, expected: str
+) -> None:
+    """The table in docs/attack.md."""
+    tables = rhode_island.tables
+    workers = workers_of(tables["jobs"], tables["blocks"], "layer_ctycsub")
+    found = found_in(workers, unit, home, ties)
+    assert " ".join(map(str, found[:5])) + "|" + "|".join(map(str, found[5:])) == expected
