@@ -15,6 +15,7 @@ from mapapp.answers.method_words import Chapter
 NumericKind = Literal[
     "number",
     "count",
+    "count or star",
     "change",
     "share",
     "change share",
@@ -237,6 +238,8 @@ class Remake:
     ----------
     command : str
         Shell command, without the output file.
+    inputs : str
+        What must be the same for the same file, besides the program.
     links : tuple of (text, query)
         Queries to append to the address of a served map.
     setups : tuple of (name, JSON)
@@ -246,6 +249,7 @@ class Remake:
     command: str
     links: tuple[tuple[str, str], ...]
     setups: tuple[tuple[str, str], ...]
+    inputs: str = "release, question"
 
     def command_for(self, form: str, paper: str = "") -> str:
         """The command that writes a report in a format, and on a paper size other than the usual one."""
@@ -260,6 +264,10 @@ class Report:
     Attributes
     ----------
     title, subtitle : str
+    contents, lead : str
+        What its numbers count, in short and in a sentence.
+    kept : str
+        The promise in short, if there is one.
     date : date or None
         Date of the report, if one was given.
     answers : tuple of Answer
@@ -280,6 +288,9 @@ class Report:
     sources: tuple[Source, ...]
     remake: Remake
     paper: Paper
+    contents: str = "Synthetic workers"
+    lead: str = "No record here is a real person."
+    kept: str = "Privacy protected"
 
     @property
     def warning(self) -> str:
@@ -295,7 +306,7 @@ class Report:
     def protection(self) -> str:
         """Whether privacy is protected; the certificates have epsilon and delta."""
         if self.is_private:
-            return "Privacy protected"
+            return self.kept
         exposed = [source.title for source in self.sources if not source.is_private]
         which = "" if len(exposed) == len(self.sources) else f" for {words.listed(exposed)}"
         return f"Not private: nothing is promised{which}"
@@ -305,7 +316,7 @@ class Report:
         """What the numbers are and where they come from, for every page."""
         exposed = () if self.is_private else (self.protection,)
         named = dict.fromkeys(source.title for source in self.sources)
-        return " · ".join(("Synthetic workers", *exposed, *named))
+        return " · ".join((self.contents, *exposed, *named))
 
 
 def as_code_point(letter: str) -> str:
@@ -320,6 +331,7 @@ def upright(text: str) -> str:
 
 _SHOWN: Final[dict[Kind, Callable[..., str]]] = {
     "count": lambda value: f"{value:,}",
+    "count or star": lambda value: value if isinstance(value, str) else f"{value:,}",
     "change": lambda value: f"{value:+,}" if value else "0",
     "share": lambda value: f"{100 * value:.1f}%",
     "change share": lambda value: f"{100 * value:+.1f}%",

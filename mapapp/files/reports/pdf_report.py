@@ -157,6 +157,8 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
         "foot": report.footer,
         "protection": report.protection,
         "private": report.is_private,
+        "lead": report.lead,
+        "inputs": report.remake.inputs,
         "several": len(report.answers) > 1,
         "answers": [_answer(answer, files, most) for answer in report.answers],
         "comparison": [table_data(table, most) for table in report.printed_comparison],
