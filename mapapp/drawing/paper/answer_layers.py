@@ -72,13 +72,14 @@ def _areas(
     colors = palette.class_colors(found.classes.n_classes, scheme.ramp)
     class_of = dict(zip(found.frame["unit_id"], found.classes.of, strict=True))
     units = layer_units(release, question.layer)
-    _fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
-    _hatch_units(axes, units, uncertain_units(release, question), frame, scheme)
+    fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
+    hatch_units(axes, units, uncertain_units(release, question), frame, scheme)
     items = _class_items(found.classes.texts, [scheme.land, *colors], found.classes.sizes)
     return Legend("classes", " ".join(found.title[:2]), items, notes=found.title[2:])
 
 
-def _hatch_units(axes: Axes, units: Units, unsure: Sequence[str], frame: Frame, scheme: ColorScheme) -> None:
+def hatch_units(axes: Axes, units: Units, unsure: Sequence[str], frame: Frame, scheme: ColorScheme) -> None:
+    """Hatch some units."""
     wanted = frozenset(unsure)
     shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in wanted]
     hatch(axes, shapes, frame, scheme)
@@ -106,10 +107,10 @@ def _change(
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
     units = layer_units(release, question.layer)
-    _fill_units(axes, units, class_of, dict(enumerate(colors)), frame, scheme)
+    fill_units(axes, units, class_of, dict(enumerate(colors)), frame, scheme)
     notes = map_content.change_notes(before, release, question)
     if notes:
-        _hatch_units(axes, units, uncertain_changes(before, release, question), frame, scheme)
+        hatch_units(axes, units, uncertain_changes(before, release, question), frame, scheme)
     items = _class_items(change_texts(limits), colors, numpy.bincount(of, minlength=len(colors)).tolist())
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     noun = map_content.words_of(before, release).noun
@@ -124,7 +125,7 @@ def _ratio(
     colors = palette.ratio_colors(scheme)
     of = palette.ratio_classes(found["ratio"].to_numpy())
     class_of = dict(zip(found["unit_id"], of, strict=True))
-    _fill_units(
+    fill_units(
         axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame, scheme
     )
     sizes = numpy.bincount(of, minlength=len(colors) + 1).tolist()
@@ -133,7 +134,7 @@ def _ratio(
     return Legend("classes", title, items)
 
 
-def _fill_units(
+def fill_units(
     axes: Axes,
     units: Units,
     class_of: dict[str, int],

@@ -13,7 +13,7 @@ from mapapp.drawing.bar_groups import Bar, Group
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.chart_sheet import HEAD_IN, MARGIN_IN, SMALL_POINTS, TEXT_POINTS, draw_head
 from mapapp.drawing.paper.paper import Sheet, fitted, width_in
-from mapapp.drawing.paper.source import draw_foot, foot_height_in
+from mapapp.drawing.paper.source import draw_foot, foot_height_in, foot_of
 
 _ROW_IN: Final = 0.235
 _BASE_IN: Final = 0.155  # from the top of a row to its text baseline
@@ -57,7 +57,9 @@ def bars(
     careful = sorted({bar.caution for bar in every if bar.caution and bar.workers})
     n_rows = len(every) + sum(1.15 for group in groups if group.heading) + bool(careful)
     inner = width - 2 * MARGIN_IN
-    sheet = Sheet((width, HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(release, inner)), scheme)
+    sheet = Sheet(
+        (width, HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(foot_of(release), inner)), scheme
+    )
     y = draw_head(sheet, title, about)
     columns = _columns(every, inner)
     for group in groups:
@@ -69,7 +71,7 @@ def bars(
             _row(sheet, bar, y, columns)
             y += _ROW_IN
     _explain_marks(sheet, careful, y)
-    draw_foot(sheet, release, MARGIN_IN)
+    draw_foot(sheet, foot_of(release), MARGIN_IN)
     return sheet
 
 

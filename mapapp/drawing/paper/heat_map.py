@@ -19,7 +19,7 @@ from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.chart_sheet import HEAD_IN, MARGIN_IN, TEXT_POINTS, draw_head
 from mapapp.drawing.paper.legend import HEIGHT_IN, Item, Legend, draw_legend
 from mapapp.drawing.paper.paper import Sheet, width_in
-from mapapp.drawing.paper.source import draw_foot, foot_height_in
+from mapapp.drawing.paper.source import draw_foot, foot_height_in, foot_of
 
 _MOST_CELL_IN: Final = 0.34
 _SLOPE_DEG: Final = 60.0  # slope of the names above the matrix
@@ -42,7 +42,7 @@ def heat_map(
     top = HEAD_IN + 0.34 + longest * math.sin(math.radians(_SLOPE_DEG))
     cell = min((width - left - 0.5) / len(works), _MOST_CELL_IN)
     below = top + cell * len(homes) + 0.12
-    sheet = Sheet((width, below + HEIGHT_IN + foot_height_in(release, inner)), scheme)
+    sheet = Sheet((width, below + HEIGHT_IN + foot_height_in(foot_of(release), inner)), scheme)
     draw_head(sheet, title, result.about)
     _margins(sheet, homes, works, (left, top, cell))
     shown = numpy.searchsorted([low for low, _ in classes], workers, side="right")
@@ -50,7 +50,7 @@ def heat_map(
     texts = ["none", *(class_text(*each) for each in classes)]
     items = tuple(Item(text, color) for text, color in zip(texts, colors, strict=True))
     draw_legend(sheet, Legend("classes", "Workers", items), MARGIN_IN, below, inner)
-    draw_foot(sheet, release, MARGIN_IN)
+    draw_foot(sheet, foot_of(release), MARGIN_IN)
     rows, columns = wide.shape
     most = f"the {rows} home units and {columns} work units with the most workers"
     return title, f"{title}: {most}. The table has all pairs.", sheet

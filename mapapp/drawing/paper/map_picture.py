@@ -17,7 +17,7 @@ from mapapp.drawing.paper.answer_layers import draw_answer
 from mapapp.drawing.paper.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
 from mapapp.drawing.paper.map_names import draw_names, map_names
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
-from mapapp.drawing.paper.source import draw_foot, foot_height_in, source_words
+from mapapp.drawing.paper.source import draw_foot, foot_height_in, foot_of, source_words
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
@@ -157,8 +157,8 @@ def _draw(
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, color=sheet.colors.quiet
         )
     top = y + 0.07
-    draw_foot(sheet, release, MARGIN_IN)
-    foot_in = foot_height_in(release, inner)
+    draw_foot(sheet, foot_of(release), MARGIN_IN)
+    foot_in = foot_height_in(foot_of(release), inner)
     outlines = _outline_items(release, question, sheet.scheme)
     legend_in = (
         legend_height_in(map_content.drawn_as(release, question, view, before), n_outlines=len(outlines))

@@ -18,7 +18,7 @@ from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.chart_sheet import HEAD_IN, MARGIN_IN, SMALL_POINTS, TEXT_POINTS, draw_head
 from mapapp.drawing.paper.legend import HEIGHT_IN, Item, Legend, draw_legend
 from mapapp.drawing.paper.paper import Sheet, width_in
-from mapapp.drawing.paper.source import draw_foot, foot_height_in
+from mapapp.drawing.paper.source import draw_foot, foot_height_in, foot_of
 
 _TOP_IN: Final = HEAD_IN + 0.34
 _DISC_IN: Final = 3.6
@@ -39,7 +39,7 @@ def rose(
     totals = counts.sum(axis=0)
     disc, inner = min(width - 1.2, _DISC_IN), width - 2 * MARGIN_IN
     below = _TOP_IN + disc + 0.42
-    sheet = Sheet((width, below + HEIGHT_IN + foot_height_in(release, inner)), scheme)
+    sheet = Sheet((width, below + HEIGHT_IN + foot_height_in(foot_of(release), inner)), scheme)
     draw_head(sheet, title, result.about)
     most = _round_up(int(totals.max()))
     _petals(sheet, counts, colors, most, disc)
@@ -47,7 +47,7 @@ def rose(
     _rings(sheet, totals, most, disc)
     items = tuple(Item(label, color) for label, color in zip(labels.values(), colors, strict=True))
     draw_legend(sheet, Legend("classes", "Distance from home to work", items), MARGIN_IN, below, inner)
-    draw_foot(sheet, release, MARGIN_IN)
+    draw_foot(sheet, foot_of(release), MARGIN_IN)
     counted = "; ".join(f"{direction} {total:,}" for direction, total in zip(DIRECTIONS, totals, strict=True))
     return title, f"{title}. Workers by direction: {counted}.", sheet
 
