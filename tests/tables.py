@@ -135,7 +135,7 @@ def _flows(
         people = int(random.integers(500, 5000))
         origins = units_of(store, homes)[:6]
         for place, (home_id, home) in enumerate(origins):
-            rate = Fraction(1, 2 + place * place)
+            rate = Fraction(1, 3 + place * place)  # the shares of a row add up to less than 1
             low, high = interval(people, rate)
             value = round(people * rate)
             released = low <= value <= high and place < 4

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from geodata.manifest import read_manifest
 from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
@@ -52,7 +54,7 @@ class RowsOrAll(click.ParamType["int | None"]):
         return int(text)
 
 
-_FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"}
+_FORMS: Final[dict[str, Form]] = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"}
 
 
 @click.command()
@@ -123,7 +125,8 @@ def report(releases: tuple[Path, ...], **options: Option) -> None:
     """Write a report on RELEASES: maps, numbers, complete tables, the certificate, and how to reproduce it.
 
     One report can have several areas, analyses, and releases (earliest first), and compares them. A batch resumes where
-    it was stopped: complete reports on the same question are not made again.
+    it was stopped: complete reports on the same question are not made again. The report on a table with suppressed
+    cells has the whole table, a map of its stars, and why they are there.
 
     \b
     Examples:
@@ -131,9 +134,12 @@ def report(releases: tuple[Path, ...], **options: Option) -> None:
       commutemap report ri-2018.release ri-2019.release --analysis inflow-outflow --area county:44007 -o change.pdf
       commutemap report ri.release --setup commutemap-setup.json --paper letter --date 2026-01-31 -o view.pdf
       commutemap report ri.release --batch towns.toml -o towns
+      commutemap report ri.table -o table.pdf
     """
     date = None if options["date"] is None else options["date"].date()
-    if options["batch"] is not None:
+    if read_manifest(releases[0]).get("kind") == "table":
+        _table(releases, date, options)
+    elif options["batch"] is not None:
         _batch(releases, date, options)
     else:
         _one(releases, date, options)
@@ -143,10 +149,7 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) 
     from mapapp.answers.served_release import open_releases
     from mapapp.files.reports import write_report
 
-    output = options["output"]
-    form = _FORMS.get(output.suffix.lower())
-    if form is None:
-        raise UsageError(f"{output}: the file name must end in .html, .pdf, or .xlsx")
+    output, form = options["output"], _form_of(options["output"])
     if options["workers"] is not None:
         raise UsageError("--workers applies only to a batch; add --batch or leave it out")
     if options["setups"]:
@@ -157,7 +160,7 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) 
         made = write_report(
             releases,
             _parts(releases, options),
-            cast("Form", form),
+            form,
             stream,
             paper=options["paper"],
             date=date,
@@ -168,6 +171,31 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) 
     for answer in made.answers:
         if form == "xlsx" and answer.left_out:
             click.echo(f"note: {answer.heading}: {answer.left_out}", err=True)
+    click.echo(f"{output}: written", err=True)
+
+
+def _form_of(output: Path) -> Form:
+    form = _FORMS.get(output.suffix.lower())
+    if form is None:
+        raise UsageError(f"{output}: the file name must end in .html, .pdf, or .xlsx")
+    return form
+
+
+def _table(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
+    from mapapp.answers.tables.served_table import open_tables
+    from mapapp.files.tables.report import write_table_report
+
+    _refuse_others(
+        {"releases", "output", "paper", "date", "quiet"},
+        "{option} does not apply to a table with suppressed cells, whose report is always whole; leave it out",
+    )
+    if len(paths) > 1:
+        raise UsageError(f"{paths[0]}: a table with suppressed cells has a report of its own; give it alone")
+    output, form = options["output"], _form_of(options["output"])
+    with show_progress(quiet=options["quiet"]) as progress, whole_file(output, binary=True) as stream:
+        progress("opening the table", 0, 0)
+        (served,) = open_tables(list(paths)).values()
+        write_table_report(served, form, stream, paper=options["paper"], date=date, progress=progress)
     click.echo(f"{output}: written", err=True)
 
 
@@ -212,11 +240,16 @@ def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: Options
 
 def _refuse_beside_batch() -> None:
     """Raise UsageError if a question is given in addition to a batch, whose file contains all questions."""
+    _refuse_others(
+        {"releases", "batch", "workers", "output", "date", "quiet"},
+        "--batch and {option} conflict: the batch file contains the questions; write it there",
+    )
+
+
+def _refuse_others(allowed: Collection[str], why: str) -> None:
+    """Raise UsageError if an option is given that is not among the allowed ones; `{option}` in `why` is its name."""
     context = click.get_current_context()
-    allowed = {"releases", "batch", "workers", "output", "date", "quiet"}
     for each in context.command.params:
         source = context.get_parameter_source(str(each.name))
         if each.name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(
-                f"--batch and {each.opts[0]} conflict: the batch file contains the questions; write it there"
-            )
+            raise UsageError(why.format(option=each.opts[0]))

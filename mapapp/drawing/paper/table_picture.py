@@ -1,4 +1,4 @@
-"""The map of a table's stars: each unit colored by the share of its people in suppressed cells."""
+"""The map of a table's stars: units colored by the share of people in suppressed cells, or by the counts of flows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy
 
-from mapapp.answers.tables.served_table import ServedTable
+from mapapp.answers.tables.served_table import ServedTable, Shown
 from mapapp.answers.words import may_be_released
 from mapapp.drawing import map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
@@ -18,12 +18,13 @@ from mapapp.drawing.paper.map_picture import MARGIN_IN, SIZE_IN
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.drawing.paper.source import Foot, draw_foot, foot_height_in
 from mapapp.drawing.table_map import TableMap, table_map
+from mapapp.question.table_view import Shade
 
 __all__ = ["stars_picture", "stars_words"]
 
 _TITLE_POINTS: Final = 12.5
 _WHAT_POINTS: Final = 8.5
-_WHAT: Final = "Share of each unit's people whose cells are suppressed"
+_SUPPRESSED: Final = "Share of each unit's people whose cells are suppressed"
 
 
 def stars_picture(
@@ -35,6 +36,8 @@ def stars_picture(
     size_in: tuple[float, float] = SIZE_IN,
 ) -> bytes:
     """Draw where the stars of one of the tables are; `part` counts from 1.
+
+    A table of flows is drawn for the workplace with the most people: counts by home, and homes with a star.
 
     Parameters
     ----------
@@ -50,7 +53,8 @@ def stars_picture(
     check(form, scale, size_in)
     shown, promise = served.shown(part), served.published.promise
     scheme = COLOR_SCHEMES["light"]
-    found = table_map(shown, promise, next(iter(shown.columns)), "stars", scheme)
+    shade: Shade = "value" if shown.table.is_flows else "stars"
+    found = table_map(shown, promise, next(iter(shown.columns)), shade, scheme)
     map_names(served)  # queries first, because drawing holds a lock
     with drawing():
         sheet = Sheet(size_in, scheme)
@@ -59,7 +63,13 @@ def stars_picture(
             MARGIN_IN, 0.1, shown.table.title, width=inner, size=_TITLE_POINTS, lines=2, bold=True
         )
         y = sheet.block(
-            MARGIN_IN, y + 0.02, _WHAT, width=inner, size=_WHAT_POINTS, lines=2, color=sheet.colors.quiet
+            MARGIN_IN,
+            y + 0.02,
+            _what(shown),
+            width=inner,
+            size=_WHAT_POINTS,
+            lines=2,
+            color=sheet.colors.quiet,
         )
         foot = _foot(served)
         draw_foot(sheet, foot, MARGIN_IN)
@@ -88,9 +98,13 @@ def stars_words(served: ServedTable, part: int) -> str:
     shown = served.shown(part)
     starred = (shown.numbers("value") < 0) & (shown.numbers("people") > 0)
     return (
-        f"Map. {shown.table.title}. {_WHAT}. {int(starred.any(axis=1).sum())} of {len(shown.rows)} units have a "
+        f"Map. {shown.table.title}. {_what(shown)}. {int(starred.any(axis=1).sum())} of {len(shown.rows)} units have a "
         f"suppressed cell. {_source(served)}."
     )
+
+
+def _what(shown: Shown) -> str:
+    return next(iter(shown.columns.values())) if shown.table.is_flows else _SUPPRESSED
 
 
 def _legend(found: TableMap) -> Legend:

@@ -13,6 +13,7 @@ from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
 from mapapp.answers.results import Result
+from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.answers.uncertain_rows import EXCEEDS_NOTE, has_exceeding
 from mapapp.errors import UsageError
@@ -111,7 +112,7 @@ def build(
             source_of(release, titles[release.slug], errors=error_rows is not None) for release in releases
         ),
         remake=remake(releases, parts, date=date, error_rows=error_rows, rows=rows),
-        paper=_usual_paper(releases),
+        paper=usual_paper(releases),
     )
 
 
@@ -161,9 +162,9 @@ def _with_rows(tables: Iterable[Table]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def _usual_paper(releases: Sequence[ServedRelease]) -> Paper:
+def usual_paper(publications: Sequence[ServedPublication]) -> Paper:
     """Letter for places in the United States, A4 for made-up ones."""
-    covered = [state for release in releases for state in release.covered_states]
+    covered = [state for each in publications for state in each.covered_states]
     return "letter" if any(state in states() for state in covered) else "a4"
 
 

@@ -24,7 +24,7 @@ def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
     return Source(
         name=release.slug,
         title=title,
-        warning=_warning(certificate),
+        warning=release_warning(certificate),
         is_private=words.is_private(certificate),
         certificate=_certificate(certificate),
         provenance=_provenance(release),
@@ -32,7 +32,8 @@ def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
     )
 
 
-def _warning(certificate: Mapping[str, object]) -> str:
+def release_warning(certificate: Mapping[str, object]) -> str:
+    """Why a publication must not be published; empty if it may be."""
     if words.may_be_released(certificate):
         return ""
     reasons = certificate.get("status_reasons")
