@@ -28,8 +28,8 @@ class Decided(NamedTuple):
         Whether the cell's value is published. All other cells are suppressed.
     low, high : int64[C]
         Safe interval of the value, when the cell was decided: the value would leave everyone's beliefs within epsilon
-        of the prior. If ``low > high``, no value is safe. For cells after a breach, it is the interval that they had
-        without the breach.
+        of the prior. If ``low > high``, no value is safe. After a breach, intervals follow from the same formulas
+        but decide nothing.
     breach : int
         Position of the first released value outside its interval, -1 if there is none. It is published, and
         every later cell is suppressed.
