@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.suppression.consistent import list_consistent
+from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
+from engine.suppression.rule_check import agrees_with_rule, stars_of
+from engine.suppression.tables_given import SUPPRESSED, GivenTable
 
 __all__ = ["CLUES", "COLUMNS", "ROWS", "TOTALS", "Clue", "intervals", "tables_after"]
 
@@ -49,13 +53,17 @@ class Clue:
     keeps: Callable[[Tables], Kept]
 
 
+def _all_starred() -> GivenTable:
+    """The table as it is printed: six stars and their totals."""
+    row_totals, column_totals = TOTALS
+    values = np.full((len(ROWS) + 1, len(COLUMNS) + 1), SUPPRESSED, dtype=np.int64)
+    values[:-1, -1], values[-1, :-1], values[-1, -1] = row_totals, column_totals, sum(row_totals)
+    return GivenTable(values=values)
+
+
 def _all_tables() -> Tables:
     """All tables of numbers that are not negative and have the printed totals."""
-    (first_row, _), columns = TOTALS
-    one, two = (numbers.ravel() for numbers in np.mgrid[: columns[0] + 1, : columns[1] + 1])
-    three = first_row - one - two
-    upper = np.stack([one, two, three], axis=1)[(three >= 0) & (three <= columns[2])]
-    return np.hstack([upper, np.asarray(columns) - upper])
+    return list_consistent(_all_starred().sums())
 
 
 def _is_small(tables: Tables) -> Kept:
@@ -64,20 +72,9 @@ def _is_small(tables: Tables) -> Kept:
 
 def _all_six_starred(tables: Tables) -> Kept:
     """Whether an agency that stars as few cells as it can stars all six."""
-    patterns = [set(found) for size in range(7) for found in combinations(range(6), size)]
-    closed = [pattern for pattern in patterns if _hides(pattern)]
-    fewest = {
-        frozenset(primary): min(len(pattern) for pattern in closed if pattern >= primary)
-        for primary in patterns
-    }
-    small = _is_small(tables)
-    return np.array([fewest[frozenset(np.flatnonzero(row).tolist())] == 6 for row in small], dtype=np.bool_)
-
-
-def _hides(pattern: set[int]) -> bool:
-    """Whether no row and no column has a single star, whose value would follow by subtraction."""
-    lines = [{0, 1, 2}, {3, 4, 5}, {0, 3}, {1, 4}, {2, 5}]
-    return all(len(line & pattern) != 1 for line in lines)
+    given = _all_starred()
+    suppressor = OrdinarySuppressor(Layout.of(given), Rule(low=0, high=_SMALL))
+    return agrees_with_rule(tables, stars_of(given, given.sums()), suppressor)
 
 
 CLUES: Final = (

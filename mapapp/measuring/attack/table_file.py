@@ -20,6 +20,7 @@ __all__ = ["read_people", "read_table"]
 STAR: Final = "*"
 TOTAL_LABELS: Final = frozenset({"total", "totals", "grand total", "all", "sum"})
 MOST_CELLS: Final = 1_000_000
+MOST_STARS: Final = 20_000
 _DELIMITERS: Final = (",", ";", "\t")
 _WHOLE: Final = re.compile(
     r"[0-9]+|[0-9]{1,3}(?P<mark>[,'’ \u00a0\u2009\u202f])[0-9]{3}(?:(?P=mark)[0-9]{3})*"
@@ -100,6 +101,11 @@ def _read(path: Path) -> _Labeled:
             values[row, column] = _count(
                 path, f"row {rows[row]}, column {columns[column]}", text.strip(), delimiter
             )
+    n_stars = int(np.count_nonzero(values == SUPPRESSED))
+    if n_stars > MOST_STARS:
+        raise UsageError(
+            f"{path}: {n_stars:,} suppressed cells; give a part of the table with {MOST_STARS:,} at most"
+        )
     return _Labeled(rows, columns, values)
 
 

@@ -238,7 +238,7 @@ def _arrow(numbers: list[int]) -> str:
 
 def _unsettled(known: Known) -> str:
     n = int((~known.settled).sum())
-    return f" ({_counted(n, 'cell')} not settled: the real range may be narrower)" if n else ""
+    return f" ({_counted(n, 'cell')} not settled in time: the real range may be narrower)" if n else ""
 
 
 def _knows_more(found: Attack) -> bool:

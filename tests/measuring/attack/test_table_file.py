@@ -96,6 +96,14 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: str, message: str) ->
     assert "\n" not in str(caught.value)
 
 
+def test_more_stars_than_can_be_attacked_are_refused(tmp_path: Path) -> None:
+    lines = [",".join(["x", *map(str, range(101))])] + [f"r{row}" + ",*" * 101 for row in range(200)]
+    with pytest.raises(
+        UsageError, match="20,200 suppressed cells; give a part of the table with 20,000 at most"
+    ):
+        read_table(written(tmp_path, "\n".join(lines)))
+
+
 def test_text_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         read_table(written(tmp_path, PLAIN.replace("blue", "blé"), "latin-1"))
