@@ -211,7 +211,10 @@ def unsafe_sum_bound(
     beside = others if total is not None else Types((), ())
     if not beside.people and total is not None:
         return Fraction(not low <= total <= high)
-    if asked.everyone + beside.everyone <= EXACT_PEOPLE:
+    everyone = asked.everyone + beside.everyone
+    if total is not None and total in (0, everyone):
+        return Fraction(not low <= min(total, asked.everyone) <= high)
+    if everyone <= EXACT_PEOPLE:
         return _exact_unsafe(asked, beside, total, interval)
     return _bounded_unsafe(asked, beside, total, interval)
 
@@ -223,8 +226,9 @@ def _exact_unsafe(asked: Types, beside: Types, total: int | None, interval: tupl
             weight * of_beside[total - value] if 0 <= total - value < len(of_beside) else 0
             for value, weight in enumerate(of_asked)
         ]
-    whole = sum(of_asked)
-    return Fraction(whole - sum(of_asked[interval[0] : interval[1] + 1]), whole)
+    low, high = interval
+    unsafe = sum(weight for value, weight in enumerate(of_asked) if not low <= value <= high)
+    return Fraction(unsafe, sum(of_asked))
 
 
 def _bounded_unsafe(asked: Types, beside: Types, total: int | None, interval: tuple[int, int]) -> float:
