@@ -1,12 +1,13 @@
 """Compile the kernels of a synthesis and of a table in advance, in as many processes as there are processors.
 
 `python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled.
-A table with suppressed cells has kernels of its own, which the option ``--tables`` compiles as well. A single process
-would compile one kernel after another. Here each process runs the public functions of some stages on toy input, and the
-compiled kernels are kept in files, where a synthesis or a table finds them.
+A table with suppressed cells has kernels of its own, which the option ``--tables`` compiles as well. So has an audit
+(``--audit``): the first on a machine compiles them when it begins. A single process would compile one kernel after
+another. Here each process runs the public functions of some stages on toy input, and the compiled kernels are kept in
+files, where a synthesis, a table, or an audit finds them.
 
 The types that a kernel is compiled for depend on the arrays given to the stages. Tests compare the toy with a real
-synthesis, and with a real table.
+synthesis, a real table, and a real audit.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from engine._jit import kernels_mark, leave_mark
 from engine._kernels.urn import synthesize_range
@@ -54,7 +56,7 @@ from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, sy
 from engine.tracts import OriginTracts
 from engine.units import WEIGHT_UNITS
 
-__all__ = ["STAGES", "TABLE_STAGES", "ensure_compiled", "shares"]
+__all__ = ["AUDIT_STAGES", "STAGES", "TABLE_STAGES", "ensure_compiled", "shares"]
 
 _N = 4  # tracts, all of them destination tracts, with one synthesizer each
 _RETENTION = 1 << 27
@@ -199,6 +201,52 @@ def _sample_cells() -> None:
     suppress_cells_sampled(4 * _ONE, rates, 2 * _ONE, epsilon=_HALF, decision_delta=_HALF, key=key)
 
 
+# A synthesis imports this module, and must not wait for what only an audit needs.
+
+
+def _attack() -> None:
+    from engine.audit.informed import DirichletMultinomial, Exponential, KeepOrRedraw, informed_attack
+
+    shares = np.ones(_N)
+    likelihoods = (
+        DirichletMultinomial(),
+        Exponential(epsilon=Fraction(4)),
+        KeepOrRedraw(epsilon=Fraction(4)),
+    )
+    for likelihood in likelihoods:
+        informed_attack(_synthesizers(), _drawn(), _support_table(), shares, likelihood, epsilon=4.0)
+
+
+def _people() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Codes of a quasi-identifier, a sensitive attribute, and their numbers of codes."""
+    return np.arange(8).reshape(-1, 1), np.arange(8) % 2, np.array([8]), 2
+
+
+def _tabulate() -> None:
+    from engine.audit.decomposition import Decomposition
+    from engine.audit.naive_bayes import NaiveBayes
+    from engine.audit.workload import window_workload
+
+    records = Decomposition.from_records(*_people())
+    NaiveBayes.of(records).predict(records.lo)
+    window_workload(records, 1, rng=np.random.default_rng(0))
+
+
+def _grow_syntactic() -> None:
+    from engine.audit.criteria import SplitRule
+    from engine.audit.leaf_lookup import lookup_in_leaf
+    from engine.audit.syntactic_tree import syntactic_tree
+
+    lookup_in_leaf(syntactic_tree(*_people(), SplitRule(k=2)))
+
+
+def _grow_private() -> None:
+    from engine.audit.private_tree import private_tree
+
+    rng = np.random.default_rng(0)
+    private_tree(*_people(), epsilon=1, height=1, levels="uniform", rng=rng)
+
+
 Stages = dict[str, tuple[Callable[[], None], float]]
 
 STAGES: Stages = {
@@ -226,7 +274,15 @@ TABLE_STAGES: Stages = {
 }
 """The same for a table with suppressed cells."""
 
-_ALL_STAGES: Stages = STAGES | TABLE_STAGES
+AUDIT_STAGES: Stages = {
+    "attack": (_attack, 10.0),
+    "tabulate": (_tabulate, 4.6),
+    "grow-syntactic": (_grow_syntactic, 6.4),
+    "grow-private": (_grow_private, 2.5),
+}
+"""The same for the attackers of an audit and the trees of other schemes."""
+
+_ALL_STAGES: Stages = STAGES | TABLE_STAGES | AUDIT_STAGES
 
 
 def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> None:
@@ -240,7 +296,7 @@ def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> No
     report : callable
         Called before anything is compiled.
     stages : dict, optional
-        ``STAGES`` of a synthesis (the default), or ``TABLE_STAGES``.
+        ``STAGES`` of a synthesis (the default), ``TABLE_STAGES``, or ``AUDIT_STAGES``.
     """
     what = "\n".join((*stages, Path(__file__).read_text(encoding="utf-8")))
     mark = kernels_mark(synthesize_range, what)
@@ -324,12 +380,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis, once.")
     parser.add_argument("--stages", nargs="+", choices=_ALL_STAGES, help=argparse.SUPPRESS)
     parser.add_argument("--tables", action="store_true", help="compile the kernels of tables as well")
+    parser.add_argument("--audit", action="store_true", help="compile the kernels of an audit as well")
     chosen = parser.parse_args()
     if chosen.stages is None:
         report = partial(print, "compiling kernels (once)", flush=True)
         ensure_compiled(report)
         if chosen.tables:
             ensure_compiled(report, TABLE_STAGES)
+        if chosen.audit:
+            ensure_compiled(report, AUDIT_STAGES)
     else:
         _end_with_parent()
         _run(chosen.stages)

@@ -30,6 +30,7 @@ __all__ = [
     "PrivateTreeKind",
     "TreeBudget",
     "private_tree",
+    "require_room",
     "tree_budget",
 ]
 
@@ -147,7 +148,7 @@ def private_tree(
         raise ParameterError(f"adjust = {adjust!r}: give one of {', '.join(get_args(Adjustment))}")
     budget = tree_budget(kind, epsilon, height, levels, space.size)
     n_cells = float(np.prod(space.astype(np.float64)))
-    _require_room(kind, height, n_values, n_cells)
+    require_room(kind, height, n_values, n_cells)
     grid = _noisy_grid(table, space, budget.grid, rng) if budget.grid > 0 else np.zeros(0)
     people = People(table.astype(np.int32), np.arange(value.size))
     grown = _grow(people, Space(space, grid), budget, n_cells, rng)
@@ -161,16 +162,33 @@ def private_tree(
     return Tree(Decomposition.of_histogram(grown[-1].lo, grown[-1].hi, counts, space), leaf_of)
 
 
-def _require_room(kind: PrivateTreeKind, height: int, n_values: int, n_cells: float) -> None:
+def require_room(kind: PrivateTreeKind, height: int, n_values: int, n_cells: float) -> None:
+    """Refuse a tree that would be too large.
+
+    Parameters
+    ----------
+    kind : {"quad", "kd", "hybrid", "cell"}
+    height : int
+        Cuts above a leaf.
+    n_values : int
+        Number of values of the sensitive attribute.
+    n_cells : float
+        Product of the numbers of codes of all attributes.
+
+    Raises
+    ------
+    ParameterError
+        The leaves times values pass ``MOST_COUNTS``, or the grid of a cell tree passes ``MOST_CELLS``.
+    """
     if height >= 63 or n_values << height > MOST_COUNTS:
         raise ParameterError(
-            f"height = {height}: 2^{height} leaves times {n_values} values are more than {MOST_COUNTS:,} counts; "
+            f"height = {height}: 2^{height} leaves times {n_values} values are more than {MOST_COUNTS:,} numbers; "
             "give a smaller height"
         )
     if kind == "cell" and n_cells > MOST_CELLS:
         raise ParameterError(
             f"the grid of a cell tree would have {n_cells:,.0f} cells: at most {MOST_CELLS:,}; "
-            "use another kind of tree or fewer attributes"
+            "use kd, quad, or hybrid, or fewer attributes"
         )
 
 

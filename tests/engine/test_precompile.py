@@ -77,6 +77,23 @@ print(repr((len(before) > 5, [form for form in compiled() if form not in before]
 """
 )
 
+AUDIT = (
+    COMPILED
+    + """
+for stages in (precompile.STAGES, precompile.AUDIT_STAGES):
+    for names in precompile.shares(1, stages):
+        precompile._run(names)
+before = compiled()
+from mapapp.cli import run
+settings = ["--setting", "recommended", "--setting", "onthemap-v3"]
+trees = ("k=2", "l=2:height=2", "t=0.5:height=2", "kd=1:height=2", "quad=1:height=2:levels=geometric")
+schemes = [f"--against={tree}" for tree in trees]
+code = run(["audit", sys.argv[1], "--question", "all", "-q", *settings, *schemes])
+new = [form for form in compiled() if form not in before]
+print(repr((code, len(before) > 20, new)), file=sys.stderr)
+"""
+)
+
 if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)
 
@@ -104,13 +121,35 @@ def test_deciding_a_table_compiles_nothing_more() -> None:
     assert said.splitlines()[-1] == repr((True, [])), said
 
 
+def test_an_audit_compiles_nothing_more(demo_dataset: Path) -> None:
+    process = python(AUDIT, demo_dataset)
+    _, said = process.communicate(timeout=300)
+    assert said.splitlines()[-1] == repr((0, True, [])), said
+
+
 @pytest.mark.parametrize("n", range(1, 9))
-@pytest.mark.parametrize("stages", [precompile.STAGES, precompile.TABLE_STAGES], ids=["synthesis", "table"])
+@pytest.mark.parametrize(
+    "stages",
+    [precompile.STAGES, precompile.TABLE_STAGES, precompile.AUDIT_STAGES],
+    ids=["synthesis", "table", "audit"],
+)
 def test_every_stage_is_in_one_share(n: int, stages: precompile.Stages) -> None:
     shared = precompile.shares(n, stages)
     assert 1 <= len(shared) <= n
     assert [name for names in shared for name in names] == list(stages)
     assert all(shared)
+
+
+def test_each_group_of_stages_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    compiler = Compiler()
+    monkeypatch.setattr(
+        precompile, "kernels_mark", lambda kernel, what: tmp_path / f"compiled.0.{hash(what)}.mark"
+    )
+    monkeypatch.setattr(precompile, "_compile", compiler.compile)
+    for _ in range(2):
+        precompile.ensure_compiled(compiler.report)
+        precompile.ensure_compiled(compiler.report, precompile.AUDIT_STAGES)
+    assert (compiler.runs, compiler.reports) == (2, 2)
 
 
 def test_a_process_ends_with_its_parent() -> None:

@@ -19,7 +19,7 @@ from engine.audit.decomposition import MOST_COUNTS, Decomposition
 from engine.audit.leaf_lookup import lookup_in_leaf
 from engine.audit.lookup import lookup_without_victim
 from engine.audit.naive_bayes import NaiveBayes
-from engine.audit.private_tree import PrivateTreeKind, private_tree
+from engine.audit.private_tree import private_tree
 from engine.audit.syntactic_tree import syntactic_tree
 from engine.audit.tables import distinct_rows
 from engine.audit.tree import Tree
@@ -45,14 +45,6 @@ _DIVERSITY: Final[Mapping[str, Diversity]] = {
     "l-distinct": "distinct",
     "l-entropy": "entropy",
     "l-frequency": "frequency",
-}
-
-
-_KINDS: Final[Mapping[str, PrivateTreeKind]] = {
-    "quad": "quad",
-    "kd": "kd",
-    "hybrid": "hybrid",
-    "cell": "cell",
 }
 
 
@@ -127,8 +119,7 @@ def require_feasible(schemes: Sequence[Scheme], target: Target, records: CodedRe
     UsageError
     """
     for scheme in schemes:
-        scheme.require_values(records.n_values, target)
-        scheme.require_cells(int(np.prod(records.sizes, dtype=object)))
+        scheme.require_feasible(records.n_values, int(np.prod(records.sizes, dtype=object)), target)
 
 
 class _Grown(NamedTuple):
@@ -177,7 +168,7 @@ def _trees(scheme: Scheme, records: CodedRecords) -> Iterator[Tree]:
     for seed in range(N_DRAWS):
         yield private_tree(
             *people,
-            kind=_KINDS[scheme.name],
+            kind=scheme.kind,
             epsilon=scheme.value,
             height=DEFAULT_HEIGHT if scheme.height is None else scheme.height,
             levels=scheme.levels,

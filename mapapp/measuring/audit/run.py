@@ -22,6 +22,7 @@ from engine.audit.decomposition import MOST_COUNTS, Decomposition
 from engine.audit.lookup import lookup, lookup_without_victim, majority
 from engine.audit.naive_bayes import NaiveBayes
 from engine.audit.predictions import Predictions
+from engine.precompile import AUDIT_STAGES, ensure_compiled
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, AuditedPart
 from mapapp.measuring.audit.informed import InformedPart, informed_part, spread_row, why_not_informed
@@ -129,6 +130,7 @@ def audited_workers(
     EngineError
         A setting cannot be certified.
     """
+    ensure_compiled(lambda: report("compiling the audit's kernels (once)", 0, 0), AUDIT_STAGES)
     targets = [target for question in questions for target in TARGETS_OF[question]]
     areas = Areas.read(data.store, data.geography)
     found = _Collected(Outcomes(audited.name), [], [], [], [])

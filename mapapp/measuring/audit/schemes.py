@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, cast, get_args
 
-from engine.audit.decomposition import MOST_COUNTS
-from engine.audit.private_tree import MOST_CELLS
+from engine.audit.private_tree import PrivateTreeKind, require_room
 from engine.errors import ParameterError
 from engine.mechanisms.thetas import exponential_epsilon
 from engine.parameters import exact_fraction
@@ -91,6 +90,11 @@ class Scheme:
         return self.is_tree and SCHEMES[self.name].parameter == "epsilon"
 
     @property
+    def kind(self) -> PrivateTreeKind:
+        """Which private tree it is; only for private trees."""
+        return cast(PrivateTreeKind, self.name)
+
+    @property
     def family(self) -> str:
         """The scheme without its value, with the options that differ from the defaults: one line of the trade-off."""
         return ":".join([self.name, *self._options])
@@ -112,38 +116,33 @@ class Scheme:
             shown.append(f"levels={self.levels}")
         return shown
 
-    def require_values(self, n_values: int, what: str) -> None:
-        """Refuse the scheme for a question with `n_values` answers.
+    def require_feasible(self, n_values: int, n_cells: int, what: str) -> None:
+        """Refuse the scheme for a question.
+
+        Parameters
+        ----------
+        n_values : int
+            Number of answers.
+        n_cells : int
+            Product of the numbers of codes of the question's attributes.
+        what : str
+            What is asked for.
 
         Raises
         ------
         UsageError
-            l is above the number of values, or the tree would be too large.
+            l is above the number of values, or a tree or a grid would be too large.
         """
         if SCHEMES[self.name].parameter == "l" and self.value > n_values:
             raise UsageError(
                 f"--against {self.label}: {what} has only {n_values} values, so no group can be that diverse; give an "
                 f"l of at most {n_values}"
             )
-        if self.is_private and self.height is not None and n_values << self.height > MOST_COUNTS:
-            raise UsageError(
-                f"--against {self.label}: 2^{self.height} leaves of {n_values} values each are more than "
-                f"{MOST_COUNTS:,} numbers; give a smaller height"
-            )
-
-    def require_cells(self, n_cells: int) -> None:
-        """Refuse `cell` on a domain that is too large.
-
-        Raises
-        ------
-        UsageError
-            It has more than `MOST_CELLS` cells.
-        """
-        if self.name == "cell" and n_cells > MOST_CELLS:
-            raise UsageError(
-                f"--against {self.label}: the question's attributes have {n_cells:,} cells, and the grid of cell holds "
-                f"at most {MOST_CELLS:,}; use kd, quad, or hybrid"
-            )
+        if self.is_private and self.height is not None:
+            try:
+                require_room(self.kind, self.height, n_values, n_cells)
+            except ParameterError as error:
+                raise UsageError(f"--against {self.label}: for {what}, {error}") from None
 
 
 def read_schemes(specs: tuple[str, ...]) -> list[Scheme]:

@@ -82,14 +82,14 @@ def test_bad_schemes_are_refused_in_one_line(spec: str, words: str) -> None:
 
 def test_what_depends_on_the_question_is_refused() -> None:
     (diverse,) = read_schemes(("l=4",))
-    diverse.require_values(4, "home county")
+    diverse.require_feasible(4, 9, "home county")
     with pytest.raises(UsageError, match="only 3 values"):
-        diverse.require_values(3, "earnings")
+        diverse.require_feasible(3, 9, "earnings")
     (deep,) = read_schemes(("kd=1:height=24",))
-    deep.require_values(2, "earnings")
+    deep.require_feasible(2, 9, "earnings")
     with pytest.raises(UsageError, match="50,000,000 numbers"):
-        deep.require_values(3, "earnings")
+        deep.require_feasible(3, 9, "earnings")
     (cell,) = read_schemes(("cell=1",))
-    cell.require_cells(10_000_000)
+    cell.require_feasible(3, 10_000_000, "earnings")
     with pytest.raises(UsageError, match="use kd"):
-        cell.require_cells(10_000_001)
+        cell.require_feasible(3, 10_000_001, "earnings")
