@@ -88,7 +88,7 @@ def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -
         privacy,
         parameters,
         test_key=True,
-        threads=threads,
+        workers=threads,
         report=report,
     )
     report("", 0, 0)

@@ -28,6 +28,7 @@ COMMANDS = CommandTable(
         "fetch",
         "import",
         "synthesize",
+        "table",
         "certify",
         "ledger",
         "validate",

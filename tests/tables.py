@@ -19,10 +19,13 @@ from geodata.schema import (
     INDUSTRY_GROUPS,
     TABLE_CELLS,
     TABLE_PRIOR,
+    TABLES,
     Table,
 )
 from geodata.store import Store, open_store, writing_store
 from mapapp.answers.publication import bind_publication, public_facts
+from mapapp.publishing.tables.counts import count_people, count_values, read_ground
+from mapapp.publishing.tables.spec import TableSpec
 
 EPSILON, DELTA = Fraction(1, 2), Fraction(1, 100)
 LABELS = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -203,3 +206,41 @@ def _prior(row_id: str, column_id: str, people: int, rate: Fraction) -> dict[str
         "numerator": rate.numerator,
         "denominator": rate.denominator,
     }
+
+
+def write_later_jobs(path: Path, source: Path, *, keep: float = 0.9, seed: int = 1) -> Path:
+    """Write a dataset like another one, with some of the jobs gone: as of another year, by workplace and by home."""
+    store = open_store(source, "dataset", verify=False)
+    jobs = store.table("jobs")
+    count = numpy.random.default_rng(seed).binomial(jobs["count"].to_numpy(), keep)
+    kept = {name: value for name, value in store.manifest.items() if name not in _WRITTEN}
+    with writing_store(path, "dataset") as writer:
+        for table in TABLES["dataset"]:
+            if table.name == "jobs":
+                writer.table("jobs", jobs.assign(count=count)[count > 0])
+            else:
+                writer.copy_table(store, table.name)
+        writer.facts(**kept, commitment_key="0" * 63 + str(seed), year=store.manifest["year"] + seed)
+    return path
+
+
+_WRITTEN = ("schema_version", "kind", "files", "year", "commitment_key", "budget", "n_jobs")
+
+
+def write_prior(
+    path: Path, source: Path, spec: TableSpec, *, as_rates: bool = False, drop: int | None = None
+) -> Path:
+    """Write the counts of a dataset as a CSV file for a prior; of `as_rates`, smoothed by one half."""
+    store = open_store(source, "dataset", verify=False)
+    ground = read_ground(store, spec)
+    people, values = count_people(store, spec, ground), count_values(store, spec, ground)
+    lines = ["row_id,column_id,rate" if as_rates else "row_id,column_id,people,value"]
+    for row, column in zip(*numpy.nonzero(numpy.broadcast_to(people, values.shape)), strict=True):
+        here, value = int(people[row, 0 if spec.flows else column]), int(values[row, column])
+        numbers = f"{2 * value + 1}/{2 * here + 2}" if as_rates else f"{here},{value}"
+        if value or not spec.flows:
+            lines.append(f"{ground.row_ids[row]},{ground.column_ids[column]},{numbers}")
+    if drop is not None:
+        del lines[drop]
+    path.write_text("\n".join(lines) + "\n")
+    return path

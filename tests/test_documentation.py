@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ import pytest
 
 from mapapp.cli import commutemap
 from mapapp.errors import UsageError
+from mapapp.publishing.tables.run import Choice, make_table
+from mapapp.publishing.tables.spec import TableSpec
+from tests.tables import write_later_jobs, write_prior
 from tests.test_import_directions import PACKAGES, ROOMS
 
 ROOT = Path(__file__).parents[1]
@@ -291,6 +295,19 @@ def test_every_field_of_a_certificate_is_documented(certificates: list[dict[str,
         assert undocumented_fields(certificate, page) == []
     planted = {**certificates[0], "accounting": {"rows": [{"a_new_field": 1}]}}
     assert undocumented_fields(planted, page) == ["a_new_field"]
+
+
+def test_every_field_of_a_tables_certificate_is_documented(demo_dataset: Path, tmp_path: Path) -> None:
+    """The fields that only tables have; the others are those of a release."""
+    spec = TableSpec.from_options({"rows": "county", "columns": "industry", "counts": "same-unit"})
+    dataset = write_later_jobs(tmp_path / "later.dataset", demo_dataset)
+    prior = write_prior(tmp_path / "prior.csv", demo_dataset, spec)
+    usual = Choice(specs=(spec,), prior=prior, epsilon=Fraction(1, 2), delta=Fraction(1, 10))
+    make_table(dataset, tmp_path / "t", usual)
+    certificate = json.loads(text_of(tmp_path / "t" / "certificate.json"))
+    pages = text_of(ROOT / "docs" / "tables.md") + text_of(ROOT / "docs" / "privacy-promise.md")
+    assert undocumented_fields(certificate, pages) == []
+    assert undocumented_fields({**certificate, "a_new_field": 1}, pages) == ["a_new_field"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

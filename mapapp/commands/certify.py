@@ -1,4 +1,4 @@
-"""`commutemap certify`: check a release using only the release itself."""
+"""`commutemap certify`: check a publication using only the publication itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from geodata.regular_files import read_object
 from mapapp.answers.publication import CERTIFICATE, UNBOUND_NOTE, is_bound
 from mapapp.commands.options import STORE, json_option, print_result
 from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
+    from geodata.schema import StoreKind
     from mapapp.publishing.certificate.certificate import CertificateCheck
 
 
@@ -32,7 +34,8 @@ def _digest(_context: click.Context, _parameter: click.Parameter, given: str | N
     type=STORE,
     default=None,
     metavar="LAST_RELEASE",
-    help="Also check that the prior was made from the workers of this earlier release, as the certificate states.",
+    help="Also check that the prior was made from the workers of this earlier release, as the certificate states. For "
+    "a table, make its rates again.",
 )
 @click.option(
     "--digest",
@@ -43,7 +46,7 @@ def _digest(_context: click.Context, _parameter: click.Parameter, given: str | N
 )
 @json_option
 def certify(release: Path, prior_release: Path | None, digest: str | None, as_json: bool) -> None:
-    """Check RELEASE again: its manifest, its tables, and every claim of its certificate.
+    """Check RELEASE, or a table, again: its manifest, its tables, and every claim of its certificate.
 
     The exit code is 2 if any check fails. With --json, every accounting row is listed. A certificate vouches for what
     is published with it, but anyone who changes a release can also write a new certificate. Only the release digest,
@@ -53,31 +56,57 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
     Examples:
       commutemap certify ri.release
       commutemap certify ri.release --digest SHA256
+      commutemap certify ri.table --prior-release ri-2017.release
     """
-    from geodata.store import open_store, store_digest
-    from mapapp.publishing.certificate.recheck import check_release
+    from geodata.store import store_digest
 
-    checks = check_release(release)
+    kind = _kind(release)
+    checks = _checks(release, kind)
     found = store_digest(release)
     if digest is not None:
         checks.append(_digest_check(found, digest))
     if prior_release is not None:
-        from mapapp.publishing.last_release import check_last_release
-
-        checks.append(check_last_release(release, prior_release))
+        checks.append(_prior_check(release, kind, prior_release))
     failed = [check.check for check in checks if not check.ok]
-    bound = is_bound(open_store(release, "release", verify=False).document(CERTIFICATE))
+    bound = is_bound(read_object(release / CERTIFICATE))
     result = {
-        "release": str(release),
-        "release_digest": found,
+        kind: str(release),
+        f"{kind}_digest": found,
         "holds": not failed,
         "binds_facts": bound,
         "checks": [check._asdict() for check in checks],
     }
     notes = [] if bound else [f"note  {UNBOUND_NOTE}"]
-    print_result(result, [*_lines(checks), *notes, f"release digest  {found}"], as_json=as_json)
+    print_result(result, [*_lines(checks), *notes, f"{kind} digest  {found}"], as_json=as_json)
     if failed:
-        raise UsageError(f"{release}: failed checks: {'; '.join(failed)}; do not publish or use this release")
+        raise UsageError(f"{release}: failed checks: {'; '.join(failed)}; do not publish or use this {kind}")
+
+
+def _kind(path: Path) -> StoreKind:
+    """Return what is to be checked: a table, or else a release."""
+    from geodata.manifest import read_manifest
+
+    return "table" if read_manifest(path).get("kind") == "table" else "release"
+
+
+def _checks(path: Path, kind: StoreKind) -> list[CertificateCheck]:
+    if kind == "table":
+        from mapapp.publishing.tables.recheck import check_table
+
+        return check_table(path)
+    from mapapp.publishing.certificate.recheck import check_release
+
+    return check_release(path)
+
+
+def _prior_check(path: Path, kind: StoreKind, prior_release: Path) -> CertificateCheck:
+    if kind == "table":
+        from mapapp.publishing.tables.recheck import check_prior
+
+        return check_prior(path, prior_release)
+    from mapapp.publishing.last_release import check_last_release
+
+    return check_last_release(path, prior_release)
 
 
 def _digest_check(found: str, wanted: str) -> CertificateCheck:

@@ -157,8 +157,9 @@ def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, object]:
                 "written_at": row.written_at,
                 "kind": row.kind,
                 "release": _printable(row.release),
-                **(_amounts(row.epsilon, row.delta) if row.is_private else _NO_AMOUNTS),
+                **(_amounts(row.epsilon, row.delta) if row.is_private and row.has_amounts else _NO_AMOUNTS),
                 "is_private": row.is_private,
+                **({"beside": list(row.beside)} if row.beside else {}),
                 "readings": _readings(row.readings),
                 "for_release": row.for_release,
                 "reasons": list(row.reasons),
@@ -208,13 +209,18 @@ def _entry_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
         if place in gone:
             why = _printable("; ".join(gone[place].reasons))
             stamp += f"  withdrawn, still counted ({gone[place].written_at}: {why})"
-        amounts = (
-            f"{float(row.epsilon):.6g}  {float(row.delta):.6g}" if row.is_private else "infinite  infinite"
-        )
+        amounts = _shown_amounts(row)
         names = " and ".join(_SHORT.get(reading.name, reading.name) for reading in row.readings)
         named = "  ".join(part for part in (row.written_at, _printable(row.release)) if part)
         lines.append(f"  {named}  {amounts}{names and f'  {names}'}{stamp}")
     return lines
+
+
+def _shown_amounts(row: LedgerEntry) -> str:
+    if not row.has_amounts:
+        conflict = f"; conflicts with {', '.join(map(_printable, row.beside))}" if row.beside else ""
+        return f"a table with suppressed cells: no epsilon or delta to add up{conflict}"
+    return f"{float(row.epsilon):.6g}  {float(row.delta):.6g}" if row.is_private else "infinite  infinite"
 
 
 def _withdrawn(entry: LedgerEntry | None) -> dict[str, object] | None:

@@ -23,6 +23,8 @@ Options: TypeAlias = Mapping[str, Option]
 """Values of a command's options, by name."""
 
 STORE = click.Path(path_type=Path)
+ENTRIES = "mapapp.commands.options.entries"
+"""Key in a context's `meta` of the entries of a `--config` file that are named after the command, as [[command]]."""
 
 
 def json_option(function: Function) -> Function:
@@ -61,6 +63,19 @@ def csv_option(function: Function) -> Function:
         default=None,
         metavar="DIR",
         help="Also write every table as a CSV file to a new directory.",
+    )(function)
+
+
+def beside_option(function: Function) -> Function:
+    """Add `--beside-release`, which names publications of the same jobs that a new one is made beside."""
+    return click.option(
+        "--beside-release",
+        "beside",
+        type=STORE,
+        multiple=True,
+        metavar="PUBLICATION",
+        help="Publish beside this release or table of the same jobs, on purpose. The two have no joint promise; the "
+        "certificate names it. Needed for a table where the ledger has a release, and the other way round.",
     )(function)
 
 
@@ -108,18 +123,29 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not a TOML file ({error}); see `{context.command_path} --help`") from error
     section = document.get(str(context.info_name), document)
+    if _is_list_of_tables(section):
+        context.meta[ENTRIES] = section
+        section = document
     if not isinstance(section, dict):
         raise UsageError(f"{path}: [{context.info_name}] must be a table of options, not {section!r}")
     known = {
         _key(option): option.name for option in context.command.params if isinstance(option, click.Option)
     }
-    settings = {key.replace("_", "-"): value for key, value in section.items() if not isinstance(value, dict)}
+    settings = {
+        key.replace("_", "-"): value
+        for key, value in section.items()
+        if not isinstance(value, dict) and not _is_list_of_tables(value)
+    }
     unknown = sorted(set(settings) - set(known))
     if unknown:
         raise UsageError(
             f"{path}: unknown option {unknown[0]!r} for `{context.command_path}`; allowed: {', '.join(sorted(known))}"
         )
     context.default_map = {str(known[key]): _text(value) for key, value in settings.items()}
+
+
+def _is_list_of_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
 def _key(option: click.Option) -> str:

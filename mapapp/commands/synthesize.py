@@ -10,6 +10,8 @@ from engine.garbage import no_collection
 from mapapp.commands.options import (
     STORE,
     Option,
+    Options,
+    beside_option,
     config_option,
     json_option,
     print_result,
@@ -34,6 +36,7 @@ from mapapp.progress import show_progress
     is_flag=True,
     help="Use the published test key: the result is reproducible and marked not for release.",
 )
+@beside_option
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -102,9 +105,20 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             parameters,
             last_release=options["prior_release"],
             design=designed_choice(options),
+            beside=options["beside"],
             test_key=options["test_key"],
-            threads=options["threads"],
-            scheduler=options["scheduler"],
+            workers=_workers(options),
             report=report,
         )
     print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)
+
+
+def _workers(options: Options) -> int | str | None:
+    """Number of threads or address of a scheduler, if one of them is given."""
+    threads: int | None = options["threads"]
+    scheduler: str | None = options["scheduler"]
+    if threads is not None and scheduler is not None:
+        raise UsageError(
+            f"--threads {threads} with --scheduler: workers have the threads they were started with; leave it out"
+        )
+    return threads if scheduler is None else scheduler

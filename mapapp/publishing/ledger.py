@@ -41,6 +41,7 @@ from pathlib import Path
 
 from engine.parameters import Number
 from mapapp.publishing.ledger_entry import (
+    PUBLICATIONS,
     LedgerEntry,
     LedgerError,
     Reading,
@@ -168,6 +169,42 @@ class Ledger:
                 check()
             return self._append(file, entry)
 
+    def enter_table(
+        self,
+        table: str,
+        *,
+        reasons: tuple[str, ...] = (),
+        beside: Callable[[tuple[LedgerEntry, ...]], tuple[str, ...]],
+        check: Callable[[], None],
+    ) -> LedgerEntry:
+        """Record a table with suppressed cells before it is decided; it spends nothing.
+
+        Parameters
+        ----------
+        table : str
+            Name of the table.
+        reasons : tuple of str, optional
+            Why it is not for release.
+        beside : callable
+            Called under the lock with the ledger's entries. Returns digests, or else names, of the publications that
+            the table has no joint promise with, or raises; then nothing is written.
+        check : callable
+            Called under the lock, before anything is written.
+        """
+        with self._locked(write=True) as file:
+            entry = LedgerEntry(
+                kind="table",
+                epsilon=Fraction(0),
+                delta=Fraction(0),
+                release=table,
+                for_release=not reasons,
+                reasons=reasons,
+                written_at=_now(),
+                beside=beside(self._read(file)),
+            )
+            check()
+            return self._append(file, entry)
+
     def withdraw(self, release: str, *, reason: str) -> LedgerEntry:
         """Record that a release is no longer published; what it spent stays spent.
 
@@ -207,7 +244,7 @@ class Ledger:
     def _place_of(self, entries: tuple[LedgerEntry, ...], release: str) -> int:
         """Return the position of the one published release with a name, or with a time of writing."""
         gone = withdrawals(entries)
-        releases = {place: entry for place, entry in enumerate(entries) if entry.kind == "release"}
+        releases = {place: entry for place, entry in enumerate(entries) if entry.kind in PUBLICATIONS}
         named = [place for place, entry in releases.items() if release in (entry.release, entry.written_at)]
         published = [place for place in named if releases[place].for_release and place not in gone]
         if not named:

@@ -32,7 +32,9 @@ __all__ = [
 SCHEMA_VERSION = 1
 
 _INFINITE = "infinite"
-_KINDS = ("budget", "release", "settlement", "withdrawal")
+_KINDS = ("budget", "release", "settlement", "table", "withdrawal")
+PUBLICATIONS = ("release", "table")
+"""Kinds of entries that are about something published, which can be withdrawn."""
 
 
 class LedgerError(ValueError):
@@ -77,13 +79,14 @@ class LedgerEntry:
 
     Attributes
     ----------
-    kind : {"budget", "release", "settlement", "withdrawal"}
-        What the line says; a settlement replaces a line that a crash cut short, and a withdrawal says that an earlier
-        release is no longer published. What that release spent stays spent.
+    kind : {"budget", "release", "settlement", "table", "withdrawal"}
+        What the line says. A table with suppressed cells has neither epsilon nor delta to add up. A settlement
+        replaces a line that a crash cut short, and a withdrawal says that an earlier publication is no longer
+        published. What that one spent stays spent.
     epsilon, delta : Fraction
-        Spent by the entry, or allowed by the budget; 0 for what is not for release.
+        Spent by the entry, or allowed by the budget; 0 for what is not for release, and for a table.
     release : str
-        Name or identifier of the release; empty for a budget. Of a withdrawal, the release that is withdrawn.
+        Name or identifier of the publication; empty for a budget. Of a withdrawal, the release that is withdrawn.
     for_release : bool
         False for the fixed test key, replication, and whatever else may not be published.
     reasons : tuple of str
@@ -97,6 +100,8 @@ class LedgerEntry:
         In which the promise holds; empty where nothing is promised, for a budget and for a settlement.
     withdraws : int or None
         Of a withdrawal: which entry of the ledger it is about, counted from 0.
+    beside : tuple of str
+        Publications of the same jobs that this one has no joint promise with: their digests, or names in the ledger.
     before : str
         SHA-256 of everything before the line; empty in a line written before this was recorded.
     """
@@ -111,6 +116,7 @@ class LedgerEntry:
     is_private: bool = True
     readings: tuple[Reading, ...] = ()
     withdraws: int | None = None
+    beside: tuple[str, ...] = ()
     before: str = ""
 
     def to_line(self) -> bytes:
@@ -118,8 +124,8 @@ class LedgerEntry:
         fields = {
             "schema_version": SCHEMA_VERSION,
             "kind": self.kind,
-            "epsilon": str(self.epsilon) if self.is_private else _INFINITE,
-            "delta": str(self.delta) if self.is_private else _INFINITE,
+            "epsilon": self._amount(self.epsilon),
+            "delta": self._amount(self.delta),
             "release": self.release,
             "for_release": self.for_release,
             "reasons": list(self.reasons),
@@ -133,9 +139,20 @@ class LedgerEntry:
                 for reading in self.readings
             },
             **({} if self.withdraws is None else {"withdraws": self.withdraws}),
+            **({"beside": list(self.beside)} if self.beside else {}),
             "before": self.before,
         }
         return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether the entry has an epsilon and a delta; a table with suppressed cells has none."""
+        return self.kind != "table"
+
+    def _amount(self, amount: Fraction) -> str | None:
+        if not self.has_amounts:
+            return None
+        return str(amount) if self.is_private else _INFINITE
 
     @classmethod
     def from_line(cls, line: bytes) -> LedgerEntry:
@@ -143,11 +160,15 @@ class LedgerEntry:
         fields = json.loads(line)
         if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:
             raise ValueError("unknown schema version or kind")
-        is_private = (fields["epsilon"], fields["delta"]) != (_INFINITE, _INFINITE)
+        amounts = (fields["epsilon"], fields["delta"])
+        is_private = amounts != (_INFINITE, _INFINITE)
+        if (amounts == (None, None)) != (fields["kind"] == "table"):
+            raise ValueError("only a table has neither epsilon nor delta")
+        has_amounts = is_private and fields["kind"] != "table"
         entry = cls(
             kind=fields["kind"],
-            epsilon=exact_fraction(str(fields["epsilon"]) if is_private else 0, "epsilon"),
-            delta=exact_fraction(str(fields["delta"]) if is_private else 0, "delta"),
+            epsilon=exact_fraction(str(fields["epsilon"]) if has_amounts else 0, "epsilon"),
+            delta=exact_fraction(str(fields["delta"]) if has_amounts else 0, "delta"),
             release=str(fields["release"]),
             for_release=fields["for_release"] is True,
             reasons=tuple(str(reason) for reason in fields["reasons"]),
@@ -163,6 +184,7 @@ class LedgerEntry:
                 for name, values in fields.get("readings", {}).items()
             ),
             withdraws=fields.get("withdraws"),
+            beside=tuple(map(str, fields.get("beside", ()))),
             before=str(fields.get("before", "")),
         )
         if (entry.kind == "withdrawal") != (type(entry.withdraws) is int):
@@ -250,12 +272,12 @@ def withdrawals(entries: Sequence[LedgerEntry]) -> dict[int, LedgerEntry]:
         place = entry.withdraws
         if place in found or not (
             0 <= place < position
-            and entries[place].kind == "release"
+            and entries[place].kind in PUBLICATIONS
             and entries[place].release == entry.release
         ):
             raise LedgerError(
-                f"the withdrawal of {entry.release!r}, written {entry.written_at}, names no earlier release of the "
-                "ledger that is still published; restore the ledger from a copy"
+                f"the withdrawal of {entry.release!r}, written {entry.written_at}, names no earlier release or table "
+                "of the ledger that is still published; restore the ledger from a copy"
             )
         found[place] = entry
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +23,12 @@ from geodata.store import (
     writing_store,
 )
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
-from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
-from mapapp.publishing.certificate.certificate import keyed_file_hash
+from mapapp.publishing.beside import beside_claims, confidential_hashes, publications_beside
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
-from mapapp.publishing.certificate.terms import Certificate, ExactNumber
+from mapapp.publishing.certificate.terms import FOR_RELEASE, Certificate, ExactNumber
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
 from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.design import DesignFacts
@@ -125,9 +124,9 @@ def run_synthesis(
     *,
     last_release: Path | None = None,
     design: Choice | None = None,
+    beside: Sequence[Path] = (),
     test_key: bool = False,
-    threads: int | None = None,
-    scheduler: str | None = None,
+    workers: int | str | None = None,
     report: Report = silent,
 ) -> Outcome:
     """Make a release from a dataset.
@@ -145,12 +144,13 @@ def run_synthesis(
     design : Choice, optional
         Choose from public data what the mechanism leaves open; `privacy` then holds the promise and `parameters`
         everything else.
+    beside : sequence of Path
+        Tables of the same jobs that the release is published beside on purpose.
     test_key : bool
         Use the published test key and seed; the release is marked not for release.
-    threads : int, optional
-        Batches worked on at once; all processors by default. The release does not depend on it.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers take the batches; they must see both paths.
+    workers : int or str, optional
+        Number of threads, by default one for each processor; or the address of a Dask scheduler whose workers take
+        the batches and see both paths. The release does not depend on it.
     report : callable
         Called with (stage, done, total).
 
@@ -159,10 +159,8 @@ def run_synthesis(
     EngineError, GeodataError, LedgerError, UsageError
         Nothing is left at `release_path`.
     """
-    if scheduler is not None and threads is not None:
-        raise UsageError(
-            f"--threads {threads} with --scheduler: workers have the threads they were started with; leave it out"
-        )
+    scheduler = workers if isinstance(workers, str) else None
+    threads = workers if isinstance(workers, int) else None
     require_fixed_count(privacy, parameters)
     refuse_existing(release_path)
     if scheduler is None:
@@ -184,6 +182,7 @@ def run_synthesis(
         with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
             certified = runner.certify()
             certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
+            certificate |= _beside(dataset, certificate, beside)
             _spend(dataset, release_path, certificate)
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
@@ -271,7 +270,7 @@ def claimed_certificate(
         source.seed,
         source.privacy,
         source.parameters,
-        confidential_inputs=_confidential_hashes(dataset),
+        confidential_inputs=confidential_hashes(dataset),
         reasons=(TEST_KEY_REASON,) if is_test else (),
         design=design,
     )
@@ -290,6 +289,13 @@ def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
         writer.copy_table(dataset, table.name)
 
 
+def _beside(dataset: Store, certificate: Certificate, given: Sequence[Path]) -> JsonObject:
+    """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
+    is_public = certificate["status"] == FOR_RELEASE
+    entries = Ledger(dataset.path).entries() if is_public else ()
+    return beside_claims(publications_beside(dataset, "release", entries, given))
+
+
 def _spend(dataset: Store, release: Path, certificate: Certificate) -> None:
     """Enter the promise in the dataset's ledger.
 
@@ -303,11 +309,6 @@ def _spend(dataset: Store, release: Path, certificate: Certificate) -> None:
     Ledger(dataset.path).spend(
         **promised_amounts(certificate), release=release.name, check=dataset.require_unchanged
     )
-
-
-def _confidential_hashes(dataset: Store) -> dict[str, str]:
-    """Keyed hash of the confidential jobs: anyone who holds the dataset can show that a release came from it."""
-    return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
 
 
 def _outcome(

@@ -149,7 +149,7 @@ def test_a_dataset_replaced_during_reading_spends_nothing(dataset: Path, what: s
 
     with pytest.raises(StoreError, match="was changed or replaced while it was read; run again"):
         run_synthesis(
-            dataset, dataset.with_name("r"), privacy, parameters, test_key=True, threads=1, report=replaced
+            dataset, dataset.with_name("r"), privacy, parameters, test_key=True, workers=1, report=replaced
         )
     assert not any(
         (each / "ledger.jsonl").read_bytes() for each in (dataset, old) if (each / "ledger.jsonl").exists()

@@ -37,7 +37,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def release_files(
     dataset: Path, path: Path, privacy: PrivacyParameters, parameters: SynthesisParameters, threads: int
 ) -> dict[str, str]:
-    run_synthesis(dataset, path, privacy, parameters, test_key=True, threads=threads)
+    run_synthesis(dataset, path, privacy, parameters, test_key=True, workers=threads)
     manifest: dict[str, Any] = json.loads((path / "manifest.json").read_text())
     return {name: facts["sha256"] for name, facts in manifest["files"].items()}
 

@@ -487,7 +487,7 @@ def test_batches_and_threads_change_nothing(
     def files(path: Path, threads: int) -> Any:
         mechanism, unit = OTHERS[name]
         parameters = SynthesisParameters(prior="flows", mechanism=mechanism, unit=unit)
-        run_synthesis(dataset, path, SOUND, parameters, test_key=True, threads=threads)
+        run_synthesis(dataset, path, SOUND, parameters, test_key=True, workers=threads)
         return json.loads((path / "manifest.json").read_text())["files"]
 
     whole = files(tmp_path / "whole", 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-import pandas
+import numpy.typing as npt
 import pyarrow.parquet
 
 from geodata.json_objects import JsonObject
@@ -28,7 +28,7 @@ from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 def check_files(release: Store) -> CertificateCheck:
     """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
     base = [table for table in BASE_TABLES if release.has_table(table.name)]
-    tables = (*TABLES["release"], *base)
+    tables = (*TABLES[release.kind], *base)
     allowed = {f"{table.name}.parquet" for table in tables} | {CERTIFICATE}
     strange = sorted(set(release.manifest["files"]) ^ allowed)
     strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
@@ -74,10 +74,10 @@ def check_publication(release: Store, certificate: Certificate) -> list[Certific
     ]
 
 
-def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
-    """Check that the states and layers in the manifest match the tables."""
+def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> CertificateCheck:
+    """Check that the states and layers in the manifest match the tables, and the blocks of all workplaces."""
     states = release.table("blocks", ["state_id"])["state_id"].to_numpy(dtype=str)
-    used = set(states[np.unique(jobs["destination_index"].to_numpy())].tolist())
+    used = set(states[np.unique(workplaces)].tolist())
     stated = release.manifest.get("destination_states", [])
     n_units = release.table("layers", ["layer"])["layer"].value_counts()
     layers = [

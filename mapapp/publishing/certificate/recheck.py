@@ -27,6 +27,7 @@ from geodata.store import Store, open_store
 from mapapp.answers.publication import is_bound
 from mapapp.publishing.batch import SynthesisSource, open_source, read_cells
 from mapapp.publishing.batch_workers import prepare_all
+from mapapp.publishing.beside import check_beside
 from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate, software_versions
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.certificate.publication_check import (
@@ -77,13 +78,18 @@ def check_release(path: Path) -> list[CertificateCheck]:
         checks.append(_check_jobs(release, jobs))
     if not all(check.ok for check in checks):
         return checks
-    checks += [*check_publication(release, certificate), check_facts(release, jobs)]
+    checks += [
+        *check_publication(release, certificate),
+        check_facts(release, jobs["destination_index"].to_numpy()),
+    ]
     checks += [_check_points(jobs, points), _check_places(release, points)]
     try:
         checks += check_certificate(certificate, counts_by_n(jobs))
         source = _source(release, certificate)
         checks.append(_check_again(source, certificate))
         checks.append(_check_key(source, certificate, points))
+        if "beside" in certificate:
+            checks.append(check_beside(certificate))
         if "design" in certificate["construction"]:
             checks.append(check_design(release, certificate))
     except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
@@ -183,7 +189,7 @@ def _check_again(source: SynthesisSource, certificate: Certificate) -> Certifica
         del again["schema_version"]  # checked with the other fields; the publication has a check of its own
     for field in LATER_FIELDS:
         if field not in certificate:
-            del again[field]
+            again.pop(field, None)
     differs = [
         field
         for field, value in again.items()

@@ -59,9 +59,11 @@ FIELDS = (
     "confidential_inputs",
     "versions",
     "caveats",
+    "beside",
+    "beside_in_words",
 )
 
-LATER_FIELDS = ("lone_worker",)
+LATER_FIELDS = ("lone_worker", "beside", "beside_in_words")
 """Fields that certificates of earlier versions lack."""
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]

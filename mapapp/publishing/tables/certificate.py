@@ -1,0 +1,160 @@
+"""The certificate of a table: what is promised, what is not, and what the decisions were made from.
+
+It is a function of public inputs and of the released values, so that `certify` writes it again and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from engine.suppression.sum_tree import DecidedTree
+from geodata.json_objects import JsonMapping, JsonObject
+from geodata.schema import GEOGRAPHY
+from geodata.store import Store
+from mapapp.answers.publication import CLAIMS_SCHEMA
+from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims
+from mapapp.publishing.certificate.certificate import software_versions
+from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
+from mapapp.publishing.tables.frames import name_of
+from mapapp.publishing.tables.nodes import Nodes
+from mapapp.publishing.tables.spec import Decide, TableSpec
+
+__all__ = ["FIELDS", "Promise", "make_table_certificate", "public_hashes"]
+
+FIELDS: Final = (
+    "schema_version",
+    "kind",
+    "status",
+    "status_reasons",
+    "promise",
+    "decisions",
+    "decision_delta",
+    "remainders",
+    "tables",
+    "prior",
+    "breach",
+    "does_not_promise",
+    "public_inputs",
+    "confidential_inputs",
+    "versions",
+    *BESIDE_FIELDS,
+)
+
+DOES_NOT_PROMISE: Final = (
+    "It is not differential privacy. It holds on average over the data that the prior makes likely, not for all data.",
+    "It is void if the prior is wrong, or if people's commutes depend on each other, as in households, car pools, and "
+    "firms.",
+    "It does not compose. Two tables of the same people made apart from each other have no joint promise.",
+    "It does not protect against insiders: who knows all other people of a cell learns about the last one from its "
+    "count.",
+    "It does not account for a synthetic release, or any other publication, of the same jobs.",
+    "Numbers of people by workplace, age, earnings, and industry are public; nothing is claimed about what they give "
+    "away.",
+)
+_PRIOR_DECLARED: Final = (
+    "Where the prior comes from cannot be checked: the publisher declares it. If it was fitted to the jobs of the "
+    "table, nothing is promised."
+)
+_SAMPLED: Final = (
+    "Decisions were sampled with secret coins (Algorithm 3 of Nabar and Mishra), so nobody can replay them."
+)
+
+
+class Promise(NamedTuple):
+    """What a table promises, and how it is decided."""
+
+    epsilon: Fraction
+    delta: Fraction
+    decide: Decide
+
+
+def make_table_certificate(
+    store: Store,
+    nodes: Nodes,
+    specs: Sequence[TableSpec],
+    decided: DecidedTree,
+    *,
+    promise: Promise,
+    prior: JsonMapping,
+    reasons: Sequence[str],
+    confidential_inputs: Mapping[str, str],
+    beside: Sequence[JsonMapping],
+) -> JsonObject:
+    """Write the claims of a table's certificate; `mapapp.answers.publication.bind_publication` completes them.
+
+    Parameters
+    ----------
+    store : Store
+        The dataset, or the table itself under check; only hashes of its geography are read.
+    nodes, decided
+        What was decided, and how.
+    specs : sequence of TableSpec
+        All tables.
+    promise : Promise
+    prior : mapping
+        Where the prior comes from.
+    reasons : sequence of str
+        Why the table is not for release.
+    confidential_inputs : mapping of str to str
+        Keyed hashes.
+    beside : sequence of mapping
+        From `publications_beside`.
+    """
+    more = [_PRIOR_DECLARED] if prior["origin"] != "release" else []
+    more += [_SAMPLED] if promise.decide == "sampled" else []
+    n_decisions = len(nodes)
+    return {
+        "schema_version": CLAIMS_SCHEMA,
+        "kind": "table",
+        "status": NOT_FOR_RELEASE if reasons else FOR_RELEASE,
+        "status_reasons": list(reasons),
+        "promise": {
+            "name": "epsilon_semantic_privacy",
+            "epsilon": exact_number(promise.epsilon),
+            "delta": exact_number(promise.delta),
+            "decide": promise.decide,
+            "in_words": promise_in_words(promise.epsilon, promise.delta),
+        },
+        "decisions": n_decisions,
+        "decision_delta": exact_number(promise.delta / n_decisions),
+        "remainders": bool(nodes.after),
+        "tables": [spec.to_dict() for spec in specs],
+        "prior": {**prior, "smoothing": nodes.plan.smoothing},
+        "breach": _breach_claim(nodes, decided),
+        "does_not_promise": [*DOES_NOT_PROMISE, *more],
+        "public_inputs": public_hashes(store),
+        "confidential_inputs": dict(confidential_inputs),
+        "versions": software_versions(),
+        **beside_claims(beside),
+    }
+
+
+def promise_in_words(epsilon: Fraction, delta: Fraction) -> str:
+    """Return the promise as a sentence."""
+    return (
+        f"If the prior is right, then with a probability of at least {float(1 - delta):.6g} the table moves nobody's "
+        f"chance to be counted in a cell, nor the chance not to be, by more than {float(epsilon):.6g} times what the "
+        "prior says. Which cells are suppressed says nothing about their counts."
+    )
+
+
+def _breach_claim(nodes: Nodes, decided: DecidedTree) -> JsonObject | None:
+    """Where a table stopped; None if it did not. What is named is released."""
+    if decided.breach < 0:
+        return None
+    return {
+        "position": decided.breach,
+        "in_words": (
+            f"The table stopped at decision {decided.breach + 1:,} of {len(nodes):,} "
+            f"({name_of(nodes, decided.breach)}): its released count is outside its safe interval, so the promise does "
+            "not hold for it, and everything after it is suppressed. The prior does not seem to fit."
+        ),
+    }
+
+
+def public_hashes(store: Store) -> dict[str, str]:
+    """Sha256 of the geography."""
+    files = store.manifest["files"]
+    return {table.name: files[f"{table.name}.parquet"]["sha256"] for table in GEOGRAPHY}

@@ -1,0 +1,177 @@
+"""Decisions of a table: which cells and sums are released, in a fixed order.
+
+A decision reads public inputs (people, prior, epsilon, delta) and values that were released before it, and nothing
+else. The code shows this in two ways. Independent cells are decided from public inputs alone, and a value is opened
+only after its cell's decision (:class:`Sealed`). And whatever the engine was given, :func:`decide_twice` decides again
+from the published values alone, with suppressed ones replaced by any that agree with them, and insists on the same
+decisions; `certify` does the same.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.streams import SecretKey
+from engine.suppression.cells import releasable, safe_intervals
+from engine.suppression.rows import suppress_rows
+from engine.suppression.sampled import suppress_cells_sampled, suppress_rows_sampled
+from engine.suppression.sum_tree import DecidedTree, suppress_tree
+from engine.suppression.suppressed import Decided
+from mapapp.publishing.tables.nodes import Nodes, fill_in
+from mapapp.publishing.tables.prior import Planned
+
+__all__ = ["Rule", "Sealed", "decide", "decide_twice", "published_values", "same_decisions"]
+
+Ints = npt.NDArray[np.int64]
+
+
+class Rule(NamedTuple):
+    """How cells are decided.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+    decision_delta : Fraction
+        Delta divided by the number of decisions.
+    key : SecretKey or None
+        Of the coins of Algorithm 3; None decides exactly, without coins.
+    """
+
+    epsilon: Fraction
+    decision_delta: Fraction
+    key: SecretKey | None = None
+
+
+class Sealed:
+    """Values of cells, each of which may be opened once its cell is released.
+
+    Parameters
+    ----------
+    values : int64[C]
+        In the order of decision; confidential.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Ints) -> None:
+        self._values = values
+
+    def __repr__(self) -> str:
+        """Return the number of values, but none of them."""
+        return f"Sealed({self._values.size} values)"
+
+    def open(self, position: int) -> int:
+        """Return the value of a released cell."""
+        return int(self._values[position])
+
+    def for_engine(self) -> Ints:
+        """Return all values, for a suppressor of the engine, which opens each after its decision."""
+        return self._values
+
+
+def decide_twice(nodes: Nodes, sealed: Sealed, rule: Rule) -> tuple[DecidedTree, Ints]:
+    """Decide the nodes of a table, then decide them again from the published values alone.
+
+    Returns
+    -------
+    decided : DecidedTree
+    values : int64[N]
+        As published: -1 where suppressed.
+
+    Raises
+    ------
+    AssertionError
+        The two differ, so that a decision depended on a value that is not published. Nothing may be published then.
+    """
+    decided = decide(nodes, sealed, rule)
+    all_values = nodes.summed(sealed.for_engine())
+    values, consistent = published_values(nodes, decided, np.where(decided.released, all_values, -1))
+    again = decide(nodes, Sealed(consistent[nodes.cells]), rule)
+    if not same_decisions(decided, again):
+        raise AssertionError("a decision depended on a suppressed value")
+    return decided, values
+
+
+def published_values(nodes: Nodes, decided: DecidedTree, released_values: Ints) -> tuple[Ints, Ints]:
+    """Return the values to publish, -1 where suppressed, and counts of all nodes that agree with them.
+
+    Parameters
+    ----------
+    nodes, decided : Nodes, DecidedTree
+    released_values : int64[N]
+        Read where released only; derived values follow from them.
+    """
+    if nodes.plan.spec.flows:
+        return released_values, np.maximum(released_values, 0)
+    consistent = fill_in(nodes, decided.released, released_values)
+    shown = decided.released | decided.derived
+    return np.where(shown, consistent, -1), consistent
+
+
+def same_decisions(one: DecidedTree, other: DecidedTree) -> bool:
+    """Return whether two suppressors released the same cells, with the same safe intervals."""
+    return bool(
+        np.array_equal(one.released, other.released)
+        and np.array_equal(one.derived, other.derived)
+        and np.array_equal(one.low, other.low)
+        and np.array_equal(one.high, other.high)
+        and one.breach == other.breach
+    )
+
+
+def decide(nodes: Nodes, sealed: Sealed, rule: Rule) -> DecidedTree:
+    """Decide all nodes in order, and stop at the first value that lies outside its safe interval."""
+    plan = nodes.plan
+    if plan.spec.flows:
+        return _as_tree(_decide_rows(plan, sealed, rule))
+    if not nodes.is_flat:
+        return suppress_tree(
+            nodes.tree(),
+            nodes.summed(sealed.for_engine()),
+            epsilon=rule.epsilon,
+            decision_delta=rule.decision_delta,
+        )
+    if rule.key is not None:
+        return _as_tree(
+            suppress_cells_sampled(
+                plan.people,
+                plan.rates,
+                sealed.for_engine(),
+                epsilon=rule.epsilon,
+                decision_delta=rule.decision_delta,
+                key=rule.key,
+            )
+        )
+    may = releasable(plan.people, plan.rates, rule.epsilon, rule.decision_delta)
+    low, high = safe_intervals(plan.people, plan.rates, rule.epsilon)
+    return _as_tree(_opened(may, sealed, low, high))
+
+
+def _opened(may: npt.NDArray[np.bool_], sealed: Sealed, low: Ints, high: Ints) -> Decided:
+    """Open the values of cells that may be released, up to the first that is not safe."""
+    released, breach = np.zeros_like(may), -1
+    for position in np.flatnonzero(may).tolist():
+        released[position] = True
+        if not low[position] <= sealed.open(position) <= high[position]:
+            breach = position
+            break
+    return Decided(released, low, high, breach)
+
+
+def _decide_rows(plan: Planned, sealed: Sealed, rule: Rule) -> Decided:
+    first = np.unique(plan.row, return_index=True)[1]
+    row_ptr = np.append(first, plan.row.size).astype(np.int64)
+    of_rows = (plan.people[first], row_ptr, plan.rates, sealed.for_engine())
+    if rule.key is not None:
+        return suppress_rows_sampled(
+            *of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta, key=rule.key
+        )
+    return suppress_rows(*of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta)
+
+
+def _as_tree(decided: Decided) -> DecidedTree:
+    return DecidedTree(*decided, np.zeros(decided.released.size, dtype=np.bool_))

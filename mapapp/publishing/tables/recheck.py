@@ -1,0 +1,300 @@
+"""Checking a table from the table alone: its files, its facts, and every decision made again.
+
+Decisions are functions of people, prior, epsilon, delta, and of values that were released before them; a table holds
+all of these. So they are made again, bit for bit, from the published values alone. Taken on trust remain: that the
+values count the jobs behind the keyed hash, and that the prior was not fitted to them (`--prior-release` makes the
+prior again from the release that it came from).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from engine.errors import EngineError
+from engine.parameters import exact_fraction
+from engine.streams import SecretKey
+from engine.suppression.rates import Rates
+from engine.suppression.sum_tree import DecidedTree
+from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
+from geodata.schema import CELL_KINDS, CELL_STATES
+from geodata.store import Store, open_store, store_digest
+from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
+from mapapp.errors import UsageError
+from mapapp.publishing.beside import check_beside
+from mapapp.publishing.certificate.publication_check import (
+    check_facts,
+    check_files,
+    check_publication,
+    check_sizes,
+)
+from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
+from mapapp.publishing.tables.certificate import FIELDS, Promise, make_table_certificate
+from mapapp.publishing.tables.counts import read_ground
+from mapapp.publishing.tables.decide import Rule, Sealed, decide, published_values, same_decisions
+from mapapp.publishing.tables.frames import cell_rows, prior_rows
+from mapapp.publishing.tables.nodes import Nodes, fill_in, nodes_of
+from mapapp.publishing.tables.prior import Planned, Prior, plan_table
+from mapapp.publishing.tables.spec import TableSpec
+
+__all__ = ["check_prior", "check_table"]
+
+Ints = npt.NDArray[np.int64]
+
+_UNREADABLE: Final = (
+    EngineError,
+    UsageError,
+    KeyError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    IndexError,
+)
+_NO_BLOCKS: Final = np.zeros(0, dtype=np.int64)
+_NOT_COMPARED: Final = ("schema_version", "versions", *("beside", "beside_in_words"))
+
+
+def check_table(path: Path) -> list[CertificateCheck]:
+    """Check a table from the table alone.
+
+    Returns
+    -------
+    list of CertificateCheck
+        Every claim, whether it holds, and the numbers.
+
+    Raises
+    ------
+    StoreError
+        It is no table, its files are not those of its manifest, or its certificate cannot be read.
+    """
+    table = open_store(path, "table")
+    try:
+        certificate = table.document(CERTIFICATE)
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{path}/{CERTIFICATE}: not readable ({type(error).__name__}); do not use this table"
+        ) from error
+    checks = [check_files(table), check_sizes(table)]
+    if not all(check.ok for check in checks):
+        return checks
+    checks += [*check_publication(table, certificate), check_facts(table, _NO_BLOCKS)]
+    try:
+        checks += _claims(table, certificate)
+    except _UNREADABLE as error:
+        checks.append(
+            CertificateCheck("certificate", False, f"cannot be interpreted ({type(error).__name__})")
+        )
+    return checks
+
+
+def check_prior(path: Path, release: Path) -> CertificateCheck:
+    """Make the rates of a table again from the release that they came from, and compare.
+
+    Raises
+    ------
+    StoreError, UsageError
+        One of the two is no table or release.
+    """
+    table, earlier = open_store(path, "table"), open_store(release, "release")
+    certificate = table.document(CERTIFICATE)
+    prior = table.table("table_prior")
+    name = f"prior from {release}"
+    if certificate.get("prior", {}).get("digest") != store_digest(release):
+        return CertificateCheck(name, False, "the certificate names another release, or a file")
+    nodes = _nodes(table, certificate, prior)
+    plan = nodes.plan
+    people = np.zeros((plan.ground.shape[0], 1 if plan.spec.flows else plan.ground.shape[1]), dtype=np.int64)
+    people[plan.row, 0 if plan.spec.flows else plan.column] = plan.people
+    source = Prior(source=earlier, facts={}, is_for_release=True)
+    again = plan_table(plan.spec, plan.ground, people, source)
+    rates = (again.rates.numerator, again.rates.denominator), (plan.rates.numerator, plan.rates.denominator)
+    same = again.smoothing == plan.smoothing and all(map(np.array_equal, *rates))
+    same = same and np.array_equal(again.row, plan.row) and np.array_equal(again.column, plan.column)
+    return CertificateCheck(name, bool(same), f"{len(prior):,} rates {'made again' if same else 'differ'}")
+
+
+def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
+    cells, prior = table.table("table_cells"), table.table("table_prior")
+    checks = [_check_schema(certificate), _check_cells(cells, prior)]
+    if not all(check.ok for check in checks):
+        return checks
+    nodes = _nodes(table, certificate, prior)
+    stated = certificate["promise"]
+    promise = Promise(
+        exact_fraction(str(stated["epsilon"]["exact"]), "epsilon"),
+        exact_fraction(str(stated["delta"]["exact"]), "delta"),
+        stated["decide"],
+    )
+    checks.append(_check_numbers(nodes, certificate, promise))
+    values = _released_values(nodes, cells)
+    decided = _decided_again(nodes, certificate, cells, values, promise)
+    checks.append(_check_decisions(nodes, decided, values, promise, cells))
+    checks.append(_check_rows(nodes, cells, prior, decided, values))
+    checks.append(_check_claims(table, nodes, decided, certificate, promise))
+    checks.append(check_beside(certificate))
+    require_hashes(certificate["public_inputs"], certificate["confidential_inputs"])
+    return checks
+
+
+def _check_schema(certificate: JsonObject) -> CertificateCheck:
+    strange = sorted(set(certificate) ^ {*FIELDS, BOUND_FIELD})
+    ok = not strange and certificate["schema_version"] == BOUND_SCHEMA and certificate["kind"] == "table"
+    detail = f"unexpected or missing: {strange}" if strange else f"all {len(FIELDS) + 1} fields"
+    return CertificateCheck("schema", ok, detail)
+
+
+def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> CertificateCheck:
+    """States and values go together, no cell counts more than its people, and each has one prior."""
+    starred = (cells["state"] == "suppressed").to_numpy()
+    value, people = cells["value"].to_numpy(), cells["people"].to_numpy()
+    faults = {
+        "kinds": not cells["kind"].isin(CELL_KINDS).all(),
+        "states": not cells["state"].isin(CELL_STATES).all(),
+        "a star with a value, or a value without one": bool(((value < 0) != starred).any()),
+        "a value above its people": bool((value > people).any()),
+        "cells": not len(cells) or bool(cells.duplicated(["table", "kind", "row_id", "column_id"]).any()),
+        "prior": not len(prior) or prior["table"].nunique() != 1,
+    }
+    wrong = [name for name, is_wrong in faults.items() if is_wrong]
+    detail = (
+        f"wrong: {', '.join(wrong)}" if wrong else f"{len(cells):,} rows, {int(starred.sum()):,} suppressed"
+    )
+    return CertificateCheck("cells", not wrong, detail)
+
+
+def _nodes(table: Store, certificate: JsonObject, prior: pandas.DataFrame) -> Nodes:
+    """Everything that was decided, as the table states it, over its own geography."""
+    specs = [TableSpec.from_dict(each) for each in certificate["tables"]]
+    grounds = [read_ground(table, spec) for spec in specs]
+    finest = int(prior["table"].iloc[0])
+    ground = grounds[finest]
+    place = {unit_id: number for number, unit_id in enumerate(ground.row_ids)}
+    column = {unit_id: number for number, unit_id in enumerate(ground.column_ids)}
+    plan = Planned(
+        spec=specs[finest],
+        ground=ground,
+        row=np.array([place[each] for each in prior["row_id"]], dtype=np.int64),
+        column=np.array([column[each] for each in prior["column_id"]], dtype=np.int64),
+        people=prior["people"].to_numpy(np.int64),
+        rates=Rates(
+            numerator=prior["numerator"].to_numpy(np.int64),
+            denominator=prior["denominator"].to_numpy(np.int64),
+        ),
+        smoothing=certificate["prior"]["smoothing"],
+    )
+    return nodes_of(plan, specs, grounds, remainders=certificate["remainders"] is True)
+
+
+def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
+    """Released values of all decisions, -1 for all others; of a remainder, the total of its row."""
+    kept = cells if not nodes.plan.spec.flows else cells[cells["kind"] != "remainder"]
+    value = np.where(kept["state"] == "released", kept["value"], -1).astype(np.int64)
+    ahead = value[: nodes.cells.stop]
+    found = [ahead]
+    rest = kept.iloc[nodes.cells.stop :]
+    stated = dict(zip(rest["row_id"], value[nodes.cells.stop :].tolist(), strict=True))
+    of_cells = ahead[nodes.cells]
+    for sums in nodes.after:
+        totals = np.full(sums.row.size, -1, dtype=np.int64)
+        for number, row in enumerate(sums.row.tolist()):
+            mine = of_cells[sums.of_cell == number]
+            remainder = stated.get(nodes.plan.ground.row_ids[row], -1 if (mine < 0).any() else 0)
+            if remainder >= 0:
+                totals[number] = remainder + int(mine[mine >= 0].sum())
+        found.append(totals)
+    return np.concatenate(found)
+
+
+def _check_numbers(nodes: Nodes, certificate: JsonObject, promise: Promise) -> CertificateCheck:
+    each = exact_fraction(str(certificate["decision_delta"]["exact"]), "decision_delta")
+    n = len(nodes)
+    in_range = 0 < promise.epsilon < 1 and 0 < promise.delta < 1
+    ok = in_range and certificate["decisions"] == n and each * n == promise.delta
+    return CertificateCheck(
+        "delta is shared among all decisions", ok, f"{float(promise.delta):g} / {n:,} = {float(each):.3g}"
+    )
+
+
+def _decided_again(
+    nodes: Nodes, certificate: JsonObject, cells: pandas.DataFrame, values: Ints, promise: Promise
+) -> DecidedTree:
+    """Every decision again, from public inputs and the published values alone."""
+    key = None
+    if promise.decide == "sampled":
+        if not certificate["status_reasons"]:
+            return _stated(nodes, cells, values)
+        key = SecretKey.for_tests()
+    rule = Rule(promise.epsilon, promise.delta / len(nodes), key)
+    consistent = np.maximum(values, 0) if nodes.is_flat else fill_in(nodes, values >= 0, values)
+    return decide(nodes, Sealed(consistent[nodes.cells]), rule)
+
+
+def _stated(nodes: Nodes, cells: pandas.DataFrame, values: Ints) -> DecidedTree:
+    """The decisions as the table states them: nobody can repeat secret coins."""
+    mine = cells[cells["kind"] == "cell"]
+    low, high = (mine[name].to_numpy(np.int64) for name in ("low", "high"))
+    released = values >= 0
+    outside = np.flatnonzero(released & ((values < low) | (values > high)))
+    breach = int(outside[0]) if outside.size else -1
+    return DecidedTree(released, low, high, breach, np.zeros(len(nodes), dtype=np.bool_))
+
+
+def _check_decisions(
+    nodes: Nodes, decided: DecidedTree, values: Ints, promise: Promise, cells: pandas.DataFrame
+) -> CertificateCheck:
+    n = len(nodes)
+    if promise.decide == "sampled" and same_decisions(decided, _stated(nodes, cells, values)):
+        return CertificateCheck(
+            "decisions", True, "sampled: coins cannot be repeated unless they are the published ones"
+        )
+    differing = int((decided.released != (values >= 0)).sum())
+    detail = (
+        f"{differing:,} of {n:,} differ when made again"
+        if differing
+        else f"all {n:,} made again, with the same result"
+    )
+    return CertificateCheck("decisions", not differing, detail)
+
+
+def _check_rows(
+    nodes: Nodes, cells: pandas.DataFrame, prior: pandas.DataFrame, decided: DecidedTree, values: Ints
+) -> CertificateCheck:
+    """Write the rows again: names, people, intervals, and what is derived."""
+    shown = published_values(nodes, decided, values)[0]
+    same = cell_rows(nodes, decided, shown).equals(cells) and prior_rows(nodes).equals(prior)
+    return CertificateCheck(
+        "rows", bool(same), f"{len(cells):,} written again" if same else "differ from those written again"
+    )
+
+
+def _check_claims(
+    table: Store,
+    nodes: Nodes,
+    decided: DecidedTree,
+    certificate: JsonObject,
+    promise: Promise,
+) -> CertificateCheck:
+    """Write the certificate again from the table, and compare it field by field."""
+    prior = {name: value for name, value in certificate["prior"].items() if name != "smoothing"}
+    again = make_table_certificate(
+        table,
+        nodes,
+        [TableSpec.from_dict(each) for each in certificate["tables"]],
+        decided,
+        promise=promise,
+        prior=prior,
+        reasons=certificate["status_reasons"],
+        confidential_inputs=certificate["confidential_inputs"],
+        beside=certificate["beside"],
+    )
+    differs = [name for name in again if name not in _NOT_COMPARED and again[name] != certificate[name]]
+    if set(certificate["versions"]) != set(again["versions"]):
+        differs.append("versions")
+    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
+    return CertificateCheck("made again from the table", not differs, detail)

@@ -1,0 +1,327 @@
+"""Making a table: dataset and prior → cells → decisions → table store.
+
+The order matters: everything public comes first (cells, prior, what to expect); then the ledger; only then are homes
+read. The values stay sealed until a cell is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from engine.precompile import ensure_compiled
+from engine.streams import SecretKey
+from geodata.json_objects import JsonObject
+from geodata.schema import BASE_TABLES, GEOGRAPHY
+from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
+from mapapp.errors import UsageError
+from mapapp.progress import Report, silent
+from mapapp.publishing.beside import confidential_hashes, publications_beside
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import LedgerEntry
+from mapapp.publishing.tables.certificate import Promise, make_table_certificate
+from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground
+from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
+from mapapp.publishing.tables.expected import ExpectedTable, expected_table
+from mapapp.publishing.tables.frames import cell_rows, prior_rows
+from mapapp.publishing.tables.nodes import Nodes, finest_first, nodes_of
+from mapapp.publishing.tables.prior import Planned, Prior, open_prior, plan_table
+from mapapp.publishing.tables.spec import Decide, TableSpec
+
+Ints = npt.NDArray[np.int64]
+
+__all__ = ["Choice", "TableOutcome", "dry_run", "make_table"]
+
+TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"
+_SMALLEST: Final = ("tract", "bgrp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the analyst chose.
+
+    Attributes
+    ----------
+    specs : tuple of TableSpec
+        Tables of the same jobs, which share one state: each of them a refinement of another.
+    prior : Path
+        An earlier release, or a CSV file.
+    epsilon, delta : Fraction
+    decide : {"exact", "sampled"}
+    remainders : bool
+        Decide the union of each row's suppressed cells, too, if there is one table without totals.
+    anyway : bool
+        Make a table even if it releases next to nothing.
+    beside : sequence of Path
+        Releases of the same jobs that it is published beside on purpose.
+    test_key : bool
+        Mark the table not for release; its prior may then be a release that is not for release, and coins are not
+        secret.
+    """
+
+    specs: tuple[TableSpec, ...]
+    prior: Path
+    epsilon: Fraction
+    delta: Fraction
+    decide: Decide = "exact"
+    remainders: bool = True
+    anyway: bool = False
+    beside: Sequence[Path] = ()
+    test_key: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOutcome:
+    """What a run reports to the analyst; all of it is in the table.
+
+    Attributes
+    ----------
+    table : Path
+    digest : str
+    certificate : dict
+        As in the table.
+    n_cells, n_released : int
+    people, people_released : int
+        Of the cells of the finest table; of flows, workers of the rows, and workers in released flows.
+    """
+
+    table: Path
+    digest: str
+    certificate: JsonObject
+    n_cells: int
+    n_released: int
+    people: int
+    people_released: int
+
+    @property
+    def breach(self) -> str | None:
+        """Where the table stopped, in words."""
+        breach = self.certificate["breach"]
+        return None if breach is None else str(breach["in_words"])
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`."""
+        return {
+            "table": str(self.table),
+            "table_digest": self.digest,
+            "status": self.certificate["status"],
+            "cells": self.n_cells,
+            "released": self.n_released,
+            "people": self.people,
+            "people_released": self.people_released,
+            "decisions": self.certificate["decisions"],
+            "breach": self.certificate["breach"],
+        }
+
+    def lines(self) -> list[str]:
+        """Sentences for a person."""
+        promise = self.certificate["promise"]
+        return [
+            *(f"{self.table}: {each['title']}" for each in self.certificate["tables"]),
+            f"  promise          epsilon-semantic privacy, epsilon {promise['epsilon']['value']:g}, delta "
+            f"{promise['delta']['value']:g} ({promise['decide']}); it is not differential privacy",
+            f"  released         {self.n_released:,} of {self.n_cells:,} cells "
+            f"({self.n_released / self.n_cells:.1%}), {self.people_released / max(self.people, 1):.1%} of "
+            f"{self.people:,} people",
+            f"  prior            {_prior_line(self.certificate['prior'])}",
+            f"  status           {self.certificate['status']}",
+            f"  table digest     {self.digest}",
+        ]
+
+
+def dry_run(dataset_path: Path, choice: Choice, *, report: Report = silent) -> ExpectedTable:
+    """Return what a table would release, from public inputs alone; nothing is spent, and no home is read."""
+    report("reading the dataset", 0, 0)
+    dataset = open_store(dataset_path, "dataset")
+    return _expected(_planned(dataset, choice, report)[0], choice, report)
+
+
+def make_table(
+    dataset_path: Path, table_path: Path, choice: Choice, *, report: Report = silent
+) -> TableOutcome:
+    """Make a table from a dataset.
+
+    Raises
+    ------
+    EngineError, GeodataError, LedgerError, UsageError
+        Nothing is left at `table_path`.
+    """
+    refuse_existing(table_path)
+    ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
+    with writing_store(table_path, "table") as writer:
+        report("reading the dataset", 0, 0)
+        dataset = open_store(dataset_path, "dataset")
+        nodes, prior = _planned(dataset, choice, report)
+        reasons = _reasons(choice)
+        _refuse_hopeless(nodes, choice, report)
+        beside = _enter(dataset, table_path, choice, reasons)
+        report("deciding", 0, 0)
+        plan = nodes.plan
+        counted = count_values(dataset, plan.spec, plan.ground)[plan.row, plan.column]
+        decided, values = decide_twice(nodes, Sealed(counted), _rule(nodes, choice))
+        claims = make_table_certificate(
+            dataset,
+            nodes,
+            choice.specs,
+            decided,
+            promise=Promise(choice.epsilon, choice.delta, choice.decide),
+            prior=prior.facts,
+            reasons=reasons,
+            confidential_inputs=confidential_hashes(dataset),
+            beside=beside,
+        )
+        report("writing the table", 0, 0)
+        _write(writer, dataset, cell_rows(nodes, decided, values), prior_rows(nodes), claims)
+    return _outcome(table_path, nodes, values[nodes.cells], claims)
+
+
+def _outcome(table: Path, nodes: Nodes, values: Ints, claims: JsonObject) -> TableOutcome:
+    plan, released = nodes.plan, values >= 0
+    return TableOutcome(
+        table=table,
+        digest=store_digest(table),
+        certificate=claims,
+        n_cells=plan.n_cells,
+        n_released=int(released.sum()),
+        people=_n_people(plan),
+        people_released=int((values if plan.spec.flows else plan.people)[released].sum()),
+    )
+
+
+def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Nodes, Prior]:
+    """Everything that is to be decided, and its prior, from public inputs alone."""
+    prior = open_prior(choice.prior, dataset)
+    if not prior.is_for_release and not choice.test_key:
+        raise UsageError(
+            f"--prior {choice.prior}: its certificate says {prior.facts['status']!r}, so a table made from it would "
+            "not be for release either; give a release that may be published, or add --test-key"
+        )
+    report("counting people", 0, 0)
+    specs = choice.specs
+    grounds = [read_ground(dataset, spec) for spec in specs]
+    finest = finest_first(specs, grounds)[0]
+    spec, ground = specs[finest], grounds[finest]
+    plan = plan_table(spec, ground, count_people(dataset, spec, ground), prior)
+    _refuse_two_way(plan)
+    nodes = nodes_of(plan, specs, grounds, remainders=_has_remainders(choice))
+    _require_same_people(dataset, nodes, specs, grounds)
+    if choice.decide == "sampled" and not nodes.is_flat:
+        raise UsageError(
+            "--decide sampled decides cells and flows, not sums; leave out --totals and other tables, or decide exactly"
+        )
+    return nodes, prior
+
+
+def _has_remainders(choice: Choice) -> bool:
+    one = choice.specs[0]
+    is_plain = len(choice.specs) == 1 and not one.flows and one.totals == "none"
+    return is_plain and choice.remainders and choice.decide == "exact"
+
+
+def _refuse_two_way(plan: Planned) -> None:
+    n_rows = plan.rows_present.size
+    if plan.spec.totals == "both":
+        raise UsageError(
+            f"--totals both with {n_rows:,} rows: totals of both directions are not nested, and can be decided exactly "
+            "for at most 3 rows, by the engine alone; give --totals rows or --totals columns, whose sums form a tree"
+        )
+
+
+def _require_same_people(
+    dataset: Store, nodes: Nodes, specs: Sequence[TableSpec], grounds: Sequence[Ground]
+) -> None:
+    """Refuse a coarser table that counts people whom the finest one leaves out: they would have no prior."""
+    people = nodes.summed(nodes.plan.people)
+    for sums, start in zip(nodes.before, nodes.starts(), strict=False):
+        if sums.table == nodes.table:
+            continue
+        spec, ground = specs[sums.table], grounds[sums.table]
+        theirs = count_people(dataset, spec, ground)
+        found = theirs[sums.row, sums.column]
+        if int(theirs.sum()) != int(found.sum()) or (found != people[start : start + found.size]).any():
+            raise UsageError(
+                f"[[table]] {sums.table + 1} ({spec.shown_title}) counts people who work in no unit of the other "
+                "table's rows; choose layers that nest, such as county and tract"
+            )
+
+
+def _reasons(choice: Choice) -> list[str]:
+    """Why the table is not for release."""
+    return [TEST_KEY_REASON] if choice.test_key else []
+
+
+def _rule(nodes: Nodes, choice: Choice) -> Rule:
+    key = None
+    if choice.decide == "sampled":
+        key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
+    return Rule(choice.epsilon, choice.delta / len(nodes), key)
+
+
+def _expected(nodes: Nodes, choice: Choice, report: Report) -> ExpectedTable:
+    report("expecting", 0, 0)
+    return expected_table(nodes, choice.epsilon, choice.delta)
+
+
+def _refuse_hopeless(nodes: Nodes, choice: Choice, report: Report) -> None:
+    """Refuse flows between units that are too small on both ends, with the expected share."""
+    spec = nodes.plan.spec
+    if choice.anyway or not {spec.rows, spec.flows} <= set(_SMALLEST):
+        return
+    found = _expected(nodes, choice, report)
+    raise UsageError(
+        f"--rows {spec.rows} --flows {spec.flows}: {found.share_of_cells:.1%} of {nodes.plan.n_cells:,} flows, with "
+        f"{found.share_of_people:.1%} of the people, can be expected to be released; `commutemap synthesize` "
+        "shows such flows; choose larger units, or add --anyway"
+    )
+
+
+def _enter(dataset: Store, table: Path, choice: Choice, reasons: Sequence[str]) -> list[JsonObject]:
+    """Enter the table in the dataset's ledger, and return the publications beside it."""
+    ledger, beside = Ledger(dataset.path), list[JsonObject]()
+
+    def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
+        beside[:] = publications_beside(dataset, "table", () if reasons else entries, choice.beside)
+        return tuple(str(each["digest"] or each["name"]) for each in beside)
+
+    others(ledger.entries())  # a table that is refused must not create a ledger
+    ledger.enter_table(table.name, reasons=tuple(reasons), beside=others, check=dataset.require_unchanged)
+    return beside
+
+
+def _write(
+    writer: StoreWriter,
+    dataset: Store,
+    cells: pandas.DataFrame,
+    prior: pandas.DataFrame,
+    claims: JsonObject,
+) -> None:
+    base = [table for table in BASE_TABLES if dataset.has_table(table.name)]
+    for table in (*GEOGRAPHY, *base):
+        writer.copy_table(dataset, table.name)
+    writer.table("table_cells", cells)
+    writer.table("table_prior", prior)
+    dataset.require_unchanged(digests=False)
+    facts = public_facts(dataset.manifest)
+    writer.document(CERTIFICATE, bind_publication(claims, facts, writer.listed()))
+    writer.facts(**facts)
+
+
+def _n_people(plan: Planned) -> int:
+    if not plan.spec.flows:
+        return int(plan.people.sum())
+    first = np.unique(plan.row, return_index=True)[1]
+    return int(plan.people[first].sum())
+
+
+def _prior_line(prior: JsonObject) -> str:
+    if prior["origin"] != "release":
+        return "declared by the publisher in a CSV file; where it comes from cannot be checked"
+    return f"{prior['title'] or 'a release'}, {prior['year']} ({prior['digest'][:12]})"
