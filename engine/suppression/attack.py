@@ -8,7 +8,9 @@ Source: Nabar and Mishra, "Releasing Private Contingency Tables", Figure 1; docs
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,14 +21,15 @@ from engine.errors import OverflowRefusedError
 from engine.suppression.consistent import LISTED, list_consistent
 from engine.suppression.narrowing import Step, narrow, with_ranges
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
-from engine.suppression.ranges import exact_ranges, why_infeasible
-from engine.suppression.rule_check import agrees_with_rule, stars_of
-from engine.suppression.rule_ranges import needs_of, ranges_under_rule
+from engine.suppression.ranges import Progress, exact_ranges, silent, why_infeasible
+from engine.suppression.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
+from engine.suppression.rule_ranges import Needs, RuleRanges, needs_of, ranges_under_rule
 from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
 
 __all__ = ["Attack", "Known", "RuleUsed", "attack_table"]
 
 RuleUsed = Literal["whole", "consequences", "not used"]
+_Program = Callable[[Sums, list[int], list[int], Needs, Rule], RuleRanges | None]
 Tables = npt.NDArray[np.int64]
 
 
@@ -95,6 +98,8 @@ class Attack:
     rule_used : {"whole", "consequences", "not used"}
         "consequences": the rule was too costly to run again, and only what follows from it simply was used, so the
         ranges may be wider than what it really gives away. "not used": no rule, or ranges too wide for it.
+    excluded : list of Outcome
+        What the rule gives to the listed tables that it excludes, where that could be found.
     """
 
     table: GivenTable
@@ -104,6 +109,7 @@ class Attack:
     before: Known
     after: Known | None
     rule_used: RuleUsed
+    excluded: list[Outcome]
 
     @property
     def share_left(self) -> float | None:
@@ -114,7 +120,12 @@ class Attack:
 
 
 def attack_table(
-    table: GivenTable, rule: Rule | None = None, *, limit: int = LISTED, seconds: float = 60.0
+    table: GivenTable,
+    rule: Rule | None = None,
+    *,
+    limit: int = LISTED,
+    seconds: float = 60.0,
+    progress: Progress = silent,
 ) -> Attack:
     """Find what follows from a table with suppressed cells.
 
@@ -127,6 +138,8 @@ def attack_table(
         Most values to keep when tables are listed: tables times suppressed cells.
     seconds : float
         For the linear programs, and again for the integer programs, where tables are not listed.
+    progress : callable
+        Called as progress(stage, done, total).
 
     Raises
     ------
@@ -145,13 +158,17 @@ def attack_table(
     if listed is not None and not len(listed):
         raise ContradictionError(why_infeasible(table, sums, narrowed.low, narrowed.high))
     if listed is None:
-        low, high, settled = exact_ranges(table, sums, narrowed.low, narrowed.high, seconds=seconds)
+        low, high, settled = exact_ranges(
+            table, sums, narrowed.low, narrowed.high, seconds=seconds, progress=progress
+        )
         before = Known(low, high, settled, None)
     elif sums.stars:
         before = Known.of(listed)
     else:
         before = Known([], [], np.zeros(0, dtype=np.bool_), listed)
-    after, used = _with_rule(table, sums, before, rule, seconds)
+    after, used = _with_rule(
+        table, sums, before, rule, partial(ranges_under_rule, seconds=seconds, progress=progress)
+    )
     return Attack(
         table=table,
         sums=sums,
@@ -160,7 +177,17 @@ def attack_table(
         before=before,
         after=after,
         rule_used=used,
+        excluded=_excluded(table, sums, before, rule) if used == "whole" else [],
     )
+
+
+def _excluded(table: GivenTable, sums: Sums, before: Known, rule: Rule | None) -> list[Outcome]:
+    if rule is None or before.tables is None:
+        return []
+    try:
+        return outcomes(before.tables, stars_of(table, sums), OrdinarySuppressor(Layout.of(table), rule))
+    except OverflowRefusedError:
+        return []
 
 
 def _check_shown_by_rule(table: GivenTable, rule: Rule) -> None:
@@ -176,7 +203,7 @@ def _check_shown_by_rule(table: GivenTable, rule: Rule) -> None:
 
 
 def _with_rule(
-    table: GivenTable, sums: Sums, before: Known, rule: Rule | None, seconds: float
+    table: GivenTable, sums: Sums, before: Known, rule: Rule | None, program: _Program
 ) -> tuple[Known | None, RuleUsed]:
     if rule is None or not sums.stars:
         return None, "not used"
@@ -194,11 +221,11 @@ def _with_rule(
             raise ContradictionError(_no_table(rule))
         after = Known.of(before.tables[agrees])
         return (after if used == "whole" else after._replace(settled=~after.settled)), used
-    return _programmed(sums, before, suppressor, stars, seconds)
+    return _programmed(sums, before, suppressor, stars, program)
 
 
 def _programmed(
-    sums: Sums, before: Known, suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64], seconds: float
+    sums: Sums, before: Known, suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64], program: _Program
 ) -> tuple[Known | None, RuleUsed]:
     """Use the rule's consequences by integer programs."""
     rule = suppressor.rule
@@ -209,7 +236,7 @@ def _programmed(
     limited = [most for most in high if most is not None]
     if len(limited) < len(high):
         return None, "not used"
-    found = ranges_under_rule(sums, low, limited, needs, rule, seconds=seconds)
+    found = program(sums, low, limited, needs, rule)
     if found is None:
         return None, "not used"
     used: RuleUsed = "whole" if rule.complementary == "none" else "consequences"

@@ -228,6 +228,19 @@ class OrdinarySuppressor:
             return self._first_smallest(primary, len(pattern)) == pattern
         return self._first_smallest(primary, len(pattern) - 1) is None
 
+    def n_stars(self, pattern: frozenset[int], primary: frozenset[int]) -> int | None:
+        """Return how many stars the suppressor gives if these cells are primary; None if more than the pattern has.
+
+        Raises
+        ------
+        OverflowRefusedError
+            More than ``COMBINATIONS`` patterns would have to be tried.
+        """
+        if self.rule.complementary == "none" or not primary:
+            return len(primary)
+        found = self._first_smallest(primary, len(pattern))
+        return None if found is None else len(found)
+
     def _first_smallest(self, primary: frozenset[int], most: int) -> frozenset[int] | None:
         """Return the first smallest pattern with at most `most` cells, or None."""
         if (primary, most) not in self._first:

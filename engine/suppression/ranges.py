@@ -12,6 +12,7 @@ If the two values are equal, the end of the range is certified. Otherwise the wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 from typing import Final, NamedTuple
 
@@ -23,10 +24,15 @@ from scipy.sparse import csr_array, eye_array, hstack
 from engine._arrays import BoolArray
 from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
 
-__all__ = ["Ranges", "equations", "exact_ranges", "is_solution", "why_infeasible"]
+__all__ = ["Progress", "Ranges", "equations", "exact_ranges", "is_solution", "silent", "why_infeasible"]
 
 _INFEASIBLE: Final = 2
 Values = list[int]
+Progress = Callable[[str, int, int], None]
+
+
+def silent(_stage: str, _done: int, _total: int) -> None:
+    """Report no progress."""
 
 
 class Ranges(NamedTuple):
@@ -47,7 +53,13 @@ class Ranges(NamedTuple):
 
 
 def exact_ranges(
-    table: GivenTable, sums: Sums, low: list[int], high: list[int | None], *, seconds: float
+    table: GivenTable,
+    sums: Sums,
+    low: list[int],
+    high: list[int | None],
+    *,
+    seconds: float,
+    progress: Progress = silent,
 ) -> Ranges:
     """Find the least and the greatest value of each suppressed cell.
 
@@ -59,6 +71,8 @@ def exact_ranges(
         Ranges that are known to contain the exact ones.
     seconds : float
         No new linear program is started after this time; the cells that are left keep the given ranges.
+    progress : callable
+        Called as progress(stage, done, total), cell by cell.
 
     Raises
     ------
@@ -70,6 +84,7 @@ def exact_ranges(
         raise ContradictionError(why_infeasible(table, sums, low, high))
     until = monotonic() + seconds
     for position in range(len(sums.stars)):
+        progress("ranges from totals", position, len(sums.stars))
         for sign in (1, -1):
             if monotonic() < until:
                 search.settle(position, sign)

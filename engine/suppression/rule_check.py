@@ -5,6 +5,9 @@ The suppressor reads which cells are primary, not their values, so it is run onc
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +15,21 @@ from engine._arrays import BoolArray
 from engine.suppression.ordinary import OrdinarySuppressor
 from engine.suppression.tables_given import GivenTable, Sums
 
-__all__ = ["agrees_with_rule", "stars_of"]
+__all__ = ["Outcome", "agrees_with_rule", "outcomes", "stars_of"]
+
+
+class Outcome(NamedTuple):
+    """Tables that do not get the published stars, by what they get instead.
+
+    Attributes
+    ----------
+    n_tables : int
+    n_stars : int or None
+        How many stars they get; None for more than the published ones.
+    """
+
+    n_tables: int
+    n_stars: int | None
 
 
 def stars_of(table: GivenTable, sums: Sums) -> npt.NDArray[np.int64]:
@@ -43,9 +60,29 @@ def agrees_with_rule(
     OverflowRefusedError
         The smallest patterns of some table cannot be searched.
     """
-    rule = suppressor.rule
-    small = (values >= rule.low) & (values <= rule.high)
-    patterns, which = np.unique(small, axis=0, return_inverse=True)
+    patterns, which = np.unique(_small(values, suppressor), axis=0, return_inverse=True)
     published = frozenset(stars.tolist())
     given = [suppressor.gives(published, frozenset(stars[row].tolist())) for row in patterns]
     return np.array(given, dtype=np.bool_)[which.ravel()]
+
+
+def outcomes(
+    values: npt.NDArray[np.int64], stars: npt.NDArray[np.int64], suppressor: OrdinarySuppressor
+) -> list[Outcome]:
+    """Say what the suppressor gives instead to tables that do not get the published stars; fewest stars first.
+
+    Parameters and errors are those of :func:`agrees_with_rule`.
+    """
+    patterns, counts = np.unique(_small(values, suppressor), axis=0, return_counts=True)
+    published = frozenset(stars.tolist())
+    found = Counter[int | None]()
+    for row, n_tables in zip(patterns, counts.tolist(), strict=True):
+        primary = frozenset(stars[row].tolist())
+        if not suppressor.gives(published, primary):
+            found[suppressor.n_stars(published, primary)] += n_tables
+    order = sorted(found, key=lambda n_stars: (n_stars is None, n_stars))
+    return [Outcome(found[n_stars], n_stars) for n_stars in order]
+
+
+def _small(values: npt.NDArray[np.int64], suppressor: OrdinarySuppressor) -> BoolArray:
+    return np.asarray((values >= suppressor.rule.low) & (values <= suppressor.rule.high))

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from engine._arrays import BoolArray
 from engine.suppression.ordinary import OrdinarySuppressor, Rule, follows_from_totals
-from engine.suppression.ranges import equations, is_solution
+from engine.suppression.ranges import Progress, equations, is_solution, silent
 from engine.suppression.tables_given import ContradictionError, Sums
 
 __all__ = ["LARGEST_RANGE", "Needs", "needs_of", "ranges_under_rule"]
@@ -96,7 +96,14 @@ class RuleRanges(NamedTuple):
 
 
 def ranges_under_rule(
-    sums: Sums, low: list[int], high: list[int], needs: Needs, rule: Rule, *, seconds: float
+    sums: Sums,
+    low: list[int],
+    high: list[int],
+    needs: Needs,
+    rule: Rule,
+    *,
+    seconds: float,
+    progress: Progress = silent,
 ) -> RuleRanges | None:
     """Find ranges that the rule leaves, or None if a cell's range is too wide for the program.
 
@@ -110,6 +117,8 @@ def ranges_under_rule(
     rule : Rule
     seconds : float
         For all programs together.
+    progress : callable
+        Called as progress(stage, done, total), cell by cell.
 
     Raises
     ------
@@ -122,6 +131,7 @@ def ranges_under_rule(
     until = monotonic() + seconds
     ranges = RuleRanges(list(low), list(high), np.zeros(len(low), dtype=np.bool_))
     for position in range(len(low)):
+        progress("ranges with the rule", position, len(low))
         ends = [program.end(position, sign, until) for sign in (1, -1)]
         if ends[0] is not None:
             ranges.low[position] = max(low[position], ends[0])

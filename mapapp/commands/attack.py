@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mapapp.commands.options import json_option, print_result
+from mapapp.commands.options import json_option, print_result, quiet_option
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
+from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from engine.suppression.ordinary import Rule
@@ -73,6 +74,7 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
     help="Time for tables that are too large to list, for totals and again for the rule.",
 )
 @json_option
+@quiet_option
 def attack(
     table: Path,
     rule_text: str | None,
@@ -83,6 +85,7 @@ def attack(
     csv_path: Path | None,
     seconds: float,
     as_json: bool,
+    quiet: bool,
 ) -> None:
     """Say what follows from a published TABLE in which some cells are suppressed.
 
@@ -108,7 +111,8 @@ def attack(
         refuse_existing(csv_path)
     given = _given(table, know, people_path)
     try:
-        found = attack_table(given, rule, seconds=seconds)
+        with show_progress(quiet=quiet) as report:
+            found = attack_table(given, rule, seconds=seconds, progress=report)
     except ContradictionError as error:
         raise UsageError(f"{table}: {error}") from error
     if csv_path is not None:

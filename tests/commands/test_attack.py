@@ -61,6 +61,8 @@ def test_figure_1_in_words(figure_1: Path, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "3,121 tables of whole numbers agree with them; all were listed." in out
     assert "42 of 3,121 get these stars (1.3%)" in out
+    assert "  1,936 others would have no star, because no cell is from 0 to 5.\n" in out
+    assert "  1,143 others would need only 4 stars.\n" in out
     assert "0–5 or 100–105" in out
     assert "Column blonde adds up to 55, and both of its cells are suppressed." in out
     assert out.endswith(

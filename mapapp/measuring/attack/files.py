@@ -44,6 +44,7 @@ def attack_result(found: Attack, title: str) -> dict[str, object]:
             {"tables": n, "cells": [_names(found, position) for position in cells]}
             for n, cells in sets_of_small_cells(found)
         ],
+        "excluded": [each._asdict() for each in found.excluded],
         "cells": [_cell(found, position) for position in range(len(found.sums.stars))],
     }
 

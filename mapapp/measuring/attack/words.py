@@ -97,7 +97,22 @@ def _after_lines(found: Attack, rule: Rule) -> list[str]:
                 ", which only uses that no star could have been left out alone; the rule may give away more"
             )
         how += _unsettled(known) if found.rule_used == "whole" else ""
-    return [f"{named}: {how}.", *_cells(found, known), *_sets(found, rule)]
+    return [f"{named}: {how}.", *_excluded(found, rule), *_cells(found, known), *_sets(found, rule)]
+
+
+def _excluded(found: Attack, rule: Rule) -> Iterator[str]:
+    """Why the other tables do not get these stars."""
+    n_published = len(found.sums.stars)
+    for n_tables, n_stars in found.excluded:
+        tables = f"  {_counted(n_tables, 'other')}"
+        if n_stars is None:
+            yield f"{tables} would need more than these {n_published:,} stars."
+        elif n_stars == 0:
+            yield f"{tables} would have no star, because no cell is from {rule.low} to {rule.high}."
+        elif n_stars == n_published:
+            yield f"{tables} would have as many stars, in other cells."
+        else:
+            yield f"{tables} would need only {_counted(n_stars, 'star')}."
 
 
 def _rule_text(rule: Rule) -> str:

@@ -97,6 +97,15 @@ def test_figure_one_by_programming() -> None:
     assert found.share_left is None
 
 
+def test_progress_is_reported_for_each_cell() -> None:
+    table = GivenTable(values=np.array([[S, S, S, 110], [S, S, S, 105], [55, 105, 55, 215]]))
+    reported: list[tuple[str, int, int]] = []
+    attack_table(table, Rule(low=0, high=5), limit=1000, progress=lambda *step: reported.append(step))
+    assert reported == [
+        (stage, done, 6) for stage in ("ranges from totals", "ranges with the rule") for done in range(6)
+    ]
+
+
 def test_figure_one_by_listing() -> None:
     table = GivenTable(values=np.array([[S, S, S, 110], [S, S, S, 105], [55, 105, 55, 215]]))
     found = attack_table(table, Rule(low=0, high=5))

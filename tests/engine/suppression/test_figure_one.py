@@ -11,7 +11,7 @@ import pytest
 
 from engine.suppression.consistent import fill_in, list_consistent
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
-from engine.suppression.rule_check import agrees_with_rule, stars_of
+from engine.suppression.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
 
 pytestmark = pytest.mark.jit_off
@@ -49,6 +49,13 @@ def test_the_rule_leaves_two_sets_of_small_cells_with_21_tables_each() -> None:
         ",".join(map(str, np.flatnonzero(row) + 1)): int(n) for row, n in zip(patterns, counts, strict=True)
     }
     assert cells == GOLDEN["primary_patterns_hiding_all_six"] == {"1,3,5": 21, "2,4,6": 21}
+
+
+def test_the_other_tables_get_no_star_or_four() -> None:
+    sums = ALL_STARRED.sums()
+    suppressor = OrdinarySuppressor(Layout.of(ALL_STARRED), Rule(low=0, high=5))
+    found = outcomes(list_consistent(sums), stars_of(ALL_STARRED, sums), suppressor)
+    assert found == [Outcome(n_tables=1936, n_stars=0), Outcome(n_tables=1143, n_stars=4)]
 
 
 def test_six_are_left_if_the_brown_haired_who_are_not_blue_eyed_are_100() -> None:
