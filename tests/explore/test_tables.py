@@ -18,12 +18,14 @@ from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.table_map import STAR_TEXT, starred_units, table_map
 from mapapp.explore.callbacks.tables import clicked_unit, map_figure
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.pages import method, table_page
+from mapapp.explore.pages import certificate, method, table_page
 from mapapp.explore.server import beside_lines, create_app
 from mapapp.explore.table_routes import starred_layer
 from mapapp.files.tables.table_csv import table_csv
 from mapapp.question.address import Address
 from mapapp.question.table_view import SHADES, TableView, table_view, to_query
+
+MAP = (("counts-map", "figure"), ("counts-on-map", "data"))
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +173,11 @@ def test_the_map_hatches_starred_units_and_outlines_the_chosen_row(served: Serve
     assert figure.layout.meta["hatched"]["url"].startswith("/starred/demo/")
     assert figure.layout.map.layers[1].source.endswith(f"areas.geojson?area=county:{row}")
     assert plain.layout.meta["hatched"] is None
+    flows = counts(served, part=2)
+    (workplace,) = [
+        layer.source for layer in map_figure(served, flows, "/", (500, 400)).layout.map.layers[4:]
+    ]
+    assert workplace.endswith(f"areas.geojson?area=county:{flows.shown.of}")
     assert not plain.layout.map.layers[1].visible
 
 
@@ -255,6 +262,9 @@ def test_a_release_of_the_same_jobs_is_named_on_the_page_and_to_the_operator(
         table_page.head(served, counts(served), beside_sentences(served, views.releases.values()))
     )
     assert "This server also shows a synthetic release of the same jobs" in shown
+    (release,) = views.releases.values()
+    assert "a table of the same jobs" in text_of(certificate.card(release, [release], [served]))
+    assert "a table of the same jobs" not in text_of(certificate.card(release, [release]))
 
 
 def test_a_release_of_another_year_is_not_of_the_same_jobs(served: ServedTable, app: Any) -> None:
@@ -285,3 +295,21 @@ def test_the_starred_shapes_are_gzipped_once(served: ServedTable) -> None:
 
     assert first is second
     assert json.loads(gzip.decompress(first))["type"] == "FeatureCollection"
+
+
+@pytest.mark.parametrize(
+    "search", [None, 3, "?part=999999999999", "?sort=" + "x" * 5_000, "?find=\x00&of=[]", "?page=-1"]
+)
+def test_a_forged_address_of_a_table_shows_the_table_or_is_refused(app: Any, search: object) -> None:
+    look = {"search": search, "width": [], "height": 1e308}
+    body = {
+        "output": "..{}..".format("...".join(f"{part}.{name}" for part, name in MAP)),
+        "outputs": [{"id": part, "property": name} for part, name in MAP],
+        "inputs": [{"id": "counts-look", "property": "data", "value": look}],
+        "state": [{"id": "counts-on-map", "property": "data", "value": 7}],
+        "changedPropIds": ["counts-look.data"],
+    }
+    answer = app.server.test_client().post("/_dash-update-component", json=body)
+
+    assert answer.status_code == 200
+    assert answer.json["response"]["counts-on-map"]["data"]["table"] == "demo-2"

@@ -66,13 +66,14 @@ def unit_word(table: OneTable) -> str:
     return word if word.isupper() else f"{word[:1].lower()}{word[1:]}"
 
 
-def promise_sentence(promise: TablePromise) -> str:
-    """Return the promise in a sentence and an example."""
+def promise_sentence(promise: TablePromise, *, of_flows: bool = False) -> str:
+    """Return the promise in a sentence and an example; `of_flows` says that it is about homes."""
+    what = "lives in any one place" if of_flows else "is among those counted"
     epsilon, low, high = promise.epsilon, _EXAMPLE * (1 - promise.epsilon), _EXAMPLE * (1 + promise.epsilon)
     return (
         f"If the prior is right, then with a probability of at least {percent(1 - promise.delta)} nothing printed here "
-        f"changes the chance that any one worker is among those counted by more than {percent(epsilon)} of what the "
-        f"prior says. A chance of {percent(_EXAMPLE)}, for example, stays between {percent(low)} and {percent(high)}."
+        f"changes the chance that any one worker {what} by more than {percent(epsilon)} of what the prior says. A "
+        f"chance of {percent(_EXAMPLE)}, for example, stays between {percent(low)} and {percent(high)}."
     )
 
 

@@ -136,7 +136,7 @@ def _answering(app: Dash, views: Views) -> None:
         return (
             answer.answer(release, address, found, missing),
             answer_tables.table(found, every=address.view.every) | {"drawn": query},
-            certificate.card(release, views.releases.values()),
+            certificate.card(release, views.releases.values(), views.tables.values()),
             answer.glance(found),
             explore.notes((*notes, *more)),
             query,

@@ -151,7 +151,8 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
     hatches = found.view.shade != "stars" and bool(starred_units(found.shown, found.color))
     chosen = (f"{found.shown.row_layer}:{found.view.row}",) if found.view.row else ()
     outline = map_layers.outline_url(prefix, served, chosen) if chosen else None
-    caption = _caption(served, content, size[0])
+    work = (f"{found.shown.table.row_layer}:{found.shown.of}",) if found.shown.of else ()
+    workplace = map_layers.outline_url(prefix, served, work) if work else None
     traces = commute_map.no_traces()
     traces[commute_map.UNITS] = unit_trace(served, found, content, prefix, theme)
     hatched = {"url": starred_url(prefix, served, found), **commute_map.hatching(scheme)} if hatches else None
@@ -164,9 +165,9 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
         layers=[
             *commute_map.outline_layers(outline, scheme.ink, scheme.halo),
             commute_map.density_layer(None),
-            *commute_map.outline_layers(None, scheme.ink, scheme.halo),
+            *commute_map.outline_layers(workplace, scheme.work, scheme.halo),
         ],
-        caption=caption,
+        caption=_caption(served, content, size[0]),
         revision=f"{served.slug} {found.shown.table.position} {found.shown.of}",
         scheme=scheme,
         size=size,

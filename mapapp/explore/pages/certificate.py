@@ -13,6 +13,8 @@ from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.publication import is_bound
 from mapapp.answers.served_publication import ServedPublication, certificate_json
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.tables.beside import same_jobs
+from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.words import aria
 
 
@@ -32,10 +34,15 @@ def banner(publication: ServedPublication) -> Component | None:
     )
 
 
-def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Component:
+def card(
+    release: ServedRelease,
+    served: Collection[ServedRelease] = (),
+    tables: Collection[ServedTable] = (),
+) -> Component:
     """Epsilon, delta, accountant and status, with a link to the full explanation.
 
     `served` are all releases of the server: with others of the same place, a row has the sum of their promises.
+    `tables` are its tables: those of the same jobs are named.
     """
     certificate = release.certificate
     good = words.may_be_released(certificate)
@@ -43,6 +50,9 @@ def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Comp
     joint = joint_promise(release, served)
     if joint is not None:
         rows.append((joint.label, joint.text))
+    beside = [table.title for table in tables if same_jobs(table, [release])]
+    if beside:
+        rows.append(("Not accounted for", f"a table of the same jobs, {words.listed(beside)}"))
     rows.append(("Mechanism", words.mechanism(certificate)))
     rows.append(("Release digest", f"{release.version}…"))
     if not is_bound(certificate):

@@ -37,7 +37,7 @@ def page(
             [
                 html.H1("What you see and how privacy is protected"),
                 *subject,
-                *(_of_release(release, served) if release else []),
+                *(_of_release(release, served, tables) if release else []),
                 *(part for table in tables for part in _of_table(table, n_tables=len(tables))),
             ],
             className="prose",
@@ -46,14 +46,16 @@ def page(
     )
 
 
-def _of_release(release: ServedRelease, served: Collection[ServedRelease]) -> list[Component]:
+def _of_release(
+    release: ServedRelease, served: Collection[ServedRelease], tables: Collection[ServedTable]
+) -> list[Component]:
     return [
         *(part for chapter in chapters(release, served) for part in _chapter(chapter)),
         html.H2("How to use the map"),
         _list(_OF_THE_PAGE),
         html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
         html.H2("Certificate"),
-        certificate.card(release, served),
+        certificate.card(release, served, tables),
         html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
         html.P("The complete certificate, as stored in the release:"),
         certificate.in_full(release),

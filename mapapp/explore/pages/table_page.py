@@ -176,7 +176,7 @@ def head(served: ServedTable, found: Sheet, releases: Sequence[str]) -> list[Com
         html.P(
             [
                 html.Strong(f"{table_words.printed_sentence(table)} "),
-                table_words.promise_sentence(published.promise),
+                table_words.promise_sentence(published.promise, of_flows=table.is_flows),
             ]
         ),
         *breach,
@@ -218,7 +218,7 @@ def sheet_part(found: Sheet) -> list[Component]:
 def _table_head(found: Sheet) -> Component:
     """The heads of the columns: of several characteristics, the last one below, the others above as groups."""
     table = found.shown.table
-    people = "Expected" if table.is_flows else "Workers"
+    people = "Expected by the prior" if table.is_flows else "Workers"
     unit = "Home" if table.is_flows else table.row_label.split(" (")[0]
     labels = {name: _band_labels(table, name) or [label] for name, label in found.columns.items()}
     depth = len(next(iter(labels.values())))
