@@ -78,8 +78,9 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
     of = (classes.of - 1 + len(special)).astype(numpy.int64)
     for place, (_, _, mine) in enumerate(special):
         of[mine] = place
-    texts = (*(text for text, _, _ in special), *classes.texts[1:])
-    ramp = palette.class_colors(classes.n_classes, scheme.ramp)
+    of_values = classes.texts[1:] if classes.of.any() else ()
+    texts = (*(text for text, _, _ in special), *of_values)
+    ramp = palette.class_colors(len(of_values), scheme.ramp)
     colors = (*(color_of for _, color_of, _ in special), *ramp)
     sizes = numpy.bincount(of, minlength=len(texts)).tolist()
     label = "" if shown.table.is_flows else shown.columns[color]

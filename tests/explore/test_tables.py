@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from mapapp.files.tables.table_csv import table_csv
 from mapapp.question.address import Address
 from mapapp.question.table_view import SHADES, TableView, table_view, to_query
 
+LIGHT = COLOR_SCHEMES["light"]
 MAP = (("counts-map", "figure"), ("counts-on-map", "data"))
 
 
@@ -155,7 +157,7 @@ def test_the_map_marks_stars_apart_from_every_class_of_counts(
     served: ServedTable, shade: Any, part: int
 ) -> None:
     found = counts(served, part=part)
-    content = table_map(found.shown, found.promise, found.color, shade, COLOR_SCHEMES["light"])
+    content = table_map(found.shown, found.promise, found.color, shade, LIGHT)
     of_text = {unit: content.texts[of] for unit, of in zip(content.unit_ids, content.of, strict=True)}
     starred = {unit for unit, text in of_text.items() if text.startswith(STAR_TEXT)}
 
@@ -163,6 +165,16 @@ def test_the_map_marks_stars_apart_from_every_class_of_counts(
     assert len(set(content.colors)) == len(content.colors)
     assert starred == (set() if shade == "stars" else set(starred_units(found.shown, found.color)))
     assert any(text.startswith(STAR_TEXT) for text in content.texts) == bool(starred)
+
+
+def test_a_map_of_stars_alone_has_one_class(served: ServedTable) -> None:
+    shown = served.shown(2)
+    starred = replace(shown.table, cells=shown.table.cells.assign(value=-1))
+    content = table_map(replace(shown, table=starred), served.published.promise, "workers", "share", LIGHT)
+
+    assert content.texts == (f"{STAR_TEXT} ({len(shown.rows)} areas)",)
+    assert content.colors == (LIGHT.suppressed,)
+    assert not content.of.any()
 
 
 def test_the_map_hatches_starred_units_and_outlines_the_chosen_row(served: ServedTable) -> None:

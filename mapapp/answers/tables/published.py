@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self, cast
 
 import numpy
+import numpy.typing as npt
 import pandas
 
 from geodata.errors import StoreError
@@ -130,16 +131,13 @@ class OneTable:
 
     def cell(self, position: int) -> Cell:
         """Return one row of `cells`."""
-        found = self.cells.iloc[position]
-        return Cell(
-            int(found["people"]),
-            int(found["value"]),
-            int(found["low"]),
-            int(found["high"]),
-            float(found["rate"]),
-            str(found["state"]),
-            str(found["reason"]),
-        )
+        people, value, low, high, rate, state, reason = (column[position] for column in self._columns)
+        return Cell(int(people), int(value), int(low), int(high), float(rate), str(state), str(reason))
+
+    @cached_property
+    def _columns(self) -> list[npt.NDArray[numpy.generic]]:
+        """The columns of a `Cell`, because one row of a frame takes long to read."""
+        return [self.cells[name].to_numpy() for name in Cell._fields]
 
     @cached_property
     def rows(self) -> dict[str, str]:

@@ -224,6 +224,11 @@ def hatching(scheme: ColorScheme) -> dict[str, object]:
     return {"color": scheme.hatch, "halo": scheme.hatch_halo, "opacity": palette.HATCH_HALO_OPACITY}
 
 
+def star_hatching(scheme: ColorScheme) -> dict[str, object]:
+    """The look of hatching over units whose count is suppressed: quieter, because they are many and not at fault."""
+    return {"color": scheme.county_line, "halo": scheme.suppressed, "opacity": 0}
+
+
 def no_traces() -> list[go.Trace]:
     """An empty trace at every position."""
     return [go.Choroplethmap(), *(go.Scattermap() for _ in range(LINES[-1]))]

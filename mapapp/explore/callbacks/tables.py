@@ -155,7 +155,9 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
     workplace = map_layers.outline_url(prefix, served, work) if work else None
     traces = commute_map.no_traces()
     traces[commute_map.UNITS] = unit_trace(served, found, content, prefix, theme)
-    hatched = {"url": starred_url(prefix, served, found), **commute_map.hatching(scheme)} if hatches else None
+    hatched = (
+        {"url": starred_url(prefix, served, found), **commute_map.star_hatching(scheme)} if hatches else None
+    )
     return commute_map.commute_map(
         style=commute_map.base_style(
             f"commutemap-{served.slug}-{served.version}", map_layers.style_urls(prefix, served)

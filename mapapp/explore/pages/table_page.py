@@ -173,13 +173,13 @@ def head(served: ServedTable, found: Sheet, releases: Sequence[str]) -> list[Com
     return [
         html.H1(table.title),
         html.P([html.Strong(f"{served.title}."), about], className="counted"),
+        *breach,
         html.P(
             [
                 html.Strong(f"{table_words.printed_sentence(table)} "),
                 table_words.promise_sentence(published.promise, of_flows=table.is_flows),
             ]
         ),
-        *breach,
         *[html.P(sentence, className="beside", role="note") for sentence in releases],
     ]
 
