@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from engine.precompile import ensure_compiled
+from engine.precompile import TABLE_STAGES, ensure_compiled
 from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.schema import BASE_TABLES, GEOGRAPHY
@@ -155,7 +155,7 @@ def make_table(
         Nothing is left at `table_path`.
     """
     refuse_existing(table_path)
-    ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
+    ensure_compiled(lambda: report("compiling the kernels of tables (once)", 0, 0), TABLE_STAGES)
     with writing_store(table_path, "table") as writer:
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
