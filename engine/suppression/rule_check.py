@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import BoolArray
-from engine.suppression.ordinary import OrdinarySuppressor
+from engine.suppression.ordinary import OrdinarySuppressor, Rule
 from engine.suppression.tables_given import GivenTable, Sums
 
-__all__ = ["Outcome", "agrees_with_rule", "outcomes", "stars_of"]
+__all__ = ["Outcome", "Patterns", "agrees_with_rule", "outcomes", "patterns_of", "stars_of"]
 
 
 class Outcome(NamedTuple):
@@ -30,6 +30,24 @@ class Outcome(NamedTuple):
 
     n_tables: int
     n_stars: int | None
+
+
+class Patterns(NamedTuple):
+    """The sets of primary cells among some tables.
+
+    Attributes
+    ----------
+    primary : bool[m, K]
+        Which suppressed cells are primary, each set once.
+    which : int64[n]
+        The set of each table.
+    n_tables : int64[m]
+        How many tables have each set.
+    """
+
+    primary: BoolArray
+    which: npt.NDArray[np.int64]
+    n_tables: npt.NDArray[np.int64]
 
 
 def stars_of(table: GivenTable, sums: Sums) -> npt.NDArray[np.int64]:
@@ -60,10 +78,10 @@ def agrees_with_rule(
     OverflowRefusedError
         The smallest patterns of some table cannot be searched.
     """
-    patterns, which = np.unique(_small(values, suppressor), axis=0, return_inverse=True)
+    patterns = patterns_of(values, suppressor.rule)
     published = frozenset(stars.tolist())
-    given = [suppressor.gives(published, frozenset(stars[row].tolist())) for row in patterns]
-    return np.array(given, dtype=np.bool_)[which.ravel()]
+    given = [suppressor.gives(published, frozenset(stars[row].tolist())) for row in patterns.primary]
+    return np.array(given, dtype=np.bool_)[patterns.which]
 
 
 def outcomes(
@@ -73,10 +91,10 @@ def outcomes(
 
     Parameters and errors are those of :func:`agrees_with_rule`.
     """
-    patterns, counts = np.unique(_small(values, suppressor), axis=0, return_counts=True)
+    patterns = patterns_of(values, suppressor.rule)
     published = frozenset(stars.tolist())
     found = Counter[int | None]()
-    for row, n_tables in zip(patterns, counts.tolist(), strict=True):
+    for row, n_tables in zip(patterns.primary, patterns.n_tables.tolist(), strict=True):
         primary = frozenset(stars[row].tolist())
         if not suppressor.gives(published, primary):
             found[suppressor.n_stars(published, primary)] += n_tables
@@ -84,5 +102,17 @@ def outcomes(
     return [Outcome(found[n_stars], n_stars) for n_stars in order]
 
 
-def _small(values: npt.NDArray[np.int64], suppressor: OrdinarySuppressor) -> BoolArray:
-    return np.asarray((values >= suppressor.rule.low) & (values <= suppressor.rule.high))
+def patterns_of(values: npt.NDArray[np.int64], rule: Rule) -> Patterns:
+    """Return the sets of primary cells among tables, int64[n, K]."""
+    small = (values >= rule.low) & (values <= rule.high)
+    # Bits in 64-bit words are compared much faster than rows of truth values.
+    packed = np.packbits(small, axis=1)
+    words = np.zeros((len(values), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    columns = words.view(np.uint64)
+    which = np.zeros(len(values), dtype=np.int64)
+    for column in columns.T:
+        _, part = np.unique(column, return_inverse=True)
+        _, which = np.unique(which * (int(part.max(initial=0)) + 1) + part, return_inverse=True)
+    _, first, n_tables = np.unique(which, return_index=True, return_counts=True)
+    return Patterns(small[first], which, n_tables)

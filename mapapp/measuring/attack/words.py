@@ -10,6 +10,7 @@ import numpy as np
 from engine.suppression.attack import Attack, Known
 from engine.suppression.narrowing import Step
 from engine.suppression.ordinary import Rule
+from engine.suppression.rule_check import patterns_of
 from engine.suppression.tables_given import SUPPRESSED
 
 __all__ = ["attack_lines", "runs_text", "sets_of_small_cells"]
@@ -45,9 +46,9 @@ def sets_of_small_cells(found: Attack) -> list[tuple[int, list[int]]]:
     """Which cells can be primary together, by position, and in how many tables; the most frequent first."""
     if found.rule is None or found.after is None or found.after.tables is None:
         return []
-    small = (found.after.tables >= found.rule.low) & (found.after.tables <= found.rule.high)
-    patterns, counts = np.unique(small, axis=0, return_counts=True)
-    sets = [(int(n), np.flatnonzero(row).tolist()) for row, n in zip(patterns, counts, strict=True)]
+    patterns = patterns_of(found.after.tables, found.rule)
+    pairs = zip(patterns.primary, patterns.n_tables.tolist(), strict=True)
+    sets = [(n_tables, np.flatnonzero(row).tolist()) for row, n_tables in pairs]
     return sorted(sets, key=lambda one: (-one[0], one[1]))
 
 
@@ -84,7 +85,8 @@ def _after_lines(found: Attack, rule: Rule) -> list[str]:
         return [f"{named}: not used, because a range is too wide for integer programming."]
     if known.tables is not None and found.before.tables is not None:
         n, of = len(known.tables), len(found.before.tables)
-        how = f"the suppressor was run again on each table, and {n:,} of {of:,} get these stars ({_share(n, of)})"
+        how = f"the suppressor was run again on each table, and {n:,} of {of:,} {'gets' if n == 1 else 'get'} these "
+        how += f"stars ({_share(n, of)})"
         if found.rule_used == "consequences":
             how = (
                 f"running the suppressor again would take too long; {n:,} of {of:,} tables ({_share(n, of)}) have no "

@@ -63,6 +63,19 @@ def test_six_are_left_if_the_brown_haired_who_are_not_blue_eyed_are_100() -> Non
     assert len(left) == GOLDEN["left_if_100_people_brown_not_blue"]
 
 
+def test_eight_stars_can_give_every_cell_away() -> None:
+    """A smaller version of the example in docs/attack.md, with 0 and 1 as small values."""
+    values = np.full((3, 5), SUPPRESSED, dtype=np.int64)
+    values[:, 4], values[2] = [31, 24, 55], [13, 14, 15, 13, 55]
+    table = GivenTable(values=values)
+    sums = table.sums()
+    listed = list_consistent(sums)
+    suppressor = OrdinarySuppressor(Layout.of(table), Rule(low=0, high=1))
+    assert len(listed) == 1968
+    left = listed[agrees_with_rule(listed, stars_of(table, sums), suppressor)]
+    assert left.tolist() == [[1, 14, 15, 1, 12, 0, 0, 12]]
+
+
 def test_that_100_people_are_in_the_cell_settles_nothing_alone() -> None:
     """The paper says that it does ("it is clear that they must all possess the gene")."""
     _, left = attacked(ALL_STARRED.with_known(1, 1, 0, 100))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.consistent import fill_in, list_consistent
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule, follows_from_totals
-from engine.suppression.rule_check import agrees_with_rule, stars_of
+from engine.suppression.rule_check import agrees_with_rule, patterns_of, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
 from tests.engine.suppression.given_tables import with_totals
 from tests.oracles import ordinary_suppressor as oracle
@@ -50,6 +50,16 @@ def test_cells_on_no_cycle_follow_from_the_totals(pattern: set[int]) -> None:
     placed = frozenset(cell // 3 * 4 + cell % 3 for cell in pattern)
     expected = {cell // 3 * 4 + cell % 3 for cell in pattern if oracle.is_given_away(3, 3, pattern, cell)}
     assert follows_from_totals(layout, placed) == expected
+
+
+@pytest.mark.parametrize("n_stars", [1, 8, 9, 64, 65, 130])
+def test_sets_of_primary_cells_are_those_of_the_tables(n_stars: int) -> None:
+    values = np.random.default_rng(n_stars).integers(0, 3, (40, n_stars))
+    values = np.repeat(values, 2, axis=0)
+    found = patterns_of(values, Rule(low=1, high=1))
+    np.testing.assert_array_equal(found.primary[found.which], values == 1)
+    assert len(np.unique(found.primary, axis=0)) == len(found.primary)
+    np.testing.assert_array_equal(np.bincount(found.which), found.n_tables)
 
 
 def test_without_totals_every_cell_is_protected_alone() -> None:
