@@ -32,6 +32,7 @@ from mapapp.workbench import (
     preset_callbacks,
     publish_callbacks,
     sweep_callbacks,
+    tables_callbacks,
     tradeoff_callbacks,
     tune_callbacks,
     tune_page,
@@ -42,6 +43,8 @@ from mapapp.workbench.page_frame import PAGES, frame, not_found
 from mapapp.workbench.public_geography import PublicGeography, serve_layers
 from mapapp.workbench.session import Session, new_tab
 from mapapp.workbench.setting import read_setting
+from mapapp.workbench.table_plans import TablePlans
+from mapapp.workbench.tables_panel import tables_panel
 from mapapp.workbench.tune_map import base_map_figure
 
 LOG = logging.getLogger("commutemap.tune")
@@ -95,7 +98,8 @@ def create_app(
     )
     session, geography = Session(store, report), PublicGeography(store, access.path)
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
-    _route(app, session, geography)
+    plans = TablePlans(store)
+    _route(app, session, geography, tables_panel(plans.layers, plans.usual_rows))
     lab_callbacks.register(app)
     lab_stars_callbacks.register(app)
     lab_prior_callbacks.register(app)
@@ -103,6 +107,7 @@ def create_app(
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
     audit_callbacks.register(app, session)
+    tables_callbacks.register(app, plans)
     tradeoff_callbacks.register(app, session)
     design_callbacks.register(app, session)
     kept_callbacks.register(app, session, geography.title)
@@ -150,7 +155,7 @@ def _make_ready(session: Session, geography: PublicGeography, report: Report) ->
         LOG.warning("the first setting could not be measured")
 
 
-def _route(app: Dash, session: Session, geography: PublicGeography) -> None:
+def _route(app: Dash, session: Session, geography: PublicGeography, tables: Component) -> None:
     @app.callback(
         Output("page", "children"),
         Output({"type": "nav", "page": ALL}, "className"),
@@ -164,7 +169,8 @@ def _route(app: Dash, session: Session, geography: PublicGeography) -> None:
         if path == "/" and tab:
             values = session.tab(tab).values
             figure, name = base_map_figure(geography), session.kept.next_name()
-            return tune_page.page(values, figure, next_name=name, has_flows=session.has_flows), marks
+            page = tune_page.page(values, figure, next_name=name, has_flows=session.has_flows, tables=tables)
+            return page, marks
         return _LABS[path]() if path in _LABS else not_found(), marks
 
 

@@ -31,8 +31,24 @@ MAP_SHOWS = {
 }
 
 
-def page(values: Values, figure: go.Figure, *, next_name: str, has_flows: bool) -> Component:
-    """The page before its first answer; `figure` is the map without numbers, `next_name` that of a setting to keep."""
+def page(
+    values: Values, figure: go.Figure, *, next_name: str, has_flows: bool, tables: Component
+) -> Component:
+    """The page before its first answer.
+
+    Parameters
+    ----------
+    values : mapping
+        Of the controls.
+    figure : Figure
+        The map without numbers.
+    next_name : str
+        That of the next setting to keep.
+    has_flows : bool
+        Whether the dataset has public flows.
+    tables : Component
+        The Tables panel.
+    """
     return html.Main(
         [
             html.H1("Tune a release before it is published", className="unseen"),
@@ -48,7 +64,7 @@ def page(values: Values, figure: go.Figure, *, next_name: str, has_flows: bool) 
                     html.Div(id="notes"),
                     html.Div(_progress(), className="scope", id="scope-card"),
                     side_by_side.controls(next_name),
-                    html.Div(_tabs(), id="panels", tabIndex=-1, className="panels"),
+                    html.Div(_tabs(tables), id="panels", tabIndex=-1, className="panels"),
                 ],
                 className="panel result",
                 **aria(label="What it promises and costs"),
@@ -101,12 +117,13 @@ def _progress() -> list[Component]:
     ]
 
 
-def _tabs() -> Component:
+def _tabs(tables: Component) -> Component:
     panels = {
         "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
         "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
         "sweeps": ("Sweeps", sweep_panel()),
         "audit": ("Audit", [audit_panel(), tradeoff_panel()]),
+        "tables": ("Tables", tables),
         "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
     }
     tabs: Component = dmc.Tabs(

@@ -14,10 +14,20 @@ import pytest
 import mapapp.explore.server
 from mapapp.workbench.app import create_app
 from mapapp.workbench.setting import CONTROLS, preset_values
+from mapapp.workbench.table_plans import spec_of
+from tests.tables import write_prior
 from tests.workbench.browser_requests import OWN_PAGE, ask, entered, get
 
 PATIENCE_S = 120
 START = preset_values("onthemap-v3", has_flows=True)
+TABLE = {
+    "rows": "county",
+    "columns": "industry,earnings",
+    "counts": "same-unit",
+    "miles": 25,
+    "epsilon": 0.5,
+    "delta": 6,
+}
 PUBLIC_RULES = {
     "/",
     "/<path:path>",
@@ -35,6 +45,8 @@ PUBLIC_RULES = {
     "/cells/<slug>/<version>.json",
     "/setup.json",
     "/take/<slug>/<version>/<name>",
+    "/starred/<slug>/<version>.geojson",
+    "/table-files/<slug>/<version>/<name>",
     "/upload/area",
     "/upload/area/<token>",
 }
@@ -47,6 +59,9 @@ PUBLIC_OUTPUTS = {
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
     "field-per", "matrix-card", "matrix-data", "matrix-csv",
+    "counts-about", "counts-color", "counts-field-color", "counts-field-of", "counts-field-table", "counts-foot",
+    "counts-head", "counts-look", "counts-map", "counts-notes", "counts-of", "counts-on-map", "counts-placed",
+    "counts-sheet", "counts-table", "counts-theme",
     "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title", "release-choice",
 }  # fmt: skip
 
@@ -67,6 +82,7 @@ def served(demo_release: Path) -> Any:
 
 @pytest.fixture
 def app(demo_dataset: Path, tmp_path: Path) -> Any:
+    write_prior(tmp_path / "prior.csv", demo_dataset, spec_of(TABLE))
     return create_app(Path(shutil.copytree(demo_dataset, tmp_path / "secret.dataset")))
 
 
@@ -128,6 +144,8 @@ def drive(app: Any) -> str:
         assert answer.status_code in (200, 204), output
         said.append(answer.get_data(as_text=True))
 
+    prior = str(session.path.with_name("prior.csv"))
+    tables = {f"tables-{name}__value": value for name, value in {**TABLE, "prior": prior}.items()}
     say("page.children", url__pathname="/")
     say("job.data...notes")
     say("job.data...notes", tab__data="a tab", mechanism__value="laplace")
@@ -164,6 +182,10 @@ def drive(app: Any) -> str:
     assert session.tab("a tab").tradeoff.wait(PATIENCE_S)
     say("tradeoff-shown.data", **{"tradeoff-pulse__data": 1})
     say("tradeoff-results.children", **compared)
+    say("tables-miles.disabled...", **{"tables-counts__value": "beyond"})
+    say("tables-expected.children", **tables)
+    say("tables-shares.children", **tables)
+    say("tables-actual.children", **{"tables-count__n_clicks": 1}, **tables)
     say("publish-dialog.opened...", publish__n_clicks=1)
     say("kept-said.children", keep__n_clicks=1)
     say("kept-table.children", **{"compare-dialog__opened": True})
@@ -196,6 +218,7 @@ def test_nothing_is_written_but_what_is_published(
     watching = False
     assert "kl-all" in said
     assert "keep their true home area" in said
+    assert "tables-breach" in said
     assert "Named right at the error of each setting" in said
     assert said.index("plain-measures") < said.index("kl-all")
     assert [path for path in written if not path.startswith("/dev/")] == []
