@@ -120,15 +120,18 @@ class _Hierarchy:
         self._safe = [safe_sums(types, epsilon) for types in self.types]
 
     def unsafe_split(self, unit: int, total: int | None) -> Fraction | float:
-        """Upper bound of the chance that some child's sum is unsafe, given the unit's own sum."""
-        chance: Fraction | float = 0.0
+        """Upper bound of the chance that some child's sum is unsafe, given the unit's own sum; added up exactly."""
+        chance = Fraction(0)
         parts = self.children[unit]
         for part in parts:
             others = Types.of(
                 pair for one in parts if one != part for pair in zip(*self.types[one], strict=True)
             )
-            chance = chance + unsafe_sum_bound(self.types[part], others, total, self._safe[part])
-        return math.nextafter(chance, math.inf) if isinstance(chance, float) and chance else chance
+            bound = unsafe_sum_bound(self.types[part], others, total, self._safe[part])
+            if bound == math.inf:
+                return bound
+            chance += Fraction(bound)
+        return chance
 
     def first_unsafe(self, units: list[int], counts: list[int]) -> int:
         """The first unit whose value lies outside its safe interval, -1 if there is none."""

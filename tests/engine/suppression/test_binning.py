@@ -10,7 +10,9 @@ import pytest
 
 from engine.errors import ParameterError
 from engine.suppression.binning import Binning, bin_rows, halved
+from engine.suppression.poisson_binomial import Types
 from engine.suppression.rates import Rates
+from engine.suppression.safe_sums import safe_sums, unsafe_sum_bound
 from engine.suppression.sum_tree import SumTree
 from tests.engine.suppression.test_sum_tree import HALF, TWO_FIFTHS, population_of, tree_of
 from tests.oracles.suppression import Counts, Output, Population, Twin, certain, examine
@@ -106,3 +108,16 @@ def test_intervals_are_halved_at_the_median_of_people_ties_below() -> None:
 def test_several_roots_are_refused() -> None:
     with pytest.raises(ParameterError, match="2 roots"):
         binned(tree_of([-1, -1], {0: [(2, HALF)], 1: [(2, HALF)]}), (1, 1), DELTA)
+
+
+def test_a_split_is_decided_to_the_last_digit() -> None:
+    """The chances of the parts add up exactly: a limit equal to their sum allows the split, a smaller one does not."""
+    types = {number: [(people, Fraction(1, 3))] for number, people in ((1, 31), (2, 37), (3, 41), (4, 43))}
+    parent = [-1, 0, 0, 0, 0]
+    tree, nobody = tree_of(parent, types), Types((), ())
+    values = (52, 10, 13, 14, 15)
+    parts = [Types.of(types[number]) for number in (1, 2, 3, 4)]
+    chance = sum(Fraction(unsafe_sum_bound(part, nobody, None, safe_sums(part, EPSILON))) for part in parts)
+    assert 0 < chance < 1
+    assert binned(tree, values, chance).rows == (1, 2, 3, 4)
+    assert binned(tree, values, chance * (1 - Fraction(1, 10**30))).rows == (0,)
