@@ -117,7 +117,8 @@ def test_a_split_is_decided_to_the_last_digit() -> None:
     tree, nobody = tree_of(parent, types), Types((), ())
     values = (52, 10, 13, 14, 15)
     parts = [Types.of(types[number]) for number in (1, 2, 3, 4)]
-    chance = sum(Fraction(unsafe_sum_bound(part, nobody, None, safe_sums(part, EPSILON))) for part in parts)
+    bounds = [Fraction(unsafe_sum_bound(part, nobody, None, safe_sums(part, EPSILON))) for part in parts]
+    chance = sum(bounds, Fraction(0))
     assert 0 < chance < 1
     assert binned(tree, values, chance).rows == (1, 2, 3, 4)
     assert binned(tree, values, chance * (1 - Fraction(1, 10**30))).rows == (0,)
