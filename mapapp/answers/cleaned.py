@@ -3,7 +3,8 @@
 Cleaning takes the expected noise out of each commute range of a workplace tract (docs/method.md, section 7f), so the
 total of a range is about right. Let Y be the cleaned workers of a range, F the freed workers of the tract, s the
 range's share in a uniform draw of points, and kappa = 1 - F/n. Before cleaning, the range is expected to have held
-kappa Y + F s workers. If that is less than Y, the rest was added, to each point in proportion to its workers. If it is
+kappa Y + F s workers; where large tables were read point by point, it held Y less what its points are expected to have
+lost. If that is less than Y, the rest was added, to each point in proportion to its workers. If it is
 more, the surplus was taken from the points with the fewest workers, the least plausible first. These are empty now, so
 the surplus is taken to have been spread evenly over the empty points, but for those that are more plausible than a
 point that kept a single worker. Both are chance: a point's number varies as much as a Poisson number.
@@ -24,7 +25,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.noisy_tables import DrawnTables, Noise, NoisyTables
+from mapapp.answers.noisy_tables import DrawnTables, Noise, NoisyTables, add_up_tables
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
 from mapapp.answers.support_prior import TractPrior
 
@@ -69,7 +70,7 @@ class Cleaning(NamedTuple):
         return self.noise * freed / all_freed + (1.0 - self.noise) * stayed / all_stayed
 
 
-def cleaning_of(tables: NoisyTables, away_mi: Floats, share: Floats) -> Cleaning:
+def cleaning_of(tables: NoisyTables, away_mi: Floats, share: Floats, *, by_point: bool) -> Cleaning:
     """Return the changes of a cleaned workplace tract.
 
     Parameters
@@ -78,9 +79,17 @@ def cleaning_of(tables: NoisyTables, away_mi: Floats, share: Floats) -> Cleaning
         Of the whole tract, as released.
     away_mi, share : float64[K]
         Distance and public prior share of each support point.
+    by_point : bool
+        Whether large tables were read point by point, which those of cells are not.
     """
     workers, freed = tables.workers.sum(axis=0), float(tables.freed.sum())
-    return _changes(workers, freed, tables.even, away_mi, share)
+    if by_point:
+        lost = (
+            (1.0 - tables.kept) @ tables.workers + tables.lost.sum(axis=0) - tables.gained.sum() * tables.even
+        )
+    else:
+        lost = workers * (freed / max(workers.sum(), 1.0)) - freed * tables.even
+    return _changes(workers, lost, freed, tables.even, away_mi, share)
 
 
 def undo_cleaning(table: DrawnTables, noise: Noise, prior: TractPrior) -> tuple[DrawnTables, Cleaning]:
@@ -92,22 +101,33 @@ def undo_cleaning(table: DrawnTables, noise: Noise, prior: TractPrior) -> tuple[
     workers = np.bincount(table.point, table.workers, even.size).astype(np.float64)
     before, cleaning = table, Cleaning.none(even.size)
     for _ in range(_ROUNDS):
-        freed = float(noise.of_tables(before, prior.n_points).freed.sum())
-        cleaning = _changes(workers, freed, even, prior.away_mi, prior.share)
+        tables = add_up_tables(before, noise, prior)
+        freed = float(tables.freed.sum())
+        again = 1.0 - tables.kept[tables.freed.argmax()]
+        lost = again * workers + tables.lost.sum(axis=0) - tables.gained.sum() * even
+        cleaning = _changes(workers, lost, freed, even, prior.away_mi, prior.share)
         left = np.maximum(workers - cleaning.change, 0.0)
         point = np.flatnonzero(left > _TINY)
         before = DrawnTables(0 * point, point, left[point], table.n_workers)
     return before, cleaning
 
 
-def _changes(workers: Floats, freed: float, even: Floats, away_mi: Floats, share: Floats) -> Cleaning:
-    """Return the changes of a tract with so many released workers by point, so many of whom were freed."""
+def _changes(
+    workers: Floats, lost: Floats, freed: float, even: Floats, away_mi: Floats, share: Floats
+) -> Cleaning:
+    """Return the changes of a tract with so many released workers by point.
+
+    Parameters
+    ----------
+    workers, lost : float64[K]
+        As released; and how many more real workers each point is expected to have had than were drawn there.
+    freed : float
+        Workers who were freed, whose noise was spread as `even` says.
+    """
     at = np.searchsorted(CLEANED_RANGES_MI, away_mi, side="right")
     n_ranges = len(CLEANED_RANGES_MI) + 1
     stayed = workers.sum() - freed
-    in_range = np.bincount(at, workers, n_ranges)
-    lost = in_range * (freed / max(workers.sum(), 1.0))
-    more = (lost - np.bincount(at, freed * even, n_ranges))[at]
+    more = np.bincount(at, lost, n_ranges)[at]
     # Of points with one worker, the least plausible lose theirs first: those that are left were more plausible.
     single = (workers > 0) & (workers <= 1)
     least = np.full(n_ranges, np.inf)

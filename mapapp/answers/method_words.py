@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mapapp.answers import words
+from mapapp.answers.error_cautions import error_caution
+from mapapp.answers.error_models import has_error_model
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound
@@ -207,6 +209,8 @@ def _stated(certificate: Mapping[str, object]) -> list[Chapter]:
 
 
 def _reading(release: ServedRelease) -> Chapter:
+    certificate = release.certificate
+    caution = error_caution(certificate) if has_error_model(certificate) else None
     states = words.covered_states(release)
     return Chapter(
         title="How to read the numbers",
@@ -220,6 +224,7 @@ def _reading(release: ServedRelease) -> Chapter:
                 "distance is zero.",
                 "Counts of 10 or more are safe to use. Use counts of 3 to 9 with caution. Counts of 1 and 2 vary "
                 "substantially from draw to draw.",
+                *([] if caution is None else [caution]),
             ),
         ),
     )

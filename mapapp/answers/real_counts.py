@@ -46,6 +46,7 @@ __all__ = [
     "PAIR",
     "STRAY",
     "UNLIKE",
+    "WITHIN",
     "NoisyCounts",
     "add_up",
     "errors_of",
@@ -60,6 +61,8 @@ CLASS: Final = 1.0
 """Relative error of supposing that a class of tables has the same homes as its tract, for one support point."""
 UNLIKE: Final = 0.25
 """Relative difference of the homes of workers in small and in large tables, the same for all points of a count."""
+WITHIN: Final = 1.0
+"""Relative error of the share of one home tract in a support point: right to within a factor of about two."""
 STRAY: Final = 0.05
 """Part of the workers who may live anywhere, because the prior puts nobody in some places."""
 
@@ -84,6 +87,8 @@ class NoisyCounts(NamedTuple):
     placed, dealt : float64[R]
         Further variance, which says nothing about the real count: by where workers of a point that H cuts live, and by
         which workers of a unit that was drawn together belong to the count.
+    apart : float64[R]
+        Expected workers of a count that covers units in part, whose homes may differ from those of the rest alike.
     cut : float64[R]
         Released workers in points that H cuts.
     moved : float64[R]
@@ -100,6 +105,7 @@ class NoisyCounts(NamedTuple):
     independent: Floats
     placed: Floats
     dealt: Floats
+    apart: Floats
     cut: Floats
     moved: Floats
 
@@ -128,7 +134,7 @@ def add_up(counts: NoisyCounts) -> Floats:
             usual * (said - known * usual) * open_part,
             (gain * away).sum(axis=1) + passed_found,
             passed * usual * open_part,
-            unlike * (usual + common * said) * open_part,
+            unlike * (usual + common * said) * open_part + counts.apart,
             unlike * usual * open_part,
             (left * counts.independent).sum(axis=1) + passed**2 * common * open_part,
             counts.placed,

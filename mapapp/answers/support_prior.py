@@ -72,6 +72,22 @@ class TractPrior:
         """Expected share of each point in a uniform draw of points."""
         return np.asarray((self.stays + self.pooled * self.share) / self.n_points)
 
+    def within(self, values: tuple[HomeShares, HomeShares], mean: Floats) -> Floats:
+        """Return the variance of the mean value in each point if each of its tracts' shares had a relative error of 1.
+
+        Parameters
+        ----------
+        values : tuple of float64[R, n_tracts]
+            Mean and mean square of a worker's value by home tract.
+        mean : float64[R, K]
+            By point.
+        """
+        squares = self.people**2
+        first = self.of_points(values[0], squares)
+        second = first if values[1] is values[0] else self.of_points(values[1], squares)
+        found = second - 2.0 * mean * first + mean**2 * np.add.reduceat(squares, self.first)
+        return np.asarray(np.maximum(found, 0.0))
+
     def of_points(self, home: HomeShares, part: Floats) -> Floats:
         """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
         if not scipy.sparse.issparse(home):

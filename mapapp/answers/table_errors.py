@@ -31,7 +31,7 @@ from mapapp.answers.noisy_tables import (
     parts_of_classes,
     tables_of,
 )
-from mapapp.answers.real_counts import NoisyCounts, add_up, errors_of, prior_variances
+from mapapp.answers.real_counts import CLASS, WITHIN, NoisyCounts, add_up, errors_of, prior_variances
 from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
@@ -98,6 +98,7 @@ class TableErrors:
         spread = s**2 @ tables.even - mean[:, 0] ** 2
         of_tract = float(tables.freed.sum()), float(tables.workers.sum() - tables.freed.sum())
         again = cleaning.parts_of(freed, workers - freed, of_tract)
+        apart, shown = _apart(synthesizers), tables.workers.sum(axis=0) / max(tables.workers.sum(), 1.0)
         varied = within * (lost + tables.gained_variance * spread[:, None])
         return add_up(
             NoisyCounts(
@@ -109,10 +110,14 @@ class TableErrors:
                 part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
                 usual=workers.sum(axis=1) * (s @ prior.share),
                 **prior_variances(workers, s, second, prior.share, tables.even),
-                placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1),
+                placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1)
+                + WITHIN**2 * (mine**2 * prior.within(values, s)).sum(axis=1),
                 cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
-                dealt=_dealt(synthesizers)
-                * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1)),
+                dealt=2.0
+                * apart
+                * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1))
+                + (CLASS * apart) ** 2 * (s**2 @ shown**2),
+                apart=apart * np.abs(s @ shown),
                 moved=(mine * (s - g)).sum(axis=1),
             )
         )
@@ -126,7 +131,8 @@ class TableErrors:
                 drawn, cleaning = undo_cleaning(drawn, self._noise, prior)
             tables = add_up_tables(drawn, self._noise, prior)
             if self._cleans and self._noise.unit != "tract":
-                cleaning = cleaning_of(tables, prior.away_mi, prior.share)
+                by_point = self._noise.unit != "cell"
+                cleaning = cleaning_of(tables, prior.away_mi, prior.share, by_point=by_point)
             self._made[tract] = tables, cleaning
         return self._made[tract]
 
@@ -152,16 +158,17 @@ def _by_class(
     return usual * (read / np.where(total > 0, total, np.inf))[:, None], mine * more[:, None]
 
 
-def _dealt(synthesizers: Synthesizers) -> Floats:
-    """Return how many draws of a worker are as uncertain as dealing out the units that counts cover in part.
+def _apart(synthesizers: Synthesizers) -> Floats:
+    """Return the workers of units that counts cover in part, each by the part of its unit that is left out.
 
-    The real workers of a part of a unit are a sample as well, so both the count and what it estimates vary.
+    They were dealt out of their unit, and the real workers of a part of a unit are a sample as well, so both the count
+    and what it estimates vary. And the real ones may have other homes than the rest of the unit.
     """
     n, times, units = synthesizers
     if units is None:
         return np.zeros(len(times))
     rest = np.clip(1.0 - times / np.maximum(units, 1.0), 0.0, 1.0)
-    return np.asarray(2.0 * (times * rest) @ n)
+    return np.asarray((times * rest) @ n)
 
 
 def _variety(found: tuple[Floats, Floats], usual: tuple[Floats, Floats], workers: Floats) -> Floats:

@@ -181,7 +181,8 @@ def test_a_projection_takes_as_much_from_points_with_workers_as_noise_put_elsewh
 def counts(**values: float) -> NoisyCounts:
     """One count with a variance of 4, half of whose workers are kept, and a prior that knows nothing."""
     by_class = {"read": 20.0, "gained": 2.0, "variance": 4.0, "part": 1.0, "independent": 1e9}
-    rest = {"usual": 30.0, "common": 0.0, "placed": 0.0, "dealt": 0.0, "cut": 0.0, "moved": 0.0, "kept": 0.5}
+    rest = {"usual": 30.0, "common": 0.0, "placed": 0.0, "dealt": 0.0, "apart": 0.0, "cut": 0.0, "moved": 0.0}
+    rest |= {"kept": 0.5}
     return NoisyCounts(
         **{name: np.array([[values.get(name, value)]]) for name, value in by_class.items()},
         **{name: np.array([values.get(name, value)]) for name, value in rest.items()},
@@ -207,6 +208,14 @@ def test_homes_in_a_point_that_is_cut_leave_a_count_uncertain_by_a_worker() -> N
     assert errors_of(add_up(exact))[1][0] == pytest.approx(0.0, abs=1e-6)
     cut = exact._replace(cut=np.array([3.0]), placed=np.array([0.2]))
     assert errors_of(add_up(cut))[1][0] == pytest.approx(1.0)
+
+
+def test_a_part_of_a_unit_may_have_other_homes_than_the_rest_alike_in_all_tracts() -> None:
+    """So its error grows with the sum over tracts, and not with the root of it."""
+    certain = counts(kept=1.0, variance=0.0, gained=0.0)
+    apart = certain._replace(apart=np.array([12.0]))
+    plain = errors_of(9 * add_up(certain))[1][0]
+    assert errors_of(9 * add_up(apart))[1][0] - plain == pytest.approx((UNLIKE * 9 * 12) ** 2)
 
 
 def test_counts_that_only_one_class_of_tables_shows_are_as_uncertain_as_classes_may_differ() -> None:
@@ -237,15 +246,37 @@ def test_cleaning_takes_noise_out_of_far_ranges_and_adds_to_near_ones() -> None:
         even=np.full(10, 0.1),
         n_sizes=1,
     )
-    found = cleaning_of(tables_, np.array([2.0, 2.0] + [50.0] * 8), np.array([0.1, 0.1] + [0.1] * 8))
+    away, share = np.array([2.0, 2.0] + [50.0] * 8), np.full(10, 0.1)
+    found = cleaning_of(tables_, away, share, by_point=False)
     # Near: 45 of 90 kept + 10 noise, so 35 were added. Far: 5 of 10 kept + 40 noise, so empty points lost 35.
     np.testing.assert_allclose(found.change, [35 / 2] * 2 + [0.0] * 2 + [-35 / 6] * 6)
     assert found.noise == pytest.approx(
         0.5
     )  # 40 of noise and 40 of the 50 who stayed are expected in far points
+    # Read in proportion, both ways are the same.
+    np.testing.assert_allclose(cleaning_of(tables_, away, share, by_point=True).change, found.change)
     parts = found.parts_of(np.array([[20.0, 30.0]]), np.array([[10.0, 40.0]]), (50.0, 50.0))
     np.testing.assert_allclose(parts, [[0.3, 0.7]])
     assert CLEANED_RANGES_MI == ENGINE_RANGES_MI
+
+
+def test_cleaning_that_reads_large_tables_by_points_gives_ranges_what_their_points_lost() -> None:
+    """Every occupied point lost 2 workers, wherever it is, and these were spread over all ten."""
+    workers = np.array([[60.0, 30.0, 5.0, 5.0] + [0.0] * 6])
+    tables_ = NoisyTables(
+        workers=workers,
+        lost=np.where(workers > 0, 2.0, 0.0),
+        lost_variance=np.zeros((1, 10)),
+        freed=np.array([8.0]),
+        gained=np.array([8.0]),
+        gained_variance=np.array([8.0]),
+        even=np.full(10, 0.1),
+        n_sizes=1,
+    )
+    away, share = np.array([2.0, 2.0] + [50.0] * 8), np.full(10, 0.1)
+    found = cleaning_of(tables_, away, share, by_point=True)
+    # Near: 4 lost, 1.6 gained, so cleaning added 2.4, in proportion to 60 and 30. Far: empty points lost as many.
+    np.testing.assert_allclose(found.change, [1.6, 0.8, 0.0, 0.0] + [-0.4] * 6)
 
 
 def flows_of(store: Store) -> pandas.DataFrame:

@@ -1,0 +1,41 @@
+"""What readers learn of stated errors that are known to be off."""
+
+from __future__ import annotations
+
+import pytest
+
+from mapapp.answers.error_cautions import error_caution
+
+
+def certificate(**synthesis: str) -> dict[str, object]:
+    return {"parameters": {"synthesis": synthesis}}
+
+
+def test_what_the_presets_release_needs_no_caution() -> None:
+    assert error_caution(certificate(mechanism="exponential")) is None
+    assert error_caution(certificate(mechanism="exponential", unit="cell")) is None
+    assert error_caution(certificate(mechanism="dirichlet-multinomial")) is None
+    assert error_caution(certificate()) is None
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        ("geometric", "may be too small"),
+        ("laplace", "may be too small"),
+        ("sparse-histogram", "too large"),
+        ("keep-or-redraw", "too large where ε is small"),
+    ],
+)
+def test_mechanisms_whose_errors_were_found_to_be_off_say_so(mechanism: str, said: str) -> None:
+    text = error_caution(certificate(mechanism=mechanism))
+    assert text is not None
+    assert said in text
+
+
+@pytest.mark.parametrize("unit", ["block", "tract"])
+def test_larger_units_say_that_parts_of_them_were_dealt_out(unit: str) -> None:
+    text = error_caution(certificate(mechanism="exponential", unit=unit))
+    assert text is not None
+    assert f"each workplace {unit}" in text
+    assert "too small" not in text
