@@ -12,8 +12,7 @@ from typing import Any
 import pandas
 import pytest
 
-from mapapp.answers import selection
-from mapapp.answers import served_release as releases
+from mapapp.answers import selection, served_publication
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
@@ -106,7 +105,12 @@ def _inputs(names: list[dict[str, str]]) -> list[Any]:
     ]
 
 
-def test_no_value_of_any_input_brings_a_callback_down(client: Any, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("kind", ["release", "table"])
+def test_no_value_of_any_input_brings_a_callback_down(
+    path: Path, demo_table: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = {"release": path, "table": demo_table}[kind]
+    client = create_app([served]).server.test_client()
     for callback in client.get("/_dash-dependencies").get_json():
         if callback["clientside_function"] or "nav" in callback["output"]:
             continue
@@ -160,7 +164,7 @@ def test_slow_visitors_keep_nobody_out_and_a_large_body_is_not_taken(path: Path)
 def test_answers_are_kept_by_their_size_and_the_ground_always(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(releases, "CACHED_BYTES", 50_000)
+    monkeypatch.setattr(served_publication, "CACHED_BYTES", 50_000)
     release = ServedRelease(path, "squareland")
     made: list[Any] = []
 

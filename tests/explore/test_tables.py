@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from werkzeug.exceptions import NotFound
+from dash.exceptions import PreventUpdate
 
 from mapapp.answers.tables import sheet as sheets
 from mapapp.answers.tables.beside import beside_sentences, same_jobs
@@ -215,23 +215,12 @@ def test_tables_are_served_alone_under_a_prefix(alone: Any) -> None:
     assert list(views.pages) == ["/tables", "/method"]
     assert views.page("/map/") == "/tables"
     assert "Lives in the same unit" in get(alone, "/map/").text
-    with pytest.raises(NotFound):
+    with pytest.raises(PreventUpdate):
         views.release(Address())
 
 
 def test_a_map_without_tables_has_no_page_of_tables(demo_release: Path) -> None:
     assert get(create_app([demo_release]), "/tables").status_code == 404
-
-
-def test_a_question_about_the_map_is_not_found_where_only_tables_are_served(alone: Any) -> None:
-    body = {
-        "output": "..answer.children..",
-        "outputs": [{"id": "answer", "property": "children"}],
-        "inputs": [{"id": "url", "property": "search", "value": ""}],
-        "changedPropIds": ["url.search"],
-    }
-
-    assert alone.server.test_client().post("/map/_dash-update-component", json=body).status_code in (400, 404)
 
 
 def test_shapes_and_files_have_the_version_of_the_table_in_their_address(

@@ -343,13 +343,13 @@ def _looking_for_releases(app: Dash, views: Views) -> None:
     )
     def offer_releases(_looks: object, query: str | None) -> tuple[object, ...]:
         address, _ = views.parse(query)
-        names = names_of(list(views.releases.values()))
+        release, names = views.release(address), names_of(list(views.releases.values()))
         awaited = views.awaited
         return (
             controls.options_of(names),
             controls.options_of(controls.other_releases(views.releases, address)),
             len(names) < 2,
-            names[views.release(address).slug],
+            names[release.slug],
             controls.awaited_text(awaited),
             not awaited,
         )

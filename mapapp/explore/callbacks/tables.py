@@ -8,7 +8,6 @@ from dataclasses import replace
 import pandas
 import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_update
-from werkzeug.exceptions import NotFound
 
 from mapapp.answers.tables.beside import beside_sentences
 from mapapp.answers.tables.served_table import ServedTable
@@ -36,8 +35,6 @@ def register(app: Dash, views: Views) -> None:
 
 def _shown(views: Views, query: object) -> tuple[ServedTable, Sheet, tuple[str, ...]]:
     """The table and the rows that an address shows, and notes on what was left out of it."""
-    if not views.tables:
-        raise NotFound
     view, notes = views.table_view(query)
     served = views.table(view)
     found = sheet(served, view)

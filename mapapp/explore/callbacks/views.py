@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from werkzeug.exceptions import NotFound
+from dash.exceptions import PreventUpdate
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
@@ -89,15 +89,15 @@ class Views:
         return table_view(query, self.tables)
 
     def table(self, view: TableView) -> ServedTable:
-        """The table of a view."""
+        """The table of a view; a server without tables does not answer a forged request for one."""
         if not self.tables:
-            raise NotFound
+            raise PreventUpdate
         return self.tables[view.table] if view.table else next(iter(self.tables.values()))
 
     def release(self, address: Address) -> ServedRelease:
-        """The release of an address."""
+        """The release of an address; a server without releases does not answer a forged request for one."""
         if not self.releases:
-            raise NotFound
+            raise PreventUpdate
         return self.releases[address.release] if address.release else next(iter(self.releases.values()))
 
     def before(self, address: Address) -> ServedRelease | None:
