@@ -76,7 +76,7 @@ def test_a_dry_run_writes_and_enters_nothing(dataset: Path, prior: Path, tmp_pat
         (("--counts", "beyond=far"), ["beyond=far", "beyond=MILES"]),
         (("--counts", "beyond=-1"), ["-1", "miles"]),
         (("--flows", "county"), ["--flows", "leave one out"]),
-        (("--totals", "both"), ["at most 3 rows", "--totals rows"]),
+        (("--totals", "both"), ["at most 3 rows", "--totals rows", "tree"]),
         (("--decide", "sampled", "--totals", "rows"), ["sampled", "leave out --totals"]),
         (("--decide", "guessed"), ["guessed", "sampled"]),
     ],

@@ -21,10 +21,19 @@ from engine.suppression.rows import suppress_rows
 from engine.suppression.sampled import suppress_cells_sampled, suppress_rows_sampled
 from engine.suppression.sum_tree import DecidedTree, suppress_tree
 from engine.suppression.suppressed import Decided
+from engine.suppression.two_way import suppress_two_way
 from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned
 
-__all__ = ["Rule", "Sealed", "decide", "decide_twice", "published_values", "same_decisions"]
+__all__ = [
+    "Rule",
+    "Sealed",
+    "decide",
+    "decide_twice",
+    "expected_decisions",
+    "published_values",
+    "same_decisions",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -128,6 +137,8 @@ def decide(nodes: Nodes, sealed: Sealed, rule: Rule) -> DecidedTree:
     plan = nodes.plan
     if plan.spec.flows:
         return _as_tree(_decide_rows(plan, sealed, rule))
+    if nodes.is_two_way:
+        return _decide_two_way(nodes, nodes.summed(sealed.for_engine()), rule)
     if not nodes.is_flat:
         return suppress_tree(
             nodes.tree(),
@@ -171,6 +182,36 @@ def _decide_rows(plan: Planned, sealed: Sealed, rule: Rule) -> Decided:
             *of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta, key=rule.key
         )
     return suppress_rows(*of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta)
+
+
+def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule) -> DecidedTree:
+    """Decide row totals, column totals, and cells; the engine wants the cells without people, too."""
+    plan, (rows, columns) = nodes.plan, nodes.before
+    shape = rows.row.size, columns.column.size
+    n_sums = sum(shape)
+    place = rows.of_cell * shape[1] + columns.of_cell
+    holds = np.zeros(shape[0] * shape[1], dtype=np.int64)
+    holds[place] = 1
+    whole = np.zeros(n_sums + holds.size, dtype=np.int64)
+    mine = np.concatenate([np.arange(n_sums), n_sums + place])
+    whole[mine] = values
+    found = suppress_two_way(
+        shape,
+        np.append(0, np.cumsum(holds)),
+        plan.people,
+        plan.rates,
+        whole,
+        epsilon=rule.epsilon,
+        decision_delta=rule.decision_delta,
+    )
+    breach = int(np.searchsorted(mine, found.breach)) if found.breach >= 0 else -1
+    return DecidedTree(found.released[mine], found.low[mine], found.high[mine], breach, found.derived[mine])
+
+
+def expected_decisions(nodes: Nodes, rule: Rule) -> DecidedTree:
+    """Decide as if every count were the expected one, for a dry run from public input alone."""
+    expected = nodes.plan.people * nodes.plan.rates.numerator / nodes.plan.rates.denominator
+    return decide(nodes, Sealed(np.floor(expected + 0.5).astype(np.int64)), rule)
 
 
 def _as_tree(decided: Decided) -> DecidedTree:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.suppression.cells import releasable
 from engine.suppression.rows import expected_rows
-from engine.suppression.sum_tree import expected_values, suppress_tree
+from mapapp.publishing.tables.decide import Rule, expected_decisions
 from mapapp.publishing.tables.nodes import Nodes
 from mapapp.publishing.tables.prior import Planned
 
@@ -76,9 +76,7 @@ def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> Expected
             plan.people[first], row_ptr, plan.rates, epsilon=epsilon, decision_delta=decision_delta
         )
     elif nodes.before:
-        tree = nodes.tree()
-        decided = suppress_tree(tree, expected_values(tree), epsilon=epsilon, decision_delta=decision_delta)
-        found = decided.released[nodes.cells]
+        found = expected_decisions(nodes, Rule(epsilon, decision_delta)).released[nodes.cells]
     else:
         found = releasable(
             plan.people, plan.rates, epsilon, decision_delta

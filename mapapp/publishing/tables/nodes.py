@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine.suppression.sum_tree import SumTree
 from mapapp.errors import UsageError
@@ -23,6 +24,8 @@ from mapapp.publishing.tables.spec import TableSpec
 __all__ = ["Nodes", "Sums", "fill_in", "finest_first", "nodes_of"]
 
 Ints = npt.NDArray[np.int64]
+
+_CONTRADICTION: Final = "released sums contradict each other; do not use this table"
 
 
 class Sums(NamedTuple):
@@ -87,6 +90,11 @@ class Nodes:
         """Whether there are cells alone, which are independent of each other."""
         return not self.before and not self.after
 
+    @property
+    def is_two_way(self) -> bool:
+        """Whether there are totals of both directions, which are not nested."""
+        return self.plan.spec.totals == "both"
+
     def starts(self) -> list[int]:
         """Return where each of `before`, then each of `after`, begins among all decisions."""
         ahead = np.cumsum([0, *(sums.row.size for sums in self.before)])[:-1]
@@ -133,6 +141,8 @@ def nodes_of(
     coarser = [
         _coarser(plan, specs[place], grounds[place], place) for place in range(len(specs)) if place != finest
     ]
+    if plan.spec.totals == "both" and not coarser:
+        return _two_way(plan, finest, grounds)
     before = [*coarser, *_totals(plan, finest)]
     before.sort(key=lambda sums: sums.row.size)
     after = [_by_row(plan, finest, "remainder")] if remainders else []
@@ -182,6 +192,8 @@ def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints
     UsageError
         Released sums contradict each other.
     """
+    if nodes.is_two_way:
+        return nodes.summed(_filled_two_way(nodes, released, values))
     people = nodes.plan.people
     found = np.where(released[nodes.cells], values[nodes.cells], 0)
     is_open = ~released[nodes.cells]
@@ -197,9 +209,30 @@ def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints
                 found[cell] = min(max(left, 0), int(people[cell]))
                 left -= int(found[cell])
             if left:
-                raise UsageError("released sums contradict each other; do not use this table")
+                raise UsageError(_CONTRADICTION)
             is_open[cells] = False
     return nodes.summed(found)
+
+
+def _filled_two_way(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints:
+    """Whole counts of the cells that agree with released cells and totals of both directions."""
+    cells, n_cells = nodes.cells, nodes.plan.n_cells
+    membership = np.concatenate(
+        [sums.of_cell == np.arange(sums.row.size)[:, None] for sums in nodes.before]
+    ).astype(np.float64)
+    known = released[: cells.start]
+    low = np.where(released[cells], values[cells], 0)
+    high = np.where(released[cells], values[cells], nodes.plan.people)
+    constraints = []
+    if known.any():
+        sums = values[: cells.start][known]
+        constraints.append(LinearConstraint(membership[known], sums, sums))
+    found = milp(
+        np.zeros(n_cells), integrality=np.ones(n_cells), bounds=Bounds(low, high), constraints=constraints
+    )
+    if found.x is None:
+        raise UsageError(_CONTRADICTION)
+    return np.asarray(np.round(found.x), dtype=np.int64)
 
 
 def _summed(sums: Sums, of_cells: Ints) -> Ints:
@@ -212,10 +245,27 @@ def _summed(sums: Sums, of_cells: Ints) -> Ints:
 def _totals(plan: Planned, table: int) -> list[Sums]:
     if plan.spec.totals == "rows":
         return [_by_row(plan, table, "row_total")]
-    if plan.spec.totals == "columns":
-        column, of_cell = np.unique(plan.column, return_inverse=True)
-        return [Sums(table, "column_total", np.full(column.size, -1, dtype=np.int64), column, of_cell)]
-    return []
+    return [_by_column(plan, table)] if plan.spec.totals == "columns" else []
+
+
+def _two_way(plan: Planned, table: int, grounds: Sequence[Ground]) -> Nodes:
+    """Totals of both directions, which overlap: none is part of another."""
+    before = (_by_row(plan, table, "row_total"), _by_column(plan, table))
+    n_nodes = plan.n_cells + sum(sums.row.size for sums in before)
+    return Nodes(
+        plan=plan,
+        table=table,
+        grounds=tuple(grounds),
+        before=before,
+        after=(),
+        parent=np.full(n_nodes, -1, dtype=np.int64),
+    )
+
+
+def _by_column(plan: Planned, table: int) -> Sums:
+    column, of_cell = np.unique(plan.column, return_inverse=True)
+    none = np.full(column.size, -1, dtype=np.int64)
+    return Sums(table, "column_total", none, column, of_cell.astype(np.int64))
 
 
 def _by_row(plan: Planned, table: int, kind: str) -> Sums:

@@ -41,6 +41,7 @@ Ints = npt.NDArray[np.int64]
 __all__ = ["Choice", "TableOutcome", "dry_run", "make_table"]
 
 TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"
+_MOST_TWO_WAY_ROWS: Final = 3
 _SMALLEST: Final = ("tract", "bgrp")
 
 
@@ -228,10 +229,10 @@ def _has_remainders(choice: Choice) -> bool:
 
 def _refuse_two_way(plan: Planned) -> None:
     n_rows = plan.rows_present.size
-    if plan.spec.totals == "both":
+    if plan.spec.totals == "both" and n_rows > _MOST_TWO_WAY_ROWS:
         raise UsageError(
-            f"--totals both with {n_rows:,} rows: totals of both directions are not nested, and can be decided exactly "
-            "for at most 3 rows, by the engine alone; give --totals rows or --totals columns, whose sums form a tree"
+            f"--totals both with {n_rows:,} rows: with totals of both directions, at most {_MOST_TWO_WAY_ROWS} rows "
+            "can be decided exactly; give --totals rows or --totals columns, whose sums form a tree"
         )
 
 
