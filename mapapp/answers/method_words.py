@@ -9,7 +9,6 @@ from typing import Final
 
 from mapapp.answers import words
 from mapapp.answers.error_cautions import error_caution
-from mapapp.answers.error_models import has_error_model
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound
@@ -210,7 +209,7 @@ def _stated(certificate: Mapping[str, object]) -> list[Chapter]:
 
 def _reading(release: ServedRelease) -> Chapter:
     certificate = release.certificate
-    caution = error_caution(certificate) if has_error_model(certificate) else None
+    caution = error_caution(certificate) if release.analyses.errors.is_known else None
     states = words.covered_states(release)
     return Chapter(
         title="How to read the numbers",
