@@ -301,3 +301,68 @@ def _determined(values: tuple[int, ...], starred: frozenset[int], rows: int, col
 
     fill(0, left, [])
     return {cell for cell, values in found.items() if len(values) == 1}
+
+
+@dataclass(frozen=True)
+class Row:
+    """Workers of one place, each with an origin. `shares` are those of the tried origins; the rest is the remainder."""
+
+    workers: int
+    shares: tuple[Fraction, ...]
+
+    def all_shares(self) -> tuple[Fraction, ...]:
+        """Shares of the tried origins and of the remainder, if something is left."""
+        rest = 1 - sum(self.shares, Fraction(0))
+        return (*self.shares, rest) if rest else self.shares
+
+    def worlds(self) -> dict[Counts, Fraction]:
+        """Chance of the workers' origins, by how many workers have each."""
+        return _origins(self)
+
+    def posteriors(self, weights: Mapping[Counts, Fraction]) -> list[Fraction]:
+        """Chance that a worker has each origin, in worlds with these weights."""
+        total = sum(weights.values(), Fraction(0))
+        return [
+            sum((weight * counts[origin] for counts, weight in weights.items()), Fraction(0))
+            / (total * self.workers)
+            for origin in range(len(self.all_shares()))
+        ]
+
+    def largest_shift(self, weights: Mapping[Counts, Fraction]) -> Fraction:
+        """Definition 1, over all origins."""
+        pairs = zip(self.posteriors(weights), self.all_shares(), strict=True)
+        return max(abs(1 - posterior / share) for posterior, share in pairs)
+
+    def given(self, output: Output) -> dict[Counts, Fraction]:
+        """Worlds in which the released origins have their counts."""
+        return {
+            counts: chance
+            for counts, chance in self.worlds().items()
+            if all(value is None or counts[origin] == value for origin, value in enumerate(output))
+        }
+
+    def exact(self, counts: Counts, epsilon: Fraction, decision_delta: Fraction) -> Output:
+        """The exact suppressor; it stops after the first breach."""
+        output: Output = ()
+        for origin in range(len(self.shares)):
+            before = self.given(output)
+            unsafe = Fraction(0)
+            for value in range(self.workers + 1):
+                after = {one: chance for one, chance in before.items() if one[origin] == value}
+                if after and self.largest_shift(after) > epsilon:
+                    unsafe += sum(after.values(), Fraction(0))
+            safe = self.largest_shift(before) <= epsilon
+            allowed = safe and unsafe / sum(before.values(), Fraction(0)) <= decision_delta
+            output = (*output, counts[origin] if allowed else None)
+        return output
+
+
+@cache
+def _origins(row: Row) -> dict[Counts, Fraction]:
+    """By listing the origins of all workers."""
+    shares, found = row.all_shares(), dict[Counts, Fraction]()
+    for origins in itertools.product(range(len(shares)), repeat=row.workers):
+        counts = tuple(origins.count(origin) for origin in range(len(shares)))
+        chance = math.prod((shares[origin] for origin in origins), start=Fraction(1))
+        found[counts] = found.get(counts, Fraction(0)) + chance
+    return found

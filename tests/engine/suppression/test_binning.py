@@ -17,6 +17,8 @@ from engine.suppression.sum_tree import SumTree
 from tests.engine.suppression.test_sum_tree import HALF, TWO_FIFTHS, population_of, tree_of
 from tests.oracles.suppression import Counts, Output, Population, Twin, certain, examine
 
+pytestmark = pytest.mark.jit_off
+
 EPSILON, DELTA = Fraction(9, 10), Fraction(1, 2)
 PARENT = [-1, 0, 0, 1, 1]
 TYPES = {2: [(5, HALF)], 3: [(5, TWO_FIFTHS)], 4: [(6, HALF)]}

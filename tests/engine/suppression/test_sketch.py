@@ -12,6 +12,8 @@ from engine.suppression.sketch import STAMP, Sketch, both_totals, sketch_table
 from tests.golden import golden
 from tests.oracles.suppression import Group, Population, given
 
+pytestmark = pytest.mark.jit_off
+
 FIGURE_3 = golden("tables")["figure3"]
 PEOPLE = np.array(FIGURE_3["b"], dtype=np.float64).ravel()
 RATES = np.tile([float(Fraction(rate)) for rate in FIGURE_3["p_cols"]], 3)

@@ -96,6 +96,7 @@ def test_trees_equal_the_twin_on_every_world(
         assert (found.moving, found.not_private <= DELTA) == (0, True)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("name", TREES)
 def test_intervals_and_derived_values_are_those_of_the_definitions(name: str) -> None:
     tree, population = tree_of(*TREES[name]), population_of(*TREES[name])
@@ -147,6 +148,7 @@ def test_bounded_intervals_equal_exact_ones(types: Types, epsilon: Fraction) -> 
     assert bounded == exact or (bounded[0] > bounded[1] and exact[0] > exact[1])
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("total", [None, 60, 95])
 @pytest.mark.parametrize(("asked", "others"), [(MANY[0], MANY[2]), (MANY[1], MANY[0])])
 def test_the_bound_of_an_unsafe_sum_is_just_above_its_chance(
@@ -158,6 +160,7 @@ def test_the_bound_of_an_unsafe_sum_is_just_above_its_chance(
         assert exact <= bound <= float(exact) * (1 + 1e-9) + 1e-14
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("tilt", [0.5, 1.0, 2.0])
 def test_weights_lie_between_their_bounds(tilt: float) -> None:
     types = MANY[0]
@@ -180,6 +183,7 @@ def test_the_golden_poisson_binomial_and_its_posteriors() -> None:
             assert posterior(types, types.rates.index(Fraction(rate)), int(total)) == Fraction(one)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("number", range(3))
 def test_the_golden_splits_of_a_row_total(number: int) -> None:
     case = golden("tables")[f"row_total_{number}"]
@@ -231,6 +235,7 @@ def test_the_first_breach_stops_a_tree() -> None:
     assert found.released.tolist() == [True] * 7 + [False] * (len(tree) - 7)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(
     ("parent", "values", "message"),
     [
@@ -252,6 +257,7 @@ def test_trees_that_contradict_themselves_are_refused(
         decide()
 
 
+@pytest.mark.jit_off
 def test_a_tree_that_is_too_large_is_refused_before_it_starts() -> None:
     cells = 30_000
     tree = SumTree(

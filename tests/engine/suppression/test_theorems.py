@@ -32,6 +32,8 @@ from engine.suppression.two_way import Known, TwoWay
 from tests.oracles.matchings import Data, Person, Table, matchings
 from tests.oracles.suppression import Group, Population, Twin, certain, examine, release_chance
 
+pytestmark = pytest.mark.jit_off
+
 HALF = Fraction(1, 2)
 
 
@@ -258,7 +260,7 @@ def test_a_count_that_is_never_reset_would_suppress_every_later_cell() -> None:
     rates = Rates(numerator=np.array([1, 1]), denominator=np.array([2, 2]))
     q = Fraction(1, 100)
     decided = suppress_cells_sampled(
-        [1, 5000], rates, [0, 2500], epsilon=HALF, decision_delta=q, key=SecretKey.for_tests()
+        [1, 300], rates, [0, 150], epsilon=HALF, decision_delta=q, key=SecretKey.for_tests()
     )
     assert decided.released.tolist() == [False, True]
     samples, limit = sampling_plan(q)
