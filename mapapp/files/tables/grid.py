@@ -10,12 +10,12 @@ from mapapp.answers.tables.published import OneTable
 from mapapp.answers.tables.table_words import STAR
 from mapapp.answers.words import BAND_LABELS
 
-__all__ = ["ABSENT", "Grid", "Heading", "grid_of"]
+__all__ = ["ABSENT", "REMAINDER_LABEL", "Grid", "Heading", "grid_of"]
 
 ABSENT: Final = ""
 """Printed where a table has no cell."""
 _TOTAL: Final = "Total"
-_REMAINDER: Final = "Suppressed cells together"
+REMAINDER_LABEL: Final = "Suppressed cells together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,9 @@ def grid_of(table: OneTable) -> Grid:
     kinds = {kind for kind, _, _ in entries}
     columns = list(table.column_labels)
     last = [
-        (kind, text) for kind, text in (("remainder", _REMAINDER), ("row_total", _TOTAL)) if kind in kinds
+        (kind, text)
+        for kind, text in (("remainder", REMAINDER_LABEL), ("row_total", _TOTAL))
+        if kind in kinds
     ]
 
     def line(row_id: str) -> tuple[int | str, ...]:

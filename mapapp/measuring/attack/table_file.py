@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from engine.suppression.tables_given import LARGEST, SUPPRESSED, GivenTable
 from mapapp.errors import UsageError
+from mapapp.files.tables.grid import REMAINDER_LABEL
 
 __all__ = ["read_people", "read_table"]
 
@@ -45,14 +46,16 @@ def read_table(path: Path) -> GivenTable:
     """Read a published table from a CSV file.
 
     Fields are separated by commas, semicolons, or tabs. A row and a column labeled Total (or Totals, All, Sum, Grand
-    total) are totals, at the end or at the beginning. Whole numbers may have thousands separators.
+    total) are totals, at the end or at the beginning. Whole numbers may have thousands separators. A table that
+    `commutemap export` wrote as printed can have a column of what each row's suppressed cells add up to; it becomes one
+    of totals.
 
     Raises
     ------
     UsageError
         The file is no such table; the message names the row and the column.
     """
-    found = _read(path)
+    found = _with_row_totals(_read(path))
     row_total = _total(path, "row", found.rows)
     column_total = _total(path, "column", found.columns)
     rows, columns = _totals_last(len(found.rows), row_total), _totals_last(len(found.columns), column_total)
@@ -98,15 +101,31 @@ def _read(path: Path) -> _Labeled:
     values = np.zeros((len(rows), len(columns)), dtype=np.int64)
     for row, line in enumerate(lines[1:]):
         for column, text in enumerate(line[1:]):
-            values[row, column] = _count(
-                path, f"row {rows[row]}, column {columns[column]}", text.strip(), delimiter
-            )
+            place = f"row {rows[row]}, column {columns[column]}"
+            # A row's only suppressed cell is its own remainder, and is not repeated there.
+            known = text.strip() or (STAR if columns[column] == REMAINDER_LABEL else "")
+            values[row, column] = _count(path, place, known, delimiter)
     n_stars = int(np.count_nonzero(values == SUPPRESSED))
     if n_stars > MOST_STARS:
         raise UsageError(
             f"{path}: {n_stars:,} suppressed cells; give a part of the table with {MOST_STARS:,} at most"
         )
     return _Labeled(rows, columns, values)
+
+
+def _with_row_totals(table: _Labeled) -> _Labeled:
+    """Replace a column of remainders by totals: what a row shows and its remainder; unknown if the remainder is."""
+    if REMAINDER_LABEL not in table.columns:
+        return table
+    place = table.columns.index(REMAINDER_LABEL)
+    cells = np.delete(table.values, place, axis=1)
+    columns = table.columns[:place] + table.columns[place + 1 :]
+    if any(label.casefold() in TOTAL_LABELS for label in columns):
+        return table._replace(columns=columns, values=cells)
+    remainder, is_star = table.values[:, place], cells == SUPPRESSED
+    total = np.where(is_star, 0, cells).sum(axis=1) + np.maximum(remainder, 0)
+    total = np.where(is_star.any(axis=1) & (remainder == SUPPRESSED), SUPPRESSED, total)
+    return table._replace(columns=(*columns, "Total"), values=np.column_stack([cells, total]))
 
 
 def _lines(path: Path) -> tuple[list[list[str]], str]:

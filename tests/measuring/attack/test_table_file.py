@@ -96,6 +96,18 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: str, message: str) ->
     assert "\n" not in str(caught.value)
 
 
+def test_what_a_row_s_suppressed_cells_add_up_to_gives_its_total(tmp_path: Path) -> None:
+    """As `commutemap export` writes a table as printed; one star alone has no remainder of its own."""
+    path = written(
+        tmp_path,
+        "town,a,b,c,Suppressed cells together\nN,*,*,5,9\nS,*,*,6,*\nE,*,7,8,\nW,1,2,3,\n",
+    )
+    table = read_table(path)
+    assert (table.total_row, table.total_column) == (False, True)
+    assert table.column_names == ("a", "b", "c", "Total")
+    assert table.values.tolist() == [[S, S, 5, 14], [S, S, 6, S], [S, 7, 8, S], [1, 2, 3, 6]]
+
+
 def test_more_stars_than_can_be_attacked_are_refused(tmp_path: Path) -> None:
     lines = [",".join(["x", *map(str, range(101))])] + [f"r{row}" + ",*" * 101 for row in range(200)]
     with pytest.raises(
