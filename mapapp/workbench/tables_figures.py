@@ -81,7 +81,7 @@ def pattern_figure(plan: Planned, released: Bools, outside: Bools | None = None)
         tickvals=np.arange(columns.size),
         ticktext=[_short_label(plan, column) for column in columns.tolist()],
         tickfont={"size": 9},
-        tickangle=40,
+        tickangle=-40,
         showticklabels=bool(columns.size <= _MOST_NAMED),
         showgrid=False,
     )
