@@ -150,6 +150,25 @@ def test_a_large_table_is_attacked_by_programming(tmp_path: Path, capsys: pytest
     assert "… and 80 more, with wider ranges; --csv and --json have all." in out
 
 
+def test_where_the_rule_is_not_used_whole_the_output_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four rectangles of stars, each with one small cell."""
+    values = np.full((10, 10), 50)
+    values[[0, 2, 4, 6], [0, 2, 4, 6]] = 5
+    stars = np.zeros(values.shape, dtype=np.bool_)
+    stars[:8, :8] = np.kron(np.eye(4), np.ones((2, 2))) > 0
+    lines = [["x", *(f"c{column}" for column in range(10)), "Total"]]
+    for row in range(10):
+        cells = ["*" if star else str(value) for value, star in zip(values[row], stars[row], strict=True)]
+        lines.append([f"r{row}", *cells, str(values[row].sum())])
+    lines.append(["Total", *map(str, values.sum(axis=0)), str(values.sum())])
+    path = written(tmp_path, "\n".join(map(",".join, lines)))
+    assert run(["attack", str(path), "--rule", "0..5"]) == 0
+    out = capsys.readouterr().out
+    assert "which only uses that no star could have been left out alone; the rule may give away more" in out
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
