@@ -110,7 +110,13 @@ def summed(paths: Sequence[Path]) -> Sum:
 
 def _opened(path: Path) -> Store:
     """Open a store of either kind; of a dataset, only the ledger and its manifest are needed."""
-    if read_manifest(path).get("kind") == "release":
+    kind = read_manifest(path).get("kind")
+    if kind == "table":
+        raise UsageError(
+            f"{path}: a table with suppressed cells has no epsilon or delta to add up, and no joint promise with "
+            "anything beside it; leave it out"
+        )
+    if kind == "release":
         return open_store(path, "release")
     return open_store(path, "dataset", verify=False)
 

@@ -193,6 +193,39 @@ def test_a_second_table_of_the_same_jobs_is_refused(dataset: Path, prior: Path, 
     assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "t"]
 
 
+def test_a_table_has_nothing_to_add_up(dataset: Path, prior: Path, tmp_path: Path) -> None:
+    assert run_here("table", dataset, tmp_path / "t", *USUAL, "--prior", prior, "-q").code == 0
+    assert "no epsilon or delta to add up" in refused("ledger", dataset, tmp_path / "t")
+    withdrawn = run_here("ledger", dataset, "--withdraw", "t", "--reason", "wrong year")
+    assert "withdrawn, still counted" in withdrawn.out
+    assert "the table 't'" in refused("table", dataset, tmp_path / "t2", *USUAL, "--prior", prior, "-q")
+
+
+def test_an_interrupt_leaves_no_part_of_a_table(
+    dataset: Path, prior: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mapapp.publishing.tables import run
+
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "_write", interrupted)
+    done = run_here("table", dataset, tmp_path / "t", *USUAL, "--prior", prior, "-q")
+    assert done.code == 130
+    assert done.message == "commutemap: stopped; nothing was kept"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["d"]
+
+
+def test_secret_coins_cannot_be_replayed_and_certify_says_so(
+    dataset: Path, prior: Path, tmp_path: Path
+) -> None:
+    arguments = ("--delta", "0.9", "--decide", "sampled", "--prior", prior, "-q")
+    assert run_here("table", dataset, tmp_path / "t", *USUAL, *arguments).code == 0
+    done = run_here("certify", tmp_path / "t")
+    assert done.code == 0, done.out
+    assert "coins cannot be repeated" in done.out
+
+
 def test_publications_beside_must_be_of_the_same_jobs(dataset: Path, prior: Path, demo_release: Path) -> None:
     message = refuses(dataset, *USUAL, "--prior", prior, "--beside-release", demo_release)
     assert "was not made from the jobs of" in message
