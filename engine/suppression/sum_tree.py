@@ -29,7 +29,15 @@ from engine.suppression.rates import Rates
 from engine.suppression.safe_sums import NEVER, safe_sums, unsafe_sum_bound
 from engine.suppression.suppressed import Ints, check_people, check_promise
 
-__all__ = ["MOST_STEPS", "DecidedTree", "SumTree", "checked_values", "expected_values", "suppress_tree"]
+__all__ = [
+    "MOST_STEPS",
+    "DecidedTree",
+    "SumTree",
+    "checked_values",
+    "expected_values",
+    "refuse_large",
+    "suppress_tree",
+]
 
 MOST_STEPS = 2 * 10**11
 """Tables that need more steps are refused before they start: about two minutes."""
@@ -213,7 +221,7 @@ def suppress_tree(
         The tree is too large to be decided exactly.
     """
     check_promise(epsilon, decision_delta)
-    _refuse_large(tree)
+    refuse_large(tree)
     counts = checked_values(tree, values)
     state, n = _State(tree, counts), len(tree)
     released, low, high = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -335,8 +343,14 @@ def checked_values(tree: SumTree, values: npt.ArrayLike) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _refuse_large(tree: SumTree) -> None:
-    """Refuse a tree whose decisions would take too many steps, by an estimate from public numbers."""
+def refuse_large(tree: SumTree) -> None:
+    """Refuse a tree whose decisions would take too many steps, by an estimate from public numbers.
+
+    Raises
+    ------
+    OverflowRefusedError
+        The tree is too large to be decided exactly.
+    """
     steps = sum(_steps(tree))
     if steps > MOST_STEPS:
         raise OverflowRefusedError(

@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     type=STORE,
     default=None,
     metavar="RELEASE|FILE.csv",
-    help="Where the expected rates come from: an earlier release, or a CSV file that you declare. Never the jobs of "
-    "the table; a release of the same dataset is refused.  [required]",
+    help="Where the expected rates come from: an earlier release, or a CSV file that you declare. It is published with "
+    "the table. Never the jobs of the table; a release of the same dataset is refused.  [required]",
 )
 @click.option(
     "--epsilon", default="0.5", show_default=True, help="How far a belief may move, above 0 and below 1."
@@ -155,7 +155,7 @@ def _choice(options: Options, entries: Sequence[Mapping[str, object]]) -> Choice
     epsilon, delta = check_epsilon_and_delta(options["epsilon"], options["delta"])
     if entries and (given := [name for name in ("rows", "columns", "counts", "flows") if options[name]]):
         raise UsageError(f"--{given[0]} with [[table]] entries: each entry has its own; leave it out")
-    specs = tuple(TableSpec.from_options(entry) for entry in entries or (options,))
+    specs = tuple(map(TableSpec.from_entry, entries)) or (TableSpec.from_options(options),)
     if options["prior"] is None:
         raise UsageError(
             "--prior is missing: give an earlier release, or a CSV file with a rate for each cell; it must not be made "

@@ -19,7 +19,7 @@ from engine.streams import SecretKey
 from engine.suppression.cells import releasable, safe_intervals
 from engine.suppression.rows import suppress_rows
 from engine.suppression.sampled import suppress_cells_sampled, suppress_rows_sampled
-from engine.suppression.sum_tree import DecidedTree, suppress_tree
+from engine.suppression.sum_tree import DecidedTree, refuse_large, suppress_tree
 from engine.suppression.suppressed import Decided
 from engine.suppression.two_way import suppress_two_way
 from mapapp.publishing.tables.nodes import Nodes, fill_in
@@ -32,6 +32,7 @@ __all__ = [
     "decide_twice",
     "expected_decisions",
     "published_values",
+    "require_decidable",
     "same_decisions",
 ]
 
@@ -212,6 +213,14 @@ def expected_decisions(nodes: Nodes, rule: Rule) -> DecidedTree:
     """Decide as if every count were the expected one, for a dry run from public input alone."""
     expected = nodes.plan.people * nodes.plan.rates.numerator / nodes.plan.rates.denominator
     return decide(nodes, Sealed(np.floor(expected + 0.5).astype(np.int64)), rule)
+
+
+def require_decidable(nodes: Nodes, rule: Rule) -> None:
+    """Refuse sums that are too large to be decided exactly, from public numbers alone (OverflowRefusedError)."""
+    if nodes.is_two_way:
+        expected_decisions(nodes, rule)  # if it is not too large, it is quick
+    elif not nodes.is_flat:
+        refuse_large(nodes.tree())
 
 
 def _as_tree(decided: Decided) -> DecidedTree:

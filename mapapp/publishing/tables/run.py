@@ -29,7 +29,7 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry
 from mapapp.publishing.tables.certificate import Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground
-from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
+from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice, require_decidable
 from mapapp.publishing.tables.expected import ExpectedTable, expected_table
 from mapapp.publishing.tables.frames import cell_rows, prior_rows
 from mapapp.publishing.tables.nodes import Nodes, finest_first, nodes_of
@@ -161,13 +161,15 @@ def make_table(
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
         nodes, prior = _planned(dataset, choice, report)
-        reasons = _reasons(choice)
+        rule = _rule(nodes, choice)
+        require_decidable(nodes, rule)
         _refuse_hopeless(nodes, choice, report)
+        reasons = [TEST_KEY_REASON] if choice.test_key else []
         beside = _enter(dataset, table_path, choice, reasons)
         report("deciding", 0, 0)
         plan = nodes.plan
         counted = count_values(dataset, plan.spec, plan.ground)[plan.row, plan.column]
-        decided, values = decide_twice(nodes, Sealed(counted), _rule(nodes, choice))
+        decided, values = decide_twice(nodes, Sealed(counted), rule)
         claims = make_table_certificate(
             dataset,
             nodes,
@@ -252,11 +254,6 @@ def _require_same_people(
                 f"[[table]] {sums.table + 1} ({spec.shown_title}) counts people who work in no unit of the other "
                 "table's rows; choose layers that nest, such as county and tract"
             )
-
-
-def _reasons(choice: Choice) -> list[str]:
-    """Why the table is not for release."""
-    return [TEST_KEY_REASON] if choice.test_key else []
 
 
 def _rule(nodes: Nodes, choice: Choice) -> Rule:

@@ -142,7 +142,7 @@ class TableSpec:
 
     @classmethod
     def from_options(cls, given: Mapping[str, object]) -> Self:
-        """Read the options of one table, or a `[[table]]` entry of a TOML file.
+        """Read the options of one table.
 
         Parameters
         ----------
@@ -153,9 +153,6 @@ class TableSpec:
         ------
         UsageError
         """
-        unknown = sorted(set(given) - _ENTRY) if "prior" not in given else []
-        if unknown:
-            raise UsageError(f"[[table]]: unknown key {unknown[0]!r}; allowed: {', '.join(sorted(_ENTRY))}")
         rows, flows = (_text(given, name) for name in ("rows", "flows"))
         if not rows:
             raise UsageError("--rows is missing: name the layer of the workplaces, such as --rows town")
@@ -174,6 +171,19 @@ class TableSpec:
             totals=_text(given, "totals") or "none",  # type: ignore[arg-type]  # checked in __post_init__
             title=_text(given, "title"),
         )
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, object]) -> Self:
+        """Read a `[[table]]` entry of a TOML file; its keys are those of `from_options`.
+
+        Raises
+        ------
+        UsageError
+        """
+        unknown = sorted(set(entry) - _ENTRY)
+        if unknown:
+            raise UsageError(f"[[table]]: unknown key {unknown[0]!r}; allowed: {', '.join(sorted(_ENTRY))}")
+        return cls.from_options(entry)
 
     @classmethod
     def from_dict(cls, stated: JsonMapping) -> Self:

@@ -13,7 +13,9 @@ import numpy as np
 import pandas
 import pytest
 
+from engine.errors import OverflowRefusedError
 from engine.streams import SecretKey
+from engine.suppression import sum_tree
 from engine.suppression.sum_tree import DecidedTree
 from geodata.store import Store, open_store
 from mapapp.answers.tables.published import PublishedTable
@@ -372,6 +374,15 @@ def test_a_table_is_entered_in_the_ledger_and_spends_nothing(
         make_table(later_copy, tmp_path / "second", choice(prior_file))
     assert not (tmp_path / "second").exists()
     assert len(Ledger(later_copy).entries()) == 1
+
+
+def test_sums_that_are_too_large_are_refused_before_the_ledger(
+    later_copy: Path, prior_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sum_tree, "MOST_STEPS", 1)
+    with pytest.raises(OverflowRefusedError, match="steps"):
+        make_table(later_copy, tmp_path / "t", choice(prior_file, specs=(replace(SPEC, totals="rows"),)))
+    assert not (later_copy / "ledger.jsonl").exists()
 
 
 def test_a_release_beside_a_table_and_the_reverse_need_to_be_asked_for(
