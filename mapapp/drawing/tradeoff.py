@@ -50,12 +50,14 @@ def scheme_lines(rows: pandas.DataFrame) -> list[SchemeLine]:
     Parameters
     ----------
     rows : DataFrame
-        Rows of the table `schemes`. Those whose scheme does not meet its own rule are left out.
+        Rows of the table `schemes`. Those whose scheme does not meet its own rule are left out, and those without any
+        error, which have no place on a logarithmic axis.
     """
     lines = []
     schemes = [scheme for scheme in rows["scheme"].drop_duplicates() if scheme != "release"]
+    drawn = rows[rows["meets_rule"] & (rows["median_relative_error"] > 0)]
     for number, scheme in enumerate(schemes):
-        points = rows[(rows["scheme"] == scheme) & rows["meets_rule"]].sort_values("median_relative_error")
+        points = drawn[drawn["scheme"] == scheme].sort_values("median_relative_error")
         round_of_colors, at = divmod(number, len(_LINE_COLORS))
         if len(points):
             lines.append(SchemeLine(scheme, _LINE_COLORS[at], round_of_colors > 0, points))
@@ -68,11 +70,11 @@ def marks(rows: pandas.DataFrame, names: Sequence[str]) -> list[Mark]:
     Parameters
     ----------
     rows : DataFrame
-        Rows of the table `schemes`.
+        Rows of the table `schemes`; those without any error are left out.
     names : sequence of str
         The releases and settings in order.
     """
-    releases = rows[rows["scheme"] == "release"]
+    releases = rows[(rows["scheme"] == "release") & (rows["median_relative_error"] > 0)]
     return [
         Mark(
             row["label"],

@@ -104,6 +104,16 @@ def test_a_line_for_each_scheme_and_a_star_for_each_setting(found: TradeOff) -> 
     )
 
 
+def test_what_has_no_error_is_in_the_table_only(found: TradeOff) -> None:
+    rows = found.schemes[(found.schemes["target"] == "earnings") & (found.schemes["n"] == "all")]
+    exact = rows["label"].isin(("k=2", "A"))
+    figure = tradeoff_chart(
+        rows.assign(median_relative_error=rows["median_relative_error"].mask(exact, 0.0)), found.names
+    )
+    assert [trace.name for trace in figure.data] == ["k", "exponential", "l-entropy", THIS_SETTING]
+    assert list(figure.data[0].customdata) == ["k=50"]
+
+
 def test_cards_have_averages_and_lone_workers(found: TradeOff) -> None:
     def said(values: Values) -> str:
         cards = tradeoff_cards(found, read_setting(values))
