@@ -105,7 +105,7 @@ def _answer(served: ServedTable, table: OneTable) -> Answer:
         release=served.title,
         filters="",
         sentence=sentence,
-        findings=(sentence, _printed_sentence(table)),
+        findings=(sentence, table_words.printed_sentence(table)),
         empty="",
         locator=None,
         map=Picture(
@@ -136,14 +136,6 @@ def _share_label(table: OneTable) -> str:
     return "Workers in printed flows" if table.is_flows else "People in cells with a printed count"
 
 
-def _printed_sentence(table: OneTable) -> str:
-    share = table_words.percent(table.released_share)
-    what = "of the workers are in them" if table.is_flows else "of the people are in these cells"
-    return (
-        f"Of {table.n_cells:,} cells with workers, {table.n_released:,} have a printed count; {share} {what}."
-    )
-
-
 def _printed_table(table: OneTable) -> Table:
     grid = grid_of(table)
     columns = [
@@ -153,7 +145,7 @@ def _printed_table(table: OneTable) -> Table:
     return Table(
         name="counts",
         title=table.title,
-        words=f"{table_words.counted_sentence(table)} {table_words.STAR}: suppressed. A blank: no workers.",
+        words=f"{table_words.STAR}: suppressed. A blank: no workers, or no suppressed cells.",
         columns=(Column(name="row", head=table.row_label, kind="text"), *columns),
         rows=tuple(
             (name, *(entry if entry != "" else None for entry in entries)) for name, entries in grid.rows
