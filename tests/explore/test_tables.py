@@ -17,7 +17,7 @@ from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.sheet import Sheet, page_of, sheet
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.table_map import STAR_TEXT, starred_units, table_map
-from mapapp.explore.callbacks.tables import clicked_unit, map_figure
+from mapapp.explore.callbacks.tables import clicked_unit, map_figure, unit_trace
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import certificate, method, table_page
 from mapapp.explore.server import beside_lines, create_app
@@ -273,7 +273,12 @@ def test_a_release_of_another_year_is_not_of_the_same_jobs(served: ServedTable, 
     other = ServedTable(served.published, "other")
     other.facts = {**other.facts, "year": 1999}
 
+    other.certificate = {**other.certificate, "confidential_inputs": {"jobs": "another"}}
     assert same_jobs(other, [release]) == []
+    jobs = release.certificate["confidential_inputs"]
+    other.certificate = {**other.certificate, "confidential_inputs": jobs}
+    assert same_jobs(other, [release]) == [release]
+    other.certificate = {**other.certificate, "confidential_inputs": {}}
     other.certificate = {
         **other.certificate,
         "beside": [{"kind": "release", "digest": release.analyses.digest}],
@@ -314,3 +319,13 @@ def test_a_forged_address_of_a_table_shows_the_table_or_is_refused(app: Any, sea
 
     assert answer.status_code == 200
     assert answer.json["response"]["counts-on-map"]["data"]["table"] == "demo-2"
+
+
+def test_a_legend_of_one_class_is_taller_than_its_title(served: ServedTable) -> None:
+    shown = served.shown(2)
+    whole = replace(shown.table, cells=shown.table.cells.assign(value=-1))
+    content = table_map(replace(shown, table=whole), served.published.promise, "workers", "share", LIGHT)
+    trace = unit_trace(served, counts(served, part=2), content, "/", "light")
+
+    assert len(trace.colorbar.ticktext) == 1
+    assert trace.colorbar.len > 60

@@ -13,10 +13,12 @@ _SAME: Final = ("year", "job_type", "vintage")
 def same_jobs(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[ServedPublication]:
     """Return the releases of the jobs that a table counts.
 
-    They are those that one of the certificates names beside the other, and those of the same year, job type, vintage,
-    and of a state in common.
+    They are those that one of the certificates names beside the other, those made from the same file of jobs, and those
+    of the same year, job type, vintage, and of a state in common. Two imports of one file have different keys, so
+    different hashes do not tell them apart.
     """
-    return [release for release in releases if _is_named(table, release) or _is_alike(table, release)]
+    tests = (_is_named, _has_same_jobs, _is_alike)
+    return [release for release in releases if any(test(table, release) for test in tests)]
 
 
 def beside_sentences(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[str]:
@@ -37,6 +39,13 @@ def _names(certificate: Mapping[str, object], version: str) -> bool:
     return isinstance(beside, list) and any(
         isinstance(each, Mapping) and str(each.get("digest", "")).startswith(version) for each in beside
     )
+
+
+def _has_same_jobs(table: ServedPublication, release: ServedPublication) -> bool:
+    """Return whether both certificates have the same keyed hash of the jobs."""
+    stated = [each.certificate.get("confidential_inputs") for each in (table, release)]
+    hashes = [each.get("jobs") if isinstance(each, Mapping) else None for each in stated]
+    return hashes[0] is not None and hashes[0] == hashes[1]
 
 
 def _is_alike(table: ServedPublication, release: ServedPublication) -> bool:

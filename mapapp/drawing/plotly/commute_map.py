@@ -43,6 +43,7 @@ DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
 _LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
 _LEGEND_PIXELS: Final = 150
+_FEWEST_SWATCHES: Final = 4  # a bar of fewer would be shorter than its title, which then covers the texts
 ABOVE_FILLS: Final = "county-lines"  # the lowest layer above the colored units
 Width = tuple[float, float, float, float]
 WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
@@ -385,7 +386,9 @@ def classed_trace(
         showlegend=False,
         selectedpoints=None,
         unselected={"marker": {"opacity": 0.95}},
-        colorbar=_bar(title, 21 * len(colors) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme)
+        colorbar=_bar(
+            title, 21 * max(len(colors), _FEWEST_SWATCHES) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme
+        )
         | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
     )
 
