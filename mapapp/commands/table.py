@@ -117,9 +117,9 @@ def table(
 ) -> None:
     """Make a TABLE with suppressed cells from a confidential DATASET.
 
-    Counts are exact or suppressed. A cell is released if its count, whatever it is expected to be, moves nobody's
-    belief about one worker too far from the prior. The decision reads the prior, public numbers of workers, and counts
-    released before, so that a suppressed cell says nothing about its count. This is not differential privacy: see
+    Counts are exact or suppressed. A cell is released if its count is nearly certain to leave every belief
+    about one worker close to the prior. The decision reads the prior, public numbers of workers, and counts released
+    before, so that a suppressed cell says nothing about its count. This is not differential privacy: see
     docs/tables.md for what it promises and what it does not.
 
     The exit code is 2 if a released count is outside its safe interval. The table stops there, and says so.

@@ -47,8 +47,8 @@ DOES_NOT_PROMISE: Final = (
     "It is void if the prior is wrong, or if people's commutes depend on each other, as in households, car pools, and "
     "firms.",
     "It does not compose. Two tables of the same people made apart from each other have no joint promise.",
-    "It does not protect against insiders: who knows all other people of a cell learns about the last one from its "
-    "count.",
+    "It does not protect against insiders: someone who knows all other people of a cell learns about the last one from "
+    "its count.",
     "It does not account for a synthetic release, or any other publication, of the same jobs.",
     "Numbers of people by workplace, age, earnings, and industry are public; nothing is claimed about what they give "
     "away.",
@@ -134,9 +134,9 @@ def make_table_certificate(
 def promise_in_words(epsilon: Fraction, delta: Fraction) -> str:
     """Return the promise as a sentence."""
     return (
-        f"If the prior is right, then with a probability of at least {float(1 - delta):.6g} the table moves nobody's "
-        f"chance to be counted in a cell, nor the chance not to be, by more than {float(epsilon):.6g} times what the "
-        "prior says. Which cells are suppressed says nothing about their counts."
+        f"If the prior is right, then with a probability of at least {float(1 - delta):.6g} the table changes no "
+        "belief about one person (that the person is counted in a cell, or is not) by more than "
+        f"{float(epsilon):.6g} times that belief. Which cells are suppressed says nothing about their counts."
     )
 
 

@@ -355,8 +355,8 @@ def _refuse_same_jobs(release: Store, certificate: JsonObject, dataset: Store) -
     same = isinstance(stated, dict) and stated.get("jobs") == own
     if same or np.array_equal(_workers_of_blocks(release), _workers_of_blocks(dataset)):
         raise UsageError(
-            f"--prior {release.path}: this release was made from the very jobs of the table, and it voids the "
-            "promise; give a release of an earlier year or of another dataset, or a CSV file"
+            f"--prior {release.path}: this release was made from the jobs that the table counts, which voids "
+            "the promise; give a release of an earlier year or of another dataset, or a CSV file"
         )
 
 

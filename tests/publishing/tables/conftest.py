@@ -16,7 +16,7 @@ SPEC = TableSpec.from_options({"rows": "county", "columns": "industry,earnings",
 
 
 def choice(prior: Path, **options: object) -> Choice:
-    """What an analyst chooses: the usual table unless told otherwise."""
+    """What an analyst chooses: the usual table, except for what is given."""
     epsilon, delta = check_epsilon_and_delta(options.pop("epsilon", "0.5"), options.pop("delta", "0.1"))
     given = {"specs": (SPEC,), "prior": prior, "epsilon": epsilon, "delta": delta, **options}
     return Choice(**given)  # type: ignore[arg-type]  # of the right types, by name

@@ -349,7 +349,7 @@ def test_a_release_of_the_same_jobs_is_refused_as_the_prior(
         if name != "keyed hash":
             manifest = json.loads((dataset / "manifest.json").read_text())
             (dataset / "manifest.json").write_text(json.dumps(manifest | {"commitment_key": "1" * 64}))
-        with pytest.raises(UsageError, match="very jobs of the table"):
+        with pytest.raises(UsageError, match="made from the jobs that the table counts"):
             make_table(dataset, tmp_path / "t", choice(demo_release, test_key=True))
         assert not (dataset / "ledger.jsonl").exists()
 
