@@ -10,7 +10,7 @@ import pytest
 
 from mapapp.publishing.tables.spec import TableSpec
 from tests.commands.running import refused, run_here
-from tests.tables import write_later_jobs, write_prior
+from tests.tables import write_later_jobs, write_prior, write_table
 
 OPTIONS = {"rows": "county", "columns": "industry", "counts": "same-unit"}
 USUAL = ("--rows", "county", "--columns", "industry", "--counts", "same-unit", "--delta", "0.1")
@@ -136,8 +136,10 @@ def test_a_bad_file_of_counts_is_refused(dataset: Path, tmp_path: Path, text: st
         assert word in message, message
 
 
-def test_a_dataset_or_a_table_cannot_be_the_prior(dataset: Path, source: Path) -> None:
+def test_a_dataset_or_a_table_cannot_be_the_prior(dataset: Path, source: Path, tmp_path: Path) -> None:
     assert "this is a dataset" in refuses(dataset, *USUAL, "--prior", source)
+    other = write_table(tmp_path / "other.table", source)
+    assert "this is a table, but a release is needed" in refuses(dataset, *USUAL, "--prior", other)
     assert "no such directory" in refuses(dataset, *USUAL, "--prior", dataset / "nowhere")
 
 
