@@ -40,13 +40,21 @@ def test_every_star_has_one_reason_and_no_printed_count_has_any(published: Publi
 
 
 def test_cells_after_a_breach_are_suppressed_because_the_table_stopped() -> None:
-    cells = pandas.DataFrame({"value": [9, 40, -1, -1], "low": [1, 5, 3, 9], "high": [20, 30, 2, 20]})
+    cells = pandas.DataFrame(
+        {
+            "people": [50, 0, 90, 40, 60],
+            "value": [9, 0, 40, -1, -1],
+            "state": ["released", "released", "released", "suppressed", "suppressed"],
+            "low": [1, 1, 5, 3, 9],
+            "high": [20, 0, 30, 2, 20],
+        }
+    )
 
-    stopped = with_reasons(cells, {"breach": {"position": 1, "in_words": ""}})
+    stopped = with_reasons(cells, {"breach": {"position": 7, "in_words": ""}})
     whole = with_reasons(cells, {"breach": None})
 
-    assert stopped["reason"].tolist() == ["", "", "stopped", "stopped"]
-    assert whole["reason"].tolist() == ["", "", "too-small", "not-shown-safe"]
+    assert stopped["reason"].tolist() == ["", "", "", "stopped", "stopped"]
+    assert whole["reason"].tolist() == ["", "", "", "too-small", "not-shown-safe"]
 
 
 def test_a_star_is_explained_from_public_numbers_alone(published: PublishedTable) -> None:

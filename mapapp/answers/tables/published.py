@@ -280,13 +280,18 @@ def _tables(store: Store, certificate: Mapping[str, object]) -> tuple[OneTable, 
 
 
 def with_reasons(cells: pandas.DataFrame, certificate: Mapping[str, object]) -> pandas.DataFrame:
-    """Add the reason of every star."""
-    breach = certificate.get("breach")
-    at = int(cast(Mapping[str, int], breach)["position"]) if breach else len(cells)
-    after = numpy.arange(len(cells)) > at
-    never = (cells["low"] > cells["high"]).to_numpy()
-    starred = (cells["value"] < 0).to_numpy()
-    reason = numpy.select([~starred, after, never], ["", "stopped", "too-small"], "not-shown-safe")
+    """Add the reason of every star.
+
+    A table with a breach stopped at its first printed count outside its safe interval. Not every decision has a row, so
+    the row is found by its numbers, not by the number of the decision in the certificate.
+    """
+    value, low, high = (cells[name].to_numpy() for name in ("value", "low", "high"))
+    is_outside = (cells["state"] == "released").to_numpy() & (cells["people"] > 0).to_numpy()
+    is_outside &= (value < low) | (value > high)
+    stops = certificate.get("breach") is not None
+    after = (numpy.cumsum(is_outside) > 0) & stops
+    starred = value < 0
+    reason = numpy.select([~starred, after, low > high], ["", "stopped", "too-small"], "not-shown-safe")
     return cells.assign(reason=reason)
 
 
