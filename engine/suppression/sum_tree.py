@@ -39,8 +39,8 @@ __all__ = [
     "suppress_tree",
 ]
 
-MOST_STEPS = 2 * 10**11
-"""Tables that need more steps are refused before they start: about two minutes."""
+MOST_STEPS = 5 * 10**12
+"""Tables that may need more steps are refused before they start: about two minutes. The estimate is far from tight."""
 
 _CHAINS = 6
 """How often a decision works out the law of its region or a part of it."""
@@ -354,7 +354,7 @@ def refuse_large(tree: SumTree) -> None:
     steps = sum(_steps(tree))
     if steps > MOST_STEPS:
         raise OverflowRefusedError(
-            f"deciding these {len(tree)} sums takes about {steps:.1e} steps, more than {MOST_STEPS:.0e}: "
+            f"deciding these {len(tree)} sums takes up to {steps:.1e} steps, more than {MOST_STEPS:.0e}: "
             "leave out the totals, or use totals over fewer cells"
         )
 
