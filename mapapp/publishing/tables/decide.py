@@ -18,9 +18,9 @@ import numpy.typing as npt
 from engine.streams import SecretKey
 from engine.suppression.cells import releasable, safe_intervals
 from engine.suppression.rows import suppress_rows
-from engine.suppression.sampled import suppress_cells_sampled, suppress_rows_sampled
+from engine.suppression.sampled import sampling_plan, suppress_cells_sampled, suppress_rows_sampled
 from engine.suppression.sum_tree import DecidedTree, refuse_large, suppress_tree
-from engine.suppression.suppressed import Decided
+from engine.suppression.suppressed import Decided, check_people, check_promise
 from engine.suppression.two_way import suppress_two_way
 from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned
@@ -216,7 +216,19 @@ def expected_decisions(nodes: Nodes, rule: Rule) -> DecidedTree:
 
 
 def require_decidable(nodes: Nodes, rule: Rule) -> None:
-    """Refuse sums that are too large to be decided exactly, from public numbers alone (OverflowRefusedError)."""
+    """Refuse whatever a decision would refuse, from public numbers alone: a refused table must not enter the ledger.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon has too many decimals, a cell has too many people, or sampling would take too long.
+    OverflowRefusedError
+        Sums are too large to be decided exactly.
+    """
+    check_promise(rule.epsilon, rule.decision_delta)
+    check_people("people", nodes.plan.people, nodes.plan.n_cells, "cells")
+    if rule.key is not None:
+        sampling_plan(rule.decision_delta)
     if nodes.is_two_way:
         expected_decisions(nodes, rule)  # if it is not too large, it is quick
     elif not nodes.is_flat:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas
 import pytest
 
-from engine.errors import OverflowRefusedError
+from engine.errors import OverflowRefusedError, ParameterError
 from engine.streams import SecretKey
 from engine.suppression import sum_tree
 from engine.suppression.sum_tree import DecidedTree
@@ -383,6 +383,22 @@ def test_sums_that_are_too_large_are_refused_before_the_ledger(
     with pytest.raises(OverflowRefusedError, match="steps"):
         make_table(later_copy, tmp_path / "t", choice(prior_file, specs=(replace(SPEC, totals="rows"),)))
     assert not (later_copy / "ledger.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"epsilon": "0.12345678901"}, "at most 9 decimals"),
+        ({"delta": "1e-9", "decide": "sampled"}, "sampling would draw"),
+    ],
+)
+def test_a_promise_that_no_decision_can_keep_is_refused_before_the_ledger(
+    given: dict[str, str], message: str, later_copy: Path, prior_file: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        make_table(later_copy, tmp_path / "t", choice(prior_file, **given))
+    assert not (later_copy / "ledger.jsonl").exists()
+    assert list(tmp_path.glob("t*")) == []
 
 
 def test_a_release_beside_a_table_and_the_reverse_need_to_be_asked_for(
