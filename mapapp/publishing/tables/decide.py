@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from engine.streams import SecretKey
 from engine.suppression.cells import releasable, safe_intervals
-from engine.suppression.rows import suppress_rows
+from engine.suppression.rates import Rates
+from engine.suppression.rows import suppress_rows, suppress_rows_by
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled, suppress_rows_sampled
 from engine.suppression.sum_tree import DecidedTree, refuse_large, suppress_tree
 from engine.suppression.suppressed import Decided, check_people, check_promise
@@ -29,6 +30,7 @@ __all__ = [
     "Rule",
     "Sealed",
     "decide",
+    "decide_as_stated",
     "decide_twice",
     "expected_decisions",
     "published_values",
@@ -175,14 +177,18 @@ def _opened(may: npt.NDArray[np.bool_], sealed: Sealed, low: Ints, high: Ints) -
 
 
 def _decide_rows(plan: Planned, sealed: Sealed, rule: Rule) -> Decided:
-    first = np.unique(plan.row, return_index=True)[1]
-    row_ptr = np.append(first, plan.row.size).astype(np.int64)
-    of_rows = (plan.people[first], row_ptr, plan.rates, sealed.for_engine())
+    of_rows = (*_rows(plan), sealed.for_engine())
     if rule.key is not None:
         return suppress_rows_sampled(
             *of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta, key=rule.key
         )
     return suppress_rows(*of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta)
+
+
+def _rows(plan: Planned) -> tuple[Ints, Ints, Rates]:
+    """People of the rows of flows, offsets of their cells, and rates."""
+    first = np.unique(plan.row, return_index=True)[1]
+    return plan.people[first], np.append(first, plan.row.size).astype(np.int64), plan.rates
 
 
 def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule) -> DecidedTree:
@@ -207,6 +213,28 @@ def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule) -> DecidedTree:
     )
     breach = int(np.searchsorted(mine, found.breach)) if found.breach >= 0 else -1
     return DecidedTree(found.released[mine], found.low[mine], found.high[mine], breach, found.derived[mine])
+
+
+def decide_as_stated(nodes: Nodes, values: Ints, epsilon: Fraction) -> DecidedTree:
+    """Work out safe intervals and the breach of cells or flows whose decisions nobody can repeat.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        Without sums.
+    values : int64[N]
+        Released values; -1 where suppressed.
+    epsilon : Fraction
+    """
+    plan, is_released, opened = nodes.plan, values >= 0, np.maximum(values, 0)
+    if plan.spec.flows:
+        return _as_tree(
+            suppress_rows_by(
+                lambda query: bool(is_released[query.position]), *_rows(plan), opened, epsilon=epsilon
+            )
+        )
+    low, high = safe_intervals(plan.people, plan.rates, epsilon)
+    return _as_tree(_opened(is_released, Sealed(opened), low, high))
 
 
 def expected_decisions(nodes: Nodes, rule: Rule) -> DecidedTree:

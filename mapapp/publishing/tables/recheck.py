@@ -9,7 +9,7 @@ prior again from the release that it came from).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -36,11 +36,18 @@ from mapapp.publishing.certificate.publication_check import (
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
 from mapapp.publishing.tables.certificate import FIELDS, Promise, make_table_certificate
 from mapapp.publishing.tables.counts import read_ground
-from mapapp.publishing.tables.decide import Rule, Sealed, decide, published_values, same_decisions
+from mapapp.publishing.tables.decide import (
+    Rule,
+    Sealed,
+    decide,
+    decide_as_stated,
+    published_values,
+    same_decisions,
+)
 from mapapp.publishing.tables.frames import cell_rows, prior_rows
 from mapapp.publishing.tables.nodes import Nodes, fill_in, nodes_of
 from mapapp.publishing.tables.prior import Planned, Prior, plan_table
-from mapapp.publishing.tables.spec import TableSpec
+from mapapp.publishing.tables.spec import Decide, TableSpec
 
 __all__ = ["check_prior", "check_table"]
 
@@ -133,12 +140,12 @@ def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
     )
     checks.append(_check_numbers(nodes, certificate, promise))
     values = _released_values(nodes, cells)
-    decided = _decided_again(nodes, certificate, cells, values, promise)
-    checks.append(_check_decisions(nodes, decided, values, promise, cells))
+    decided = _decided_again(nodes, certificate, values, promise)
+    checks.append(_check_decisions(nodes, decided, values, promise))
     checks.append(_check_rows(nodes, cells, prior, decided, values))
     checks.append(_check_claims(table, nodes, decided, certificate, promise))
     checks.append(check_beside(certificate))
-    require_hashes(certificate["public_inputs"], certificate["confidential_inputs"])
+    require_hashes(certificate["public_inputs"], {"jobs": certificate["confidential_inputs"]["jobs"]})
     return checks
 
 
@@ -214,42 +221,30 @@ def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
 def _check_numbers(nodes: Nodes, certificate: JsonObject, promise: Promise) -> CertificateCheck:
     each = exact_fraction(str(certificate["decision_delta"]["exact"]), "decision_delta")
     n = len(nodes)
-    in_range = 0 < promise.epsilon < 1 and 0 < promise.delta < 1
+    in_range = 0 < promise.epsilon < 1 and 0 < promise.delta < 1 and promise.decide in get_args(Decide)
     ok = in_range and certificate["decisions"] == n and each * n == promise.delta
     return CertificateCheck(
         "delta is shared among all decisions", ok, f"{float(promise.delta):g} / {n:,} = {float(each):.3g}"
     )
 
 
-def _decided_again(
-    nodes: Nodes, certificate: JsonObject, cells: pandas.DataFrame, values: Ints, promise: Promise
-) -> DecidedTree:
+def _decided_again(nodes: Nodes, certificate: JsonObject, values: Ints, promise: Promise) -> DecidedTree:
     """Every decision again, from public inputs and the published values alone."""
     key = None
     if promise.decide == "sampled":
         if not certificate["status_reasons"]:
-            return _stated(nodes, cells, values)
+            return decide_as_stated(nodes, values, promise.epsilon)  # nobody can repeat secret coins
         key = SecretKey.for_tests()
     rule = Rule(promise.epsilon, promise.delta / len(nodes), key)
     consistent = np.maximum(values, 0) if nodes.is_flat else fill_in(nodes, values >= 0, values)
     return decide(nodes, Sealed(consistent[nodes.cells]), rule)
 
 
-def _stated(nodes: Nodes, cells: pandas.DataFrame, values: Ints) -> DecidedTree:
-    """The decisions as the table states them: nobody can repeat secret coins."""
-    mine = cells[cells["kind"] == "cell"]
-    low, high = (mine[name].to_numpy(np.int64) for name in ("low", "high"))
-    released = values >= 0
-    outside = np.flatnonzero(released & ((values < low) | (values > high)))
-    breach = int(outside[0]) if outside.size else -1
-    return DecidedTree(released, low, high, breach, np.zeros(len(nodes), dtype=np.bool_))
-
-
-def _check_decisions(
-    nodes: Nodes, decided: DecidedTree, values: Ints, promise: Promise, cells: pandas.DataFrame
-) -> CertificateCheck:
+def _check_decisions(nodes: Nodes, decided: DecidedTree, values: Ints, promise: Promise) -> CertificateCheck:
     n = len(nodes)
-    if promise.decide == "sampled" and same_decisions(decided, _stated(nodes, cells, values)):
+    if promise.decide == "sampled" and same_decisions(
+        decided, decide_as_stated(nodes, values, promise.epsilon)
+    ):
         return CertificateCheck(
             "decisions", True, "sampled: coins cannot be repeated unless they are the published ones"
         )
@@ -266,11 +261,24 @@ def _check_rows(
     nodes: Nodes, cells: pandas.DataFrame, prior: pandas.DataFrame, decided: DecidedTree, values: Ints
 ) -> CertificateCheck:
     """Write the rows again: names, people, intervals, and what is derived."""
+    if not _is_in_order(nodes.plan):
+        return CertificateCheck("rows", False, "not in the order of decision")
     shown = published_values(nodes, decided, values)[0]
     same = cell_rows(nodes, decided, shown).equals(cells) and prior_rows(nodes).equals(prior)
     return CertificateCheck(
         "rows", bool(same), f"{len(cells):,} written again" if same else "differ from those written again"
     )
+
+
+def _is_in_order(plan: Planned) -> bool:
+    """Whether cells come row by row, and in a row by column; of flows, the largest shares first."""
+    later = np.diff(plan.column) > 0
+    if plan.spec.flows:
+        numerator, denominator = plan.rates.numerator, plan.rates.denominator
+        falls = numerator[:-1] * denominator[1:] - numerator[1:] * denominator[:-1]
+        later = (falls > 0) | ((falls == 0) & later)
+    next_row = np.diff(plan.row)
+    return bool(((next_row > 0) | ((next_row == 0) & later)).all())
 
 
 def _check_claims(

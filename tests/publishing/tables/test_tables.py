@@ -304,6 +304,55 @@ def test_a_changed_row_is_found_even_if_the_certificate_is_changed_with_it(
     assert {"rows", "decisions"} & set(failed(path))
 
 
+def rebind(path: Path) -> None:
+    """State in the certificate the files that the manifest states, as a forger would."""
+    manifest = json.loads((path / "manifest.json").read_text())
+    certificate = json.loads((path / "certificate.json").read_text())
+    stated = certificate["publication"]["files"]
+    stated.update({name: manifest["files"][name] for name in stated})
+    rewrite_document(path, "certificate.json", certificate)
+
+
+def test_cells_in_another_order_than_they_are_decided_in_are_found(demo_table: Path, tmp_path: Path) -> None:
+    def permuted(frame: pandas.DataFrame) -> pandas.DataFrame:
+        order = frame.index.to_numpy().copy()
+        order[:2] = order[1::-1]
+        return frame.iloc[order].reset_index(drop=True)
+
+    path = Path(shutil.copytree(demo_table, tmp_path / "t"))
+    rewrite_table(path, "table_cells", permuted)
+    rewrite_table(path, "table_prior", permuted)
+    rebind(path)
+    assert failed(path) == ["rows"]
+
+
+@pytest.mark.parametrize("flows", ["", "county"])
+def test_intervals_of_sampled_cells_are_checked_although_coins_are_secret(
+    demo_dataset: Path, later_copy: Path, flows: str, tmp_path: Path
+) -> None:
+    spec = options(rows="county", flows=flows) if flows else SPEC
+    prior = write_prior(tmp_path / "prior.csv", demo_dataset, spec)
+    make_table(later_copy, tmp_path / "t", choice(prior, specs=(spec,), decide="sampled", delta="0.5"))
+    assert failed(tmp_path / "t") == []
+    rewrite_table(tmp_path / "t", "table_cells", lambda cells: cells.assign(high=cells["high"] + 1))
+    rebind(tmp_path / "t")
+    assert failed(tmp_path / "t") == ["rows"]
+
+
+@pytest.mark.parametrize("field", ["decide", "jobs"])
+def test_a_certificate_states_how_cells_were_decided_and_of_which_jobs(
+    demo_table: Path, field: str, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(demo_table, tmp_path / "t"))
+    certificate = json.loads((path / "certificate.json").read_text())
+    if field == "decide":
+        certificate["promise"]["decide"] = "somehow"
+    else:
+        del certificate["confidential_inputs"]["jobs"]
+    rewrite_document(path, "certificate.json", certificate)
+    assert failed(path) != []
+
+
 def test_a_breach_stops_the_table_and_says_so(later_copy: Path, prior_file: Path, tmp_path: Path) -> None:
     lines = prior_file.read_text().splitlines()
     largest = max(range(1, len(lines)), key=lambda at: int(lines[at].split(",")[2]))
