@@ -2,7 +2,7 @@
 
 The prior must not be fitted to the jobs of the table: a table is private only for people whose values are independent
 of the prior. So a release of the same dataset is refused; it is recognized by the keyed hash in its certificate, and
-if the dataset was imported twice, by the numbers of workers of all blocks.
+if the dataset was imported twice, or with more or fewer places, by the numbers of workers of its blocks.
 
 Rates are exact fractions. Counted ones are smoothed by 5 pseudo-workers with the rate of the whole column (flows: with
 the share of the home unit in all workers), (v + 5 c) / (b + 5), where c is rounded to a multiple of 1 / `units` so that
@@ -19,6 +19,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
 from engine.errors import ParameterError
 from engine.suppression.rates import LARGEST_DENOMINATOR, Rates
@@ -301,21 +302,27 @@ def _declared_rates(
     of_row: dict[int, list[tuple[Fraction, int]]] = {}
     for (at, home), share in by_place.items():
         of_row.setdefault(at, []).append((-share, home))
-    rows, columns, shares = [], [], []
+    rows, columns, rates = [], [], []
     for at in np.flatnonzero(people[:, 0]).tolist():
         if at not in of_row:
             _refuse_missing(declared, spec, ground, (people > 0) & (np.arange(len(people))[:, None] == at))
-        if sum(-share for share, _home in of_row[at]) > 1:
+        shares = [-share for share, _home in of_row[at]]
+        if sum(shares) > 1:
             raise UsageError(
                 f"{declared.path}: the rates of {ground.row_names[at]} add up to more than 1; correct the file"
+            )
+        if sum(shares) == 1 and sum(share > 0 for share in shares) < ground.shape[1]:
+            raise UsageError(
+                f"{declared.path}: the rates of {ground.row_names[at]} add up to 1, which leaves 0 for the homes "
+                "without a rate, but any worker can live there; lower the rates"
             )
         tried = [
             (s, h) for s, h in sorted(of_row[at])[:_MOST_TRIED] if -s * int(people[at, 0]) > Fraction(1, 2)
         ]
         rows += [at] * len(tried)
         columns += [home for _share, home in tried]
-        shares += [-share for share, _home in tried]
-    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), shares
+        rates += [-share for share, _home in tried]
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), rates
 
 
 def _by_place(declared: Mapping[tuple[str, str], Value], ground: Ground) -> dict[tuple[int, int], Value]:
@@ -349,26 +356,33 @@ def _refuse_missing(
 
 
 def _refuse_same_jobs(release: Store, certificate: JsonObject, dataset: Store) -> None:
-    """Refuse a release made from the jobs of the table, by keyed hash or by the workers of all blocks."""
+    """Refuse a release made from the jobs of the table, by keyed hash or by the workers of blocks."""
     own = keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))
     stated = certificate.get("confidential_inputs")
     same = isinstance(stated, dict) and stated.get("jobs") == own
-    if same or np.array_equal(_workers_of_blocks(release), _workers_of_blocks(dataset)):
+    if same or _have_same_workers(_workers_of_blocks(release), _workers_of_blocks(dataset)):
         raise UsageError(
             f"--prior {release.path}: this release was made from the jobs that the table counts, which voids "
             "the promise; give a release of an earlier year or of another dataset, or a CSV file"
         )
 
 
-def _workers_of_blocks(store: Store) -> Ints:
-    n_blocks = store.manifest["files"]["blocks.parquet"]["rows"]
-    workers = np.zeros(n_blocks, dtype=np.int64)
+def _have_same_workers(one: pandas.Series, other: pandas.Series) -> bool:
+    """Whether two stores have the same workers where both, or the smaller of them, have any."""
+    common = one.index.intersection(other.index)
+    return len(common) in {len(one), len(other)} - {0} and bool((one[common] == other[common]).all())
+
+
+def _workers_of_blocks(store: Store) -> pandas.Series:
+    """Workers of the blocks that have any, by block_id: an import with other places beside has other numbers."""
+    blocks = store.table("blocks", ["block_id"])["block_id"]
+    workers = np.zeros(len(blocks), dtype=np.int64)
     for part in store.batches("jobs", ["destination_index", "count"]):
         found = np.bincount(
-            part["destination_index"].to_numpy(), part["count"].to_numpy(), minlength=n_blocks
+            part["destination_index"].to_numpy(), part["count"].to_numpy(), minlength=workers.size
         )
         workers += found.astype(np.int64)
-    return workers
+    return pandas.Series(workers, index=blocks.astype(str))[workers > 0]
 
 
 def _refuse_other_vintage(release: Store, dataset: Store) -> None:

@@ -28,7 +28,7 @@ from mapapp.publishing.tables.counts import count_people, count_values, read_gro
 from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.publishing.tables.nodes import Nodes, nodes_of
-from mapapp.publishing.tables.prior import open_prior, plan_table
+from mapapp.publishing.tables.prior import _have_same_workers, open_prior, plan_table
 from mapapp.publishing.tables.recheck import check_prior, check_table
 from mapapp.publishing.tables.run import dry_run, make_table
 from mapapp.publishing.tables.spec import TableSpec
@@ -401,6 +401,27 @@ def test_a_release_of_the_same_jobs_is_refused_as_the_prior(
         with pytest.raises(UsageError, match="made from the jobs that the table counts"):
             make_table(dataset, tmp_path / "t", choice(demo_release, test_key=True))
         assert not (dataset / "ledger.jsonl").exists()
+
+
+def test_a_release_of_part_of_the_jobs_is_refused_as_the_prior() -> None:
+    whole = pandas.Series([3, 5, 8], index=["a", "b", "c"])
+    assert _have_same_workers(whole[["c", "a"]], whole)
+    assert _have_same_workers(whole, whole[["b"]])
+    assert not _have_same_workers(whole, whole.add(1))
+    assert not _have_same_workers(whole[["a", "b"]], whole[["b", "c"]])
+    assert not _have_same_workers(whole[[]], whole)
+
+
+def test_rates_that_leave_nothing_for_other_homes_are_refused(later_copy: Path, tmp_path: Path) -> None:
+    store = open_store(later_copy, "dataset")
+    spec = options(rows="county", flows="county")
+    units = read_ground(store, spec).row_ids
+    lines = [f"{row},{home},1/2" for row in units for home in units[:2]]
+    prior = tmp_path / "prior.csv"
+    prior.write_text("\n".join(["row_id,column_id,rate", *lines]))
+    with pytest.raises(UsageError, match="leaves 0 for the homes without a rate"):
+        make_table(later_copy, tmp_path / "t", choice(prior, specs=(spec,)))
+    assert not (later_copy / "ledger.jsonl").exists()
 
 
 def test_a_prior_of_another_vintage_is_refused(later_copy: Path, demo_release: Path, tmp_path: Path) -> None:
