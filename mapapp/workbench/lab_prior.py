@@ -49,7 +49,7 @@ def _text() -> list[Component]:
     return [
         html.H1("A careless prior"),
         html.P(
-            "A table under a simulatable rule decides each star from the number of workers and a prior: the share of "
+            "A table that keeps the promise decides each star from the number of workers and a prior: the share of "
             "them who are expected to live in the town where they work. Its promise holds if the prior is right. Here "
             "are the same counts of a made-up state twice: on the left, the prior has the rates that the counts were "
             "drawn from. On the right, somebody took a shortcut and used one rate per column for the whole state."
@@ -58,9 +58,9 @@ def _text() -> list[Component]:
         html.H2("What went wrong"),
         html.P(
             "One rate per column says that all towns are alike, and it is sure of it: a cell of 2,000 workers is "
-            "expected within a few dozen of the state's share. So the rule releases the cell as safe. The town is not "
-            "like the state, and its count lies outside the interval that was safe. Everybody's belief about each of "
-            "its workers then moves by more than ε. More workers make it worse, not better."
+            "expected to be within a few dozen of the state's share. So the rule releases the cell as safe. The town "
+            "is not like the state, and its count lies outside the interval that was safe. Everybody's belief about "
+            "each of its workers then moves by more than ε. More workers make it worse, not better."
         ),
         html.P(
             "The algorithm as written stops at the first such count, because every later decision would build on a "
@@ -68,7 +68,10 @@ def _text() -> list[Component]:
             "none. Moreover, these rates were computed from the confidential counts themselves, so they are not prior "
             "knowledge at all. Take the prior from an earlier year or from another source."
         ),
-        html.P('Source: Nabar and Mishra, "The Suppressor\'s Prior"; docs/tables.md.', className="quiet"),
+        html.P(
+            "The promise is that of Nabar and Mishra, “Releasing Private Contingency Tables”; see docs/tables.md.",
+            className="quiet",
+        ),
     ]
 
 

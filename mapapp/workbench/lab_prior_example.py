@@ -1,6 +1,6 @@
 """A generated state of twelve towns, and its table decided with two priors: the true rates, and one rate per column.
 
-Source: Nabar and Mishra, "The Suppressor's Prior"; docs/tables.md.
+Source: Nabar and Mishra, "Releasing Private Contingency Tables"; docs/tables.md.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def _text() -> list[Component]:
                 html.Code("commutemap table"),
                 " makes such tables, and ",
                 html.Code("commutemap attack"),
-                " reads anybody's table in the way shown here.",
+                " reads any published table in the way shown here.",
             ]
         ),
         html.P(

@@ -34,7 +34,7 @@ _CELL: Final = 4  # not blue-eyed and brown-haired
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """Something that a reader knows or is told in print.
+    """Something that a reader knows or reads in print.
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ def tables_panel(layers: Sequence[str], usual: str) -> Component:
             dmc.TextInput(
                 id="tables-prior",
                 label="Prior: path of an earlier release, or of a CSV file",
-                description="Never a release of these very jobs: it is refused.",
+                description="A file has a rate for each cell: see docs/tables.md. A release of these jobs is refused.",
                 value="",
                 debounce=True,
                 size="xs",

@@ -140,7 +140,7 @@ def test_a_dataset_or_a_table_cannot_be_the_prior(dataset: Path, source: Path, t
     assert "this is a dataset" in refuses(dataset, *USUAL, "--prior", source)
     other = write_table(tmp_path / "other.table", source)
     assert "this is a table, but a release is needed" in refuses(dataset, *USUAL, "--prior", other)
-    assert "no such directory" in refuses(dataset, *USUAL, "--prior", dataset / "nowhere")
+    assert "no such directory or file" in refuses(dataset, *USUAL, "--prior", dataset / "nowhere.csv")
 
 
 def test_flows_between_tracts_say_what_to_expect_and_need_anyway(

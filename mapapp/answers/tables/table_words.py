@@ -121,8 +121,8 @@ def star_reason(reason: str, cell: Cell, promise: TablePromise) -> str:
         )
     how = "simulated tables did not show" if promise.decide == "sampled" else "it could not be shown"
     return (
-        f"Suppressed before its count was looked at: {how} that printing it would be unsafe with a probability of at "
-        f"most {percent(promise.decision_delta)}."
+        f"Suppressed before its count was looked at: {how} that the chance of an unsafe count is at most "
+        f"{percent(promise.decision_delta)}."
     )
 
 
@@ -142,7 +142,7 @@ def interval_words(cell: Cell) -> str:
     return (
         f"Counts {span} would have been safe."
         if cell.low != cell.high
-        else f"Only {span} would have been safe."
+        else f"Only a count of {span} would have been safe."
     )
 
 

@@ -114,6 +114,8 @@ def open_prior(path: Path, dataset: Store) -> Prior:
         declared = read_prior_file(path)
         facts: JsonObject = {"origin": "declared by the publisher", "sha256": declared.sha256}
         return Prior(source=declared, facts=facts, is_for_release=True)
+    if not path.exists():
+        raise UsageError(f"--prior {path}: no such directory or file; check the path")
     if read_manifest(path).get("kind") == "dataset":
         raise UsageError(
             f"--prior {path}: this is a dataset; its confidential counts would enter a public prior; give a release "
