@@ -68,7 +68,7 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=1, max=86_400),
+    type=click.IntRange(min=1, max=86_400),
     default=60.0,
     show_default=True,
     help="Time for tables that are too large to list, for totals and again for the rule.",
@@ -83,7 +83,7 @@ def attack(
     know: tuple[str, ...],
     people_path: Path | None,
     csv_path: Path | None,
-    seconds: float,
+    seconds: int,
     as_json: bool,
     quiet: bool,
 ) -> None:

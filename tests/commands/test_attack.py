@@ -180,6 +180,7 @@ def test_where_the_rule_is_not_used_whole_the_output_says_so(
         (FIGURE_1, ["--rule", "5..0"], "give LOW..HIGH with 0 <= LOW <= HIGH"),
         (FIGURE_1, ["--rule", "under 5"], "--rule 'under 5': give LOW..HIGH"),
         (FIGURE_1, ["--ties", "first"], "add --rule LOW..HIGH"),
+        (FIGURE_1, ["--seconds", "nan"], "--seconds"),
         (FIGURE_1, ["--know", "brown=3"], "no such cell"),
         ("x,a\nr,-4\n", [], "row r, column a: -4 is negative"),
     ],

@@ -187,11 +187,14 @@ def _smoothed(
 
 
 def _column_units(spec: TableSpec, people: Ints, values: Ints, units: int) -> Ints:
-    """Rate of each column in units; of flows, the share of each home unit, rounded down so that shares add to ≤ 1."""
+    """Rate of each column in units; of flows, the share of each home unit.
+
+    Shares add up to less than 1, so that a home unit that nobody had before keeps a chance.
+    """
     totals = [int(total) for total in values.sum(axis=0)]
     if spec.flows:
         everybody = max(int(people.sum()), 1)
-        return np.array([min(units * total // everybody, units - 1) for total in totals], dtype=np.int64)
+        return np.array([(units - 1) * total // everybody for total in totals], dtype=np.int64)
     of = [int(total) for total in people.sum(axis=0)]
     overall = Fraction(sum(totals), max(sum(of), 1))
     rates = [Fraction(v, b) if b else overall for v, b in zip(totals, of, strict=True)]

@@ -170,7 +170,9 @@ def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> Certificat
     }
     wrong = [name for name, is_wrong in faults.items() if is_wrong]
     detail = (
-        f"wrong: {', '.join(wrong)}" if wrong else f"{len(cells):,} rows, {int(starred.sum()):,} suppressed"
+        f"wrong: {', '.join(wrong)}"
+        if wrong
+        else f"{len(cells):,} with sums and remainders, {int(starred.sum()):,} suppressed"
     )
     return CertificateCheck("cells", not wrong, detail)
 
