@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Final, Self, TypeVar, cast
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas
 
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.store import Store, open_store, store_digest
+from geodata.store import Store, store_digest
 from mapapp.answers import counted, words
 from mapapp.answers.about import About, Note, edge_notes, far_notes
 from mapapp.answers.answer_errors import ROWS, Errors
@@ -29,6 +28,7 @@ from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Miles
 from mapapp.answers.picks import CellPicks, by_unit
 from mapapp.answers.prepared import DIRECTIONS, prepare
+from mapapp.answers.publication import open_publication
 from mapapp.answers.results import (
     AreaComparison,
     AreaProfile,
@@ -104,9 +104,7 @@ class Release:
         UsageError
             If the path is not a path.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"release {str(path)[:60]!r}: give the path of the release's directory")
-        return cls(open_store(Path(path), "release"), report=report)
+        return cls(open_publication(path, "release"), report=report)
 
     @property
     def title(self) -> str:

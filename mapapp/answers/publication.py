@@ -10,10 +10,15 @@ A schema 1 certificate lacks this field. Its release still opens, and `UNBOUND_N
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from geodata.json_objects import JsonObject
+from geodata.schema import StoreKind
+from geodata.store import Store, open_store
+from mapapp.errors import UsageError
 
 PUBLIC_FACTS: Final = (
     "title",
@@ -38,6 +43,21 @@ UNBOUND_NOTE: Final = (
     "shown with the release: they could be changed and it would still hold. Compare the release digest with one "
     "published elsewhere."
 )
+
+
+def open_publication(path: str | os.PathLike[str], kind: StoreKind) -> Store:
+    """Open and verify a publication, for :meth:`Release.open` and :meth:`PublishedTable.open`.
+
+    Raises
+    ------
+    StoreError
+        It is not a complete, unaltered store of this kind.
+    UsageError
+        The path is not a path.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"{kind} {str(path)[:60]!r}: give the path of the {kind}'s directory")
+    return open_store(Path(path), kind)
 
 
 def public_facts(manifest: Mapping[str, object]) -> JsonObject:

@@ -19,17 +19,23 @@ Content = Component | str | int | float | None
 
 
 def slider(
-    name: str, label: str, value: float, bounds: tuple[float, float, float], hint: str = ""
+    name: str,
+    label: str,
+    value: float,
+    bounds: tuple[float, float, float],
+    hint: str = "",
+    *,
+    text: str | None = None,
 ) -> Component:
     """A number on a line of evenly spaced ones; `bounds` are the least, the most and the step.
 
-    Its value is shown beside the label, as component `{name}-shown`.
+    Its value, or `text` where the stops have names, is shown beside the label, as component `{name}-shown`.
     """
     least, most, step = bounds
     return html.Div(
         [
             html.Div(
-                [html.Span(label), html.Output(shown(value), id=f"{name}-shown", className="shown")],
+                [html.Span(label), html.Output(text or shown(value), id=f"{name}-shown", className="shown")],
                 className="label row-between",
             ),
             dmc.Slider(

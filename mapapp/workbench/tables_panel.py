@@ -17,7 +17,7 @@ from mapapp.answers.words import aria
 from mapapp.explore.pages.controls import segments
 from mapapp.publishing.tables.expected import ExpectedTable
 from mapapp.publishing.tables.prior import Planned
-from mapapp.workbench.fields import Content, percent, table
+from mapapp.workbench.fields import Content, percent, slider, table
 from mapapp.workbench.figures import GRAPH_CONFIG
 from mapapp.workbench.table_plans import DELTAS, ActualTable, expected_shift
 from mapapp.workbench.tables_figures import pattern_figure, shares_figure, shift_figure
@@ -97,8 +97,14 @@ def tables_panel(layers: Sequence[str], usual: str) -> Component:
                 debounce=True,
                 size="xs",
             ),
-            _slider("tables-epsilon", "Promise ε", 0.5, (0.05, 0.95, 0.05), "0.5"),
-            _slider("tables-delta", "Promise δ", _START_DELTA, (0, len(DELTAS) - 1, 1), DELTAS[_START_DELTA]),
+            slider("tables-epsilon", "Promise ε", 0.5, (0.05, 0.95, 0.05)),
+            slider(
+                "tables-delta",
+                "Promise δ",
+                _START_DELTA,
+                (0, len(DELTAS) - 1, 1),
+                text=DELTAS[_START_DELTA],
+            ),
             html.Div(id="tables-said"),
             html.Div(id="tables-expected", className="cards"),
             html.Div(id="tables-shares"),
@@ -119,30 +125,6 @@ def tables_panel(layers: Sequence[str], usual: str) -> Component:
             dcc.Store(id="tables-shown"),
         ],
         className="answer",
-    )
-
-
-def _slider(name: str, label: str, value: float, bounds: tuple[float, float, float], text: str) -> Component:
-    least, most, step = bounds
-    return html.Div(
-        [
-            html.Div(
-                [html.Span(label), html.Output(text, id=f"{name}-shown", className="shown")],
-                className="label row-between",
-            ),
-            dmc.Slider(
-                id=name,
-                value=value,
-                min=least,
-                max=most,
-                step=step,
-                size="sm",
-                label=None,
-                thumbLabel=label,
-                color="blue.8",
-            ),
-        ],
-        className="field",
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self, cast
 
 import numpy
@@ -17,12 +16,11 @@ import pandas
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.store import Store, open_store, store_digest
+from geodata.store import Store, store_digest
 from mapapp.answers.areas import Areas
 from mapapp.answers.cells import Cells
 from mapapp.answers.prepared import prepare_cells
-from mapapp.answers.publication import CERTIFICATE
-from mapapp.errors import UsageError
+from mapapp.answers.publication import CERTIFICATE, open_publication
 
 CellKind = Literal["cell", "row_total", "column_total", "grand_total", "remainder"]
 Reason = Literal["", "too-small", "not-shown-safe", "stopped"]
@@ -227,9 +225,7 @@ class PublishedTable:
         UsageError
             If the path is not a path.
         """
-        if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"table {str(path)[:60]!r}: give the path of the table's directory")
-        return cls(open_store(Path(path), "table"), report=report)
+        return cls(open_publication(path, "table"), report=report)
 
     @property
     def breach(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -57,14 +57,27 @@ def card(
     rows.append(("Release digest", f"{release.version}…"))
     if not is_bound(certificate):
         rows.append(("Title, year, states, row counts", "not covered by this certificate (schema 1)"))
+    return summary_card(
+        "Privacy certificate",
+        rows,
+        ("What this promise covers", f"./method?release={release.slug}"),
+        may_be_released=good,
+    )
+
+
+def summary_card(
+    heading: str, rows: Sequence[tuple[str, str]], link: tuple[str, str], *, may_be_released: bool
+) -> Component:
+    """Facts of a publication's certificate, its status, and a link to the method, as text and address."""
+    text, href = link
     return html.Section(
         [
             html.Div(
                 [
-                    html.H2("Privacy certificate"),
+                    html.H2(heading),
                     dmc.Badge(
-                        "For release" if good else "Not for release",
-                        color="teal.9" if good else "red.9",
+                        "For release" if may_be_released else "Not for release",
+                        color="teal.9" if may_be_released else "red.9",
                         variant="filled",
                         radius="sm",
                     ),
@@ -74,14 +87,10 @@ def card(
             html.Dl(
                 [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
             ),
-            dcc.Link(
-                "What this promise covers",
-                href=f"./method?release={release.slug}",
-                className="more",
-            ),
+            dcc.Link(text, href=href, className="more"),
         ],
         className="card",
-        **aria(label="Privacy certificate"),
+        **aria(label=heading),
     )
 
 

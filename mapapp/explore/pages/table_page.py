@@ -15,6 +15,7 @@ from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.sheet import Sheet, SheetRow
 from mapapp.answers.words import BAND_LABELS, PART, Attributes, aria, may_be_released
 from mapapp.drawing.plotly.commute_map import CONFIG
+from mapapp.explore.pages.certificate import summary_card
 from mapapp.explore.table_addresses import file_url
 from mapapp.question.table_view import BY_NAME, BY_PEOPLE, SHADES, TableView, to_query
 
@@ -384,7 +385,6 @@ def foot(served: ServedTable, found: Sheet, prefix: str) -> list[Component]:
 def about(served: ServedTable) -> list[Component]:
     """How the stars were placed, what is not promised, and the certificate."""
     published = served.published
-    good = may_be_released(served.certificate)
     return [
         html.Section(
             [
@@ -400,30 +400,10 @@ def about(served: ServedTable) -> list[Component]:
             ],
             className="card",
         ),
-        html.Section(
-            [
-                html.Div(
-                    [
-                        html.H2("Certificate"),
-                        dmc.Badge(
-                            "For release" if good else "Not for release",
-                            color="teal.9" if good else "red.9",
-                            variant="filled",
-                            radius="sm",
-                        ),
-                    ],
-                    className="row-between",
-                ),
-                html.Dl(
-                    [
-                        part
-                        for term, value in table_words.facts_of(published)
-                        for part in (html.Dt(term), html.Dd(value))
-                    ],
-                    className="facts",
-                ),
-                dcc.Link("How such a table is made", href="./method", className="more"),
-            ],
-            className="card",
+        summary_card(
+            "Certificate",
+            table_words.facts_of(published),
+            ("How such a table is made", "./method"),
+            may_be_released=may_be_released(served.certificate),
         ),
     ]
