@@ -98,7 +98,7 @@ def create_app(
     )
     session, geography = Session(store, report), PublicGeography(store, access.path)
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
-    plans = TablePlans(store)
+    plans = TablePlans(store, geography.areas)
     _route(app, session, geography, tables_panel(plans.layers, plans.usual_rows))
     lab_callbacks.register(app)
     lab_stars_callbacks.register(app)

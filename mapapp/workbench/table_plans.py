@@ -77,6 +77,8 @@ class TablePlans:
     ----------
     store : Store
         The dataset.
+    areas : Areas
+        Its units.
 
     Attributes
     ----------
@@ -86,9 +88,8 @@ class TablePlans:
         The one that people name: towns or places, or else counties.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, areas: Areas) -> None:
         self.store = store
-        areas = Areas(store)
         self.layers = [level for level in LEVEL_LABELS if level in areas.columns]
         self.usual_rows = areas.usual.named
         self._plans: ResultCache[Nodes] = ResultCache(max_entries=_KEPT_PLANS)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from geodata.schema import TABLES
-from geodata.store import open_store, writing_store
+from geodata.store import Store, open_store, writing_store
+from mapapp.answers.areas import Areas
 from mapapp.errors import UsageError
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.publishing.tables.run import Choice, make_table
@@ -48,9 +49,13 @@ def prior(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_prior(tmp_path_factory.mktemp("prior") / "prior.csv", demo_dataset, SPEC))
 
 
+def plans_of(store: Store) -> TablePlans:
+    return TablePlans(store, Areas(store))
+
+
 @pytest.fixture(scope="module")
 def plans(later: Path) -> TablePlans:
-    return TablePlans(open_store(later, "dataset", verify=False))
+    return plans_of(open_store(later, "dataset", verify=False))
 
 
 def test_what_is_expected_depends_on_no_home(later: Path, prior: str, tmp_path: Path) -> None:
@@ -73,8 +78,8 @@ def test_what_is_expected_depends_on_no_home(later: Path, prior: str, tmp_path: 
             else:
                 writer.copy_table(store, table.name)
         writer.facts(**kept)
-    other = TablePlans(open_store(tmp_path / "moved.dataset", "dataset", verify=False))
-    one, two = (expected_table(each.nodes(SPEC, prior), HALF, TENTH) for each in (TablePlans(store), other))
+    other = plans_of(open_store(tmp_path / "moved.dataset", "dataset", verify=False))
+    one, two = (expected_table(each.nodes(SPEC, prior), HALF, TENTH) for each in (plans_of(store), other))
     assert np.array_equal(one.releasable, two.releasable)
     assert texts(expected_cards(one, HALF, TENTH)) == texts(expected_cards(two, HALF, TENTH))
 
@@ -86,7 +91,7 @@ def test_no_value_is_counted_until_it_is_asked_for(
         raise AssertionError("homes were read")
 
     monkeypatch.setattr(table_plans, "count_values", refuse)
-    plans = TablePlans(open_store(later, "dataset", verify=False))
+    plans = plans_of(open_store(later, "dataset", verify=False))
     nodes = plans.nodes(SPEC, prior)
     assert plans.shares(SPEC, prior).shape == (len(DELTAS), len(EPSILONS))
     with pytest.raises(AssertionError, match="homes were read"):

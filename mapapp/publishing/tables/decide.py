@@ -35,6 +35,7 @@ __all__ = [
     "expected_decisions",
     "published_values",
     "require_decidable",
+    "rows_of_flows",
     "same_decisions",
 ]
 
@@ -177,7 +178,7 @@ def _opened(may: npt.NDArray[np.bool_], sealed: Sealed, low: Ints, high: Ints) -
 
 
 def _decide_rows(plan: Planned, sealed: Sealed, rule: Rule) -> Decided:
-    of_rows = (*_rows(plan), sealed.for_engine())
+    of_rows = (*rows_of_flows(plan), sealed.for_engine())
     if rule.key is not None:
         return suppress_rows_sampled(
             *of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta, key=rule.key
@@ -185,10 +186,10 @@ def _decide_rows(plan: Planned, sealed: Sealed, rule: Rule) -> Decided:
     return suppress_rows(*of_rows, epsilon=rule.epsilon, decision_delta=rule.decision_delta)
 
 
-def _rows(plan: Planned) -> tuple[Ints, Ints, Rates]:
-    """People of the rows of flows, offsets of their cells, and rates."""
-    first = np.unique(plan.row, return_index=True)[1]
-    return plan.people[first], np.append(first, plan.row.size).astype(np.int64), plan.rates
+def rows_of_flows(plan: Planned) -> tuple[Ints, Ints, Rates]:
+    """People of the rows of flows, offsets of their cells, and rates, as the engine takes them."""
+    row_ptr = plan.row_ptr
+    return plan.people[row_ptr[:-1]], row_ptr, plan.rates
 
 
 def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule) -> DecidedTree:
@@ -230,7 +231,7 @@ def decide_as_stated(nodes: Nodes, values: Ints, epsilon: Fraction) -> DecidedTr
     if plan.spec.flows:
         return _as_tree(
             suppress_rows_by(
-                lambda query: bool(is_released[query.position]), *_rows(plan), opened, epsilon=epsilon
+                lambda query: bool(is_released[query.position]), *rows_of_flows(plan), opened, epsilon=epsilon
             )
         )
     low, high = safe_intervals(plan.people, plan.rates, epsilon)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.suppression.cells import releasable
 from engine.suppression.rows import expected_rows
-from mapapp.publishing.tables.decide import Rule, expected_decisions
+from mapapp.publishing.tables.decide import Rule, expected_decisions, rows_of_flows
 from mapapp.publishing.tables.nodes import Nodes
 from mapapp.publishing.tables.prior import Planned
 
@@ -53,10 +53,9 @@ class ExpectedTable:
         """Share of the people to be released: those in the cells; of flows, the expected workers of the flows."""
         plan = self.plan
         if not plan.spec.flows:
-            return float(plan.people[self.releasable].sum() / plan.people.sum())
+            return float(plan.people[self.releasable].sum() / plan.n_people)
         expected = plan.people * (plan.rates.numerator / plan.rates.denominator)
-        first = np.unique(plan.row, return_index=True)[1]
-        return float(expected[self.releasable].sum() / plan.people[first].sum())
+        return float(expected[self.releasable].sum() / plan.n_people)
 
 
 def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> ExpectedTable:
@@ -70,11 +69,7 @@ def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> Expected
     """
     plan, decision_delta = nodes.plan, delta / len(nodes)
     if plan.spec.flows:
-        first = np.unique(plan.row, return_index=True)[1]
-        row_ptr = np.append(first, plan.row.size).astype(np.int64)
-        found = expected_rows(
-            plan.people[first], row_ptr, plan.rates, epsilon=epsilon, decision_delta=decision_delta
-        )
+        found = expected_rows(*rows_of_flows(plan), epsilon=epsilon, decision_delta=decision_delta)
     elif nodes.before:
         found = expected_decisions(nodes, Rule(epsilon, decision_delta)).released[nodes.cells]
     else:

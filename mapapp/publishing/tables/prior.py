@@ -99,6 +99,17 @@ class Planned:
         """Rows that have cells, ascending."""
         return np.unique(self.row)
 
+    @property
+    def row_ptr(self) -> Ints:
+        """Offsets of the cells of each row that has cells: int64[R + 1]."""
+        first = np.unique(self.row, return_index=True)[1]
+        return np.append(first, self.row.size).astype(np.int64)
+
+    @property
+    def n_people(self) -> int:
+        """Number of people in all cells; of flows, in all rows."""
+        return int((self.people[self.row_ptr[:-1]] if self.spec.flows else self.people).sum())
+
 
 def open_prior(path: Path, dataset: Store) -> Prior:
     """Open the source of a prior: an earlier release, or a CSV file.

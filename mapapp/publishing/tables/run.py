@@ -194,7 +194,7 @@ def _outcome(table: Path, nodes: Nodes, values: Ints, claims: JsonObject) -> Tab
         certificate=claims,
         n_cells=plan.n_cells,
         n_released=int(released.sum()),
-        people=_n_people(plan),
+        people=plan.n_people,
         people_released=int((values if plan.spec.flows else plan.people)[released].sum()),
     )
 
@@ -310,13 +310,6 @@ def _write(
     facts = public_facts(dataset.manifest)
     writer.document(CERTIFICATE, bind_publication(claims, facts, writer.listed()))
     writer.facts(**facts)
-
-
-def _n_people(plan: Planned) -> int:
-    if not plan.spec.flows:
-        return int(plan.people.sum())
-    first = np.unique(plan.row, return_index=True)[1]
-    return int(plan.people[first].sum())
 
 
 def _prior_line(prior: JsonObject) -> str:
