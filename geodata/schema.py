@@ -1,8 +1,8 @@
 """The tables of the stores: their names, columns and types, which all parts of the program rely on.
 
-A *dataset* is confidential; a *release* (synthetic jobs) and a *table* (counts with suppressed cells) are public. Each
-is a directory of Parquet tables beside a `manifest.json`. Positions (`*_index`) count rows of the named table from
-zero; identifiers (`*_id`) are text.
+A *dataset* is confidential; a *release* (synthetic jobs), a *table* (counts with suppressed cells) and *records* (one
+row a synthetic worker) are public. Each is a directory of Parquet tables beside a `manifest.json`. Positions
+(`*_index`) count rows of the named table from zero; identifiers (`*_id`) are text.
 
 Conventions
 -----------
@@ -12,16 +12,16 @@ their identifier. A home outside the imported area belongs to a state-level *els
 state code, with `elsewhere` true, no geometry, and the state's centre as its place. Every state that is not
 imported has one, even without homes there: which units exist must not depend on confidential homes.
 
-`jobs` and `points` are sorted by `destination_index`, and a Parquet row group of either ends where a destination
-does, so that they can be read some destinations at a time (`Store.row_ptr`, `Store.slice`). Within a destination
-the rows of `jobs` are written by segment, then origin, and may be read in any order; no two are for the same segment
-and origin.
+`jobs`, `points` and `records` are sorted by `destination_index`, and a Parquet row group of each ends where a
+destination does, so that they can be read some destinations at a time (`Store.row_ptr`, `Store.slice`). Within a
+destination the rows of `jobs` are written by segment, then origin, and may be read in any order; no two are for the
+same segment and origin.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,13 +31,22 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 CRS = "EPSG:4326"
 
-StoreKind = Literal["dataset", "release", "table"]
+StoreKind = Literal["dataset", "release", "table", "records"]
 _Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "pandas.Series")
 
 AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
 EARNINGS_BANDS = ("$1,250 a month or less", "$1,251 to $3,333 a month", "More than $3,333 a month")
 INDUSTRY_GROUPS = ("Goods producing", "Trade, transportation and utilities", "All other services")
 N_SEGMENTS = 27
+COMMUTE_EDGES_MI = (1, 4, 10, 25, 100, 500)
+"""Ends of the distance bands of worker records, miles; the last band has no end."""
+
+
+class FurtherColumns(NamedTuple):
+    """Columns that a table may have beyond those that the schema names: how their names begin, and their dtype."""
+
+    prefix: str
+    dtype: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +58,22 @@ class Table:
     name : str
         Also the file name, with `.parquet` appended.
     columns : dict of str to str
-        Pandas dtype by column name; further columns (layers) may follow if `open_ended`.
+        Pandas dtype by column name; `further` columns may follow.
     geometry : bool
         Whether there is a `geometry` column (EPSG:4326; polygons, but lines in `roads` and `rails`), written as
         GeoParquet.
-    open_ended : bool
-        Whether columns beyond the named ones are allowed.
+    further : FurtherColumns, optional
+        Columns beyond the named ones that are allowed; by default none are.
     """
 
     name: str
     columns: dict[str, str]
     geometry: bool = False
-    open_ended: bool = False
+    further: FurtherColumns | None = None
+
+    def allows(self, name: str) -> bool:
+        """Return whether a column beyond the named ones may have this name."""
+        return self.further is not None and name.startswith(self.further.prefix)
 
 
 _UNIT = {
@@ -86,7 +99,7 @@ BLOCKS = Table(
         "population": "int64",
         "elsewhere": "bool",
     },
-    open_ended=True,  # one text column `layer_<code>` for each further layer of the crosswalk
+    further=FurtherColumns("layer_", "str"),  # `layer_<code>` for each further layer of the crosswalk
 )
 TRACTS = Table(
     "tracts",
@@ -141,6 +154,19 @@ POINTS = Table(
     },
 )
 
+RECORDS = Table(
+    "records",  # one row a synthetic worker; row i is the worker of row i of `points`
+    {
+        "destination_index": "int32",
+        "origin_index": "int32",
+        "age": "int8",  # as in `jobs`; 1 where the dataset has no segments, so that the attribute was dropped
+        "earnings": "int8",
+        "industry": "int8",
+        "distance_band": "int8",  # 0..6, between COMMUTE_EDGES_MI, as drawn: the home was placed to fit it
+    },
+    further=FurtherColumns("", "int16"),  # one for each further attribute: the position of its value, from 0
+)
+
 TABLE_CELLS = Table(
     "table_cells",  # one row a cell, total or remainder, in the order of decision
     {
@@ -189,6 +215,7 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "dataset": (*PUBLIC_TABLES, JOBS),
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
     "table": (*GEOGRAPHY, TABLE_CELLS, TABLE_PRIOR),
+    "records": (*PUBLIC_TABLES, JOBS, POINTS, RECORDS),
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
 """Tables of the base map, by which nothing is counted: the same in a dataset and in its publications.
@@ -239,6 +266,7 @@ BOUNDS = {
     "earnings": (1, 3),
     "industry": (1, 3),
     "segment": (0, N_SEGMENTS - 1),
+    "distance_band": (0, len(COMMUTE_EDGES_MI)),
     "count": (1, 2**31 - 1),
     "population": (0, 2**53),
     "weight": (0.0, 2.0**53),

@@ -49,6 +49,7 @@ UNVOUCHED: Final[dict[StoreKind, tuple[str, ...]]] = {
     "dataset": ("ledger.jsonl",),
     "release": (),
     "table": (),
+    "records": (),
 }
 """Files that may change after the store is complete."""
 _HASHING_THREADS = 4
@@ -57,11 +58,13 @@ _PERMISSIONS: Final[dict[StoreKind, tuple[int, int]]] = {
     "dataset": (0o700, 0o600),
     "release": _PUBLIC,
     "table": _PUBLIC,
+    "records": _PUBLIC,
 }
 """Permissions of a store's folder and of its files. Those of a dataset, which is confidential, ignore the umask."""
 _MADE_BY: Final[dict[StoreKind, str]] = {
     "release": "commutemap synthesize {} RELEASE",
     "table": "commutemap table {} TABLE",
+    "records": "commutemap records {} RECORDS",
 }
 """The command that makes a publication from a dataset."""
 
@@ -74,7 +77,7 @@ class Store:
     ----------
     path : Path
         The directory.
-    kind : {"dataset", "release", "table"}
+    kind : {"dataset", "release", "table", "records"}
         What it holds.
     manifest : dict
         The manifest as read.
@@ -240,7 +243,7 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
     ----------
     path : Path
         The directory.
-    kind : {"dataset", "release", "table"}
+    kind : {"dataset", "release", "table", "records"}
         What it must be.
     verify : bool
         Also compare the sha256 of every file with the manifest, and every table with the schema.

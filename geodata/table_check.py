@@ -23,7 +23,6 @@ from geodata.errors import StoreError
 from geodata.schema import BOUNDS, IDENTIFIER, INDEX_OF, MAY_BE_NAN, Table
 
 _GEOMETRY: Final = "geometry"
-_LAYER: Final = "layer_"
 _BINARY: Final = (pyarrow.binary(), pyarrow.large_binary())
 _TYPES: Final[dict[str, tuple[pyarrow.DataType, ...]]] = {
     "str": (pyarrow.string(), pyarrow.large_string()),
@@ -149,8 +148,8 @@ def _check_columns(file: Path, table: Table, schema: pyarrow.Schema) -> None:
     if missing:
         raise _wrong(file, f"column {missing[0]!r} is missing")
     for field in schema:
-        is_layer = table.open_ended and field.name.startswith(_LAYER)
-        allowed = wanted.get(field.name, _TYPES["str"] if is_layer else ())
+        further = _TYPES[table.further.dtype] if table.further and table.allows(field.name) else ()
+        allowed = wanted.get(field.name, further)
         # No program reads another column; `certify` reports it.
         if allowed and field.type not in allowed:
             raise _wrong(file, f"column {field.name!r} is {field.type}, must be {allowed[-1]}")

@@ -104,7 +104,7 @@ class TableStream:
         if isinstance(rows, Mapping):
             columns = {name: pyarrow.array(values) for name, values in rows.items()}
             extra = check_columns(self._table, list(columns))
-            return self._from_arrays(columns, self._opened(dict.fromkeys(extra, "str")).schema)
+            return self._from_arrays(columns, self._opened(_dtypes(self._table, extra)).schema)
         frame = checked_frame(self._table, rows)
         extra = check_columns(self._table, list(frame.columns))
         writer = self._opened({name: str(frame[name].dtype) for name in extra})
@@ -166,7 +166,7 @@ def check_columns(table: Table, names: list[str]) -> list[str]:
     wanted = [*table.columns, *([_GEOMETRY] if table.geometry else [])]
     missing = [name for name in wanted if name not in names]
     extra = [name for name in names if name not in wanted]
-    if missing or (extra and not table.open_ended):
+    if missing or not all(map(table.allows, extra)):
         raise AssertionError(f"table {table.name}: missing columns {missing}, unknown columns {extra}")
     return extra
 
@@ -177,7 +177,12 @@ def checked_frame(table: Table, frame: pandas.DataFrame) -> pandas.DataFrame:
     if table.geometry and frame.crs is not None and frame.crs.to_epsg() != 4326:
         raise AssertionError(f"table {table.name}: geometry in {frame.crs}, must be {CRS}")
     order = [*table.columns, *extra, *([_GEOMETRY] if table.geometry else [])]
-    return frame[order].astype(table.columns)
+    return frame[order].astype(table.columns | _dtypes(table, extra))
+
+
+def _dtypes(table: Table, extra: list[str]) -> dict[str, str]:
+    """Dtype of each further column of a table, by name."""
+    return {} if table.further is None else dict.fromkeys(extra, table.further.dtype)
 
 
 def without_rows(table: Table) -> pandas.DataFrame:

@@ -78,3 +78,14 @@ def demo_table(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         write_table(folder / "demo.table", demo_dataset, flows="ctycsub")
 
     return made_once(tmp_path_factory, "table", make) / "demo.table"
+
+
+@pytest.fixture(scope="session")
+def demo_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Invented worker records over the geography of the demo."""
+    from tests.records_store import write_records
+
+    def make(folder: Path) -> None:
+        write_records(folder / "demo.records", demo_dataset)
+
+    return made_once(tmp_path_factory, "records", make) / "demo.records"

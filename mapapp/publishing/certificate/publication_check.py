@@ -38,7 +38,7 @@ def check_files(release: Store) -> CertificateCheck:
             - set(table.columns)
             - ({"geometry"} if table.geometry else set())
         )
-        strange += sorted(c for c in found if not (table.open_ended and c.startswith("layer_")))
+        strange += sorted(name for name in found if not table.allows(name))
     detail = (
         f"unexpected or missing: {', '.join(strange)}"
         if strange
