@@ -16,11 +16,15 @@ imported has one, even without homes there: which units exist must not depend on
 destination does, so that they can be read some destinations at a time (`Store.row_ptr`, `Store.slice`). Within a
 destination the rows of `jobs` are written by segment, then origin, and may be read in any order; no two are for the
 same segment and origin.
+
+`workers`, which a dataset may have, is sorted like `jobs` and cut into row groups in the same way. `jobs` counts its
+rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -64,12 +68,15 @@ class Table:
         GeoParquet.
     further : FurtherColumns, optional
         Columns beyond the named ones that are allowed; by default none are.
+    bounds : dict of str to tuple of int
+        Least and greatest value of columns that only this table has; `BOUNDS` has those of the others.
     """
 
     name: str
     columns: dict[str, str]
     geometry: bool = False
     further: FurtherColumns | None = None
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def allows(self, name: str) -> bool:
         """Return whether a column beyond the named ones may have this name."""
@@ -132,6 +139,10 @@ JOBS = Table(
         "industry": "int8",  # 1..3, INDUSTRY_GROUPS
         "count": "int32",
     },
+)
+WORKERS = Table(
+    "workers",  # one row a worker; see `workers_table` for its further columns
+    {name: dtype for name, dtype in JOBS.columns.items() if name != "count"},
 )
 PRIOR = Table(
     "prior",
@@ -218,10 +229,14 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "records": (*PUBLIC_TABLES, JOBS, POINTS, RECORDS),
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
-"""Tables of the base map, by which nothing is counted: the same in a dataset and in its publications.
-
-A store may lack any of them; `Store.table` then returns one without rows.
-"""
+"""Tables of the base map, by which nothing is counted: the same in a dataset and in its publications."""
+OPTIONAL_TABLES: dict[StoreKind, tuple[Table, ...]] = {
+    "dataset": (*BASE_TABLES, WORKERS),
+    "release": BASE_TABLES,
+    "table": BASE_TABLES,
+    "records": BASE_TABLES,
+}
+"""Tables that a store of each kind may lack; `Store.table` then returns one without rows."""
 CELL_KINDS = ("cell", "row_total", "column_total", "grand_total", "remainder")
 CELL_STATES = ("released", "suppressed", "derived")
 WATER_KINDS = ("ocean", "bay", "lake", "river")
@@ -303,6 +318,21 @@ LAYER_LABELS = {
     "mil": "Military installation",
     "stwib": "Workforce board area",
 }
+
+
+def workers_table(domains: Mapping[str, int]) -> Table:
+    """Return the table `workers` of a dataset whose workers have further attributes.
+
+    Parameters
+    ----------
+    domains : mapping of str to int
+        Number of values of each attribute, by name. Its column holds positions of values, from 0 on.
+    """
+    return replace(
+        WORKERS,
+        columns={**WORKERS.columns, **dict.fromkeys(domains, "int16")},
+        bounds={name: (0, size - 1) for name, size in domains.items()},
+    )
 
 
 def segment_code(age: _Code, earnings: _Code, industry: _Code) -> _Code:

@@ -28,7 +28,16 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.manifest import MANIFEST, read_manifest_state
 from geodata.regular_files import FileState, read_identity, read_object, read_state, require_regular
-from geodata.schema import BASE_TABLES, CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
+from geodata.schema import (
+    CRS,
+    OPTIONAL_TABLES,
+    SCHEMA_VERSION,
+    TABLES,
+    WORKERS,
+    StoreKind,
+    Table,
+    workers_table,
+)
 from geodata.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
 from geodata.table_stream import (
     Column,
@@ -41,6 +50,7 @@ from geodata.table_stream import (
     sync,
     without_rows,
 )
+from geodata.worker_schema import WorkerSchema
 
 if TYPE_CHECKING:
     import geopandas
@@ -107,7 +117,7 @@ class Store:
         """
         buffer = io.BytesIO()
         with ThreadPoolExecutor(max_workers=1) as disk:
-            stream = TableStream(buffer, _table(self.kind, name), disk)
+            stream = TableStream(buffer, self._table(name), disk)
             stream.write(rows)
             stream.close()
         content = buffer.getvalue()
@@ -122,15 +132,15 @@ class Store:
         )
 
     def has_table(self, name: str) -> bool:
-        """Return whether the store has a table; only those of the base map may be missing."""
-        return f"{_table(self.kind, name).name}.parquet" in self.manifest["files"]
+        """Return whether the store has a table; only those of `schema.OPTIONAL_TABLES` may be missing."""
+        return f"{self._table(name).name}.parquet" in self.manifest["files"]
 
     def table(self, name: str, columns: list[str] | None = None) -> pandas.DataFrame:
         """Read one table: a GeoDataFrame if geometry is read, else a DataFrame.
 
-        A table of the base map that the store lacks has no rows.
+        An optional table that the store lacks has no rows.
         """
-        table = _table(self.kind, name)
+        table = self._table(name)
         frame: pandas.DataFrame
         if not self.has_table(name):
             frame = without_rows(table)
@@ -186,7 +196,7 @@ class Store:
 
     def place(self, name: str) -> Path:
         """Path of a table's Parquet file, for messages; the path it would have if the table is held in memory."""
-        return self.path / f"{_table(self.kind, name).name}.parquet"
+        return self.path / f"{self._table(name).name}.parquet"
 
     def file(self, name: str) -> Path:
         """Path of a table's Parquet file on disk; StoreError if it is no longer a regular file."""
@@ -219,7 +229,10 @@ class Store:
                 raise StoreError(f"{self.path / name}: was changed or replaced while it was read; run again")
 
     def _check(self, name: str, columns: Columns) -> None:
-        check_values(self.place(name), columns, _rows(self.manifest))
+        check_values(self.place(name), columns, _rows(self.manifest), self._table(name).bounds)
+
+    def _table(self, name: str) -> Table:
+        return _table(self.kind, name, self.manifest)
 
     def copy_file(self, name: str, target: Path) -> None:
         """Copy a table's Parquet file, byte for byte."""
@@ -328,7 +341,7 @@ class StoreWriter:
 
     def table(self, name: str, frame: pandas.DataFrame) -> None:
         """Write one table after checking its columns and types against the schema."""
-        table = _table(self.kind, name)
+        table = _table(self.kind, name, self._facts)
         if not table.geometry:
             with self.stream(name) as stream:
                 stream.write(frame)
@@ -345,7 +358,7 @@ class StoreWriter:
         The table counts as written only when the block ends without an error.
         """
         with self._file(f"{name}.parquet") as file:
-            stream = TableStream(file, _table(self.kind, name), self._disk)
+            stream = TableStream(file, _table(self.kind, name, self._facts), self._disk)
             try:
                 yield stream
                 stream.close()
@@ -356,7 +369,7 @@ class StoreWriter:
 
     def copy_table(self, source: Store, name: str) -> None:
         """Copy a table of another store byte for byte; the caller has opened and so verified that store."""
-        _table(self.kind, name)
+        _table(self.kind, name, self._facts)
         with self._file(f"{name}.parquet") as file:
             source.copy_file(name, file)
         self._rows[name] = source.manifest["files"][f"{name}.parquet"]["rows"]
@@ -368,7 +381,10 @@ class StoreWriter:
             file.write_text(text, encoding="utf-8")
 
     def facts(self, **facts: object) -> None:
-        """Add facts to the manifest: title, year, vintage, sources, layers, coverage and so on."""
+        """Add facts to the manifest: title, year, vintage, sources, layers, coverage and so on.
+
+        The facts about workers' attributes are needed before `workers` is written.
+        """
         self._facts.update(facts)
 
     def listed(self) -> dict[str, JsonObject]:
@@ -418,11 +434,17 @@ def store_digest(path: Path) -> str:
     return sha256_of(path / MANIFEST)
 
 
-def _table(kind: StoreKind, name: str) -> Table:
-    for table in (*TABLES[kind], *BASE_TABLES):
+def _table(kind: StoreKind, name: str, facts: JsonObject) -> Table:
+    for table in _tables(kind, facts):
         if table.name == name:
             return table
     raise AssertionError(f"a {kind} has no table {name!r}")
+
+
+def _tables(kind: StoreKind, facts: JsonObject) -> Iterator[Table]:
+    """Every table that a store with some facts must or may have."""
+    for table in (*TABLES[kind], *OPTIONAL_TABLES[kind]):
+        yield workers_table(WorkerSchema.from_facts(facts).domains) if table is WORKERS else table
 
 
 def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
@@ -472,7 +494,7 @@ def _verified_files(path: Path, kind: StoreKind, manifest: JsonObject) -> dict[s
                 f"{path / name}: has {state.n_bytes:,} bytes, but the manifest says {listed[name]['bytes']:,}; "
                 "restore the manifest"
             )
-    for table in (*TABLES[kind], *BASE_TABLES):
+    for table in _tables(kind, manifest):
         if f"{table.name}.parquet" in listed:
             check_footer(path / f"{table.name}.parquet", table, _rows(manifest))
     check_identifiers(path)

@@ -79,10 +79,10 @@ def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
         _check_columns(file, table, schema)
         for group in range(facts.num_row_groups):
             for position in range(facts.num_columns):
-                _check_chunk(file, source, group, position, rows)
+                _check_chunk(file, source, group, position, rows, table.bounds)
         names = [name for name, kind in table.columns.items() if kind == "float64"]
         for batch in source.iter_batches(columns=names) if names else ():
-            check_values(file, as_numpy(batch), rows)
+            check_values(file, as_numpy(batch), rows, table.bounds)
 
 
 def check_identifiers(folder: Path) -> None:
@@ -103,7 +103,10 @@ def check_identifiers(folder: Path) -> None:
 
 
 def check_values(
-    file: object, columns: Mapping[str, npt.NDArray[np.generic]], rows: Mapping[str, int]
+    file: object,
+    columns: Mapping[str, npt.NDArray[np.generic]],
+    rows: Mapping[str, int],
+    bounds: Mapping[str, tuple[int, int]],
 ) -> None:
     """Check values that were read from a table: positions refer to existing rows, and numbers are in range.
 
@@ -115,6 +118,8 @@ def check_values(
         By name; a missing value is NaN. Text and geometry are skipped.
     rows : mapping of str to int
         Rows of every table of the store, by table.
+    bounds : mapping of str to tuple of int
+        Of the columns that only this table has, `Table.bounds`.
 
     Raises
     ------
@@ -125,7 +130,7 @@ def check_values(
         if values.size and values.dtype.kind in "iuf":
             ends = (np.fmin, np.fmax) if name in MAY_BE_NAN else (np.minimum, np.maximum)
             least, greatest = (end.reduce(values) for end in ends)
-            _check_range(file, name, least, greatest, rows)
+            _check_range(file, name, least, greatest, rows, bounds)
 
 
 def as_numpy(batch: pyarrow.Table) -> dict[str, npt.NDArray[np.generic]]:
@@ -156,12 +161,17 @@ def _check_columns(file: Path, table: Table, schema: pyarrow.Schema) -> None:
 
 
 def _check_chunk(
-    file: Path, source: pyarrow.parquet.ParquetFile, group: int, position: int, rows: Mapping[str, int]
+    file: Path,
+    source: pyarrow.parquet.ParquetFile,
+    group: int,
+    position: int,
+    rows: Mapping[str, int],
+    bounds: Mapping[str, tuple[int, int]],
 ) -> None:
     """Check one column of one row group, by its footer, or by its values if the footer has no range."""
     chunk = source.metadata.row_group(group).column(position)
     name, found = chunk.path_in_schema, chunk.statistics
-    bounded = name in INDEX_OF or name in BOUNDS
+    bounded = name in INDEX_OF or name in BOUNDS or name in bounds
     # The footer has no least value for a column of NaN alone, which some columns may be.
     if (
         found is None
@@ -171,22 +181,32 @@ def _check_chunk(
         batch = source.read_row_group(group, columns=[name], use_threads=False)
         if batch[name].null_count and not _may_lack(name):
             raise _wrong(file, f"column {name!r} lacks {batch[name].null_count:,} values")
-        check_values(file, as_numpy(batch), rows)
+        check_values(file, as_numpy(batch), rows, bounds)
         return
     if found.null_count and not _may_lack(name):
         raise _wrong(file, f"column {name!r} lacks {found.null_count:,} values")
     if bounded and found.has_min_max:
-        _check_range(file, name, found.min, found.max, rows)
+        _check_range(file, name, found.min, found.max, rows, bounds)
 
 
 def _may_lack(name: str) -> bool:
     return name == _GEOMETRY or name in MAY_BE_NAN
 
 
-def _check_range(file: object, name: str, least: float, greatest: float, rows: Mapping[str, int]) -> None:
+def _check_range(
+    file: object,
+    name: str,
+    least: float,
+    greatest: float,
+    rows: Mapping[str, int],
+    bounds: Mapping[str, tuple[int, int]],
+) -> None:
     low: float
     high: float
-    if name in INDEX_OF:
+    if name in bounds:
+        low, high = bounds[name]
+        where = f"{low:g} to {high:g}"
+    elif name in INDEX_OF:
         low, high = 0, rows[INDEX_OF[name]] - 1
         where = f"the {rows[INDEX_OF[name]]:,} rows of {INDEX_OF[name]!r}"
     elif name in BOUNDS:

@@ -19,7 +19,7 @@ from geodata.demo.sizes import Size
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.schema import BASE_TABLES, TABLES
+from geodata.schema import OPTIONAL_TABLES, TABLES
 from geodata.store import refuse_existing, writing_store
 
 __all__ = ["SIZES", "Size", "generate", "write_demo"]
@@ -45,7 +45,7 @@ def generate(
     Returns
     -------
     tables : dict of str to DataFrame or GeoDataFrame
-        Every table of a dataset, `schema.TABLES["dataset"]`, by name.
+        Every table of a dataset, `schema.TABLES["dataset"]`, by name, the base map, and `workers`.
     facts : dict
         For the manifest.
 
@@ -90,9 +90,10 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
     refuse_existing(path)
     tables, facts = generate(size, seed, progress)
     with writing_store(path, "dataset") as writer:
-        for name in (table.name for table in (*TABLES["dataset"], *BASE_TABLES) if table.name in tables):
-            writer.table(name, tables[name])
         writer.facts(**facts)
+        kinds = (*TABLES["dataset"], *OPTIONAL_TABLES["dataset"])
+        for name in (table.name for table in kinds if table.name in tables):
+            writer.table(name, tables[name])
     return facts
 
 

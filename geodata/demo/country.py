@@ -22,6 +22,7 @@ from geodata.demo.sizes import ELSEWHERE_STATES, MAIN_STATES, SCALES, Size
 from geodata.demo.tables import ELSEWHERE_PEOPLE, geography
 from geodata.demo.towns import Towns, make_towns
 from geodata.demo.units import Units, make_units
+from geodata.demo.workers import SCHEMA, make_workers
 from geodata.demo.workplaces import Workplaces, make_workplaces
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
@@ -58,7 +59,7 @@ def make_country(
         Called with (stage, done, total).
     """
     scale = SCALES[size]
-    rng = [np.random.default_rng([seed, number]) for number in range(9)]
+    rng = [np.random.default_rng([seed, number]) for number in range(10)]
     progress("Drawing land", 0, 5)
     land = make_land(scale, rng[0])
     towns = make_towns(land, scale, rng[1])
@@ -76,7 +77,9 @@ def make_country(
     workplaces = make_workplaces(blocks, towns, scale, rng[4])
     homes = _homes(land, towns, blocks, units, far_deg, rng[5])
     tables |= _flows(homes, workplaces, blocks, units, rng[6], rng[7])
-    progress("Sending people to work", 5, 5)
+    progress("Drawing workers", 4, 5)
+    tables["workers"] = make_workers(tables, homes, rng[9])
+    progress("Drawing workers", 5, 5)
     return tables, _facts(size, seed, gazetteer, tables)
 
 
@@ -206,6 +209,7 @@ def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, pandas
             f"PUMAs have at least {scale.puma_people:,} people and SuperPUMAs {scale.superpuma_people:,}; "
             "the Census Bureau's have at least 100,000 and 400,000.",
         ],
+        "worker_attributes": SCHEMA.as_facts(),
         # Nothing about a generated country is secret, and a key made from the seed makes its files repeatable.
         "commitment_key": sha256(f"commutemap demo {size} {seed}".encode()).hexdigest(),
     }

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import shapely
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 
 from geodata.demo import generate, write_demo
 from geodata.demo.grouping import bisected
@@ -19,8 +21,17 @@ from geodata.demo.names import Names, joined, postal_codes
 from geodata.demo.sizes import SCALES
 from geodata.distance import distance_mi
 from geodata.errors import GeodataError, StoreError
-from geodata.schema import BASE_TABLES, LANDMARK_KINDS, N_SEGMENTS, TABLES, WATER_KINDS, segment_code
+from geodata.schema import (
+    BASE_TABLES,
+    LANDMARK_KINDS,
+    N_SEGMENTS,
+    OPTIONAL_TABLES,
+    TABLES,
+    WATER_KINDS,
+    segment_code,
+)
 from geodata.store import open_store
+from geodata.worker_schema import WorkerSchema
 
 LEVELS = {
     "tract": "tracts",
@@ -286,7 +297,8 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     assert len(bytes.fromhex(first["commitment_key"])) == 32
     assert first["commitment_key"] != other["commitment_key"]
     different = {name for name in first["files"] if first["files"][name] != other["files"][name]}
-    assert different == {f"{table.name}.parquet" for table in (*TABLES["dataset"], *BASE_TABLES)}
+    tables = (*TABLES["dataset"], *OPTIONAL_TABLES["dataset"])
+    assert different == {f"{table.name}.parquet" for table in tables}
 
 
 def test_progress_is_reported_and_ends() -> None:
@@ -334,3 +346,35 @@ def test_names_are_handed_out_once() -> None:
     codes = postal_codes(["Fenland", "Fernmark", "Fellmere", "Fe"])
     assert len(set(codes)) == 4
     assert all(len(code) == 2 for code in codes)
+
+
+def test_workers_are_the_jobs_one_by_one(demo_dataset: Path) -> None:
+    store = open_store(demo_dataset, "dataset")
+    jobs, workers = store.table("jobs"), store.table("workers")
+    keys = [name for name in jobs.columns if name != "count"]
+    counted = workers.groupby(keys, as_index=False).size().rename(columns={"size": "count"})
+    again = counted.sort_values(["destination_index", "age", "earnings", "industry", "origin_index"])
+    assert again[list(jobs.columns)].to_numpy().tolist() == jobs.to_numpy().tolist()
+    assert workers[keys].drop_duplicates().to_numpy().tolist() == jobs[keys].to_numpy().tolist()
+
+
+def test_attributes_of_workers_go_with_home_work_and_each_other(demo_dataset: Path) -> None:
+    store = open_store(demo_dataset, "dataset")
+    workers = store.table("workers")
+    schema = WorkerSchema.from_facts(store.manifest)
+    assert list(workers.columns[5:]) == list(schema.domains)
+    assert all(workers[name].between(0, size - 1).all() for name, size in schema.domains.items())
+    for derived, attribute in schema.derived_from.items():
+        assert (np.array(attribute.derives[derived])[workers[attribute.name]] == workers[derived]).all()
+    tracts = store.table("blocks")["tract_index"].to_numpy()
+    seen = {
+        "race": tracts[workers["origin_index"]],
+        "firm_size": tracts[workers["destination_index"]],
+        "sex": workers["naics_sector"],
+        "education": workers["earnings"],
+    }
+    for name, beside in seen.items():
+        counts = pandas.crosstab(workers[name].to_numpy(), np.asarray(beside)).to_numpy()
+        # Of a table whose rows and columns are independent, the statistic is about its degrees of freedom.
+        statistic, _, freedom, _ = chi2_contingency(counts)
+        assert statistic > 1.5 * freedom, name

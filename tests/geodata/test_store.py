@@ -29,11 +29,13 @@ from geodata.schema import (
     TABLE_CELLS,
     TABLES,
     TRACTS,
+    WORKERS,
     StoreKind,
     Table,
 )
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
+from geodata.worker_schema import Attribute
 from tests.tables import write_table
 
 
@@ -387,3 +389,27 @@ def test_a_stream_that_was_stopped_leaves_nothing(tmp_path: Path) -> None:
 def stream_all(stream: TableStream, parts: Iterator[pandas.DataFrame]) -> None:
     for part in parts:
         stream.write(part)
+
+
+def worker_store(path: Path, codes: list[int]) -> Path:
+    sex = Attribute(name="sex", title="Sex", codes=("1", "2"), labels=("Male", "Female"))
+    workers = filled(WORKERS, len(codes)).assign(age=1, earnings=1, industry=1, sex=codes)
+    with writing_store(path, "dataset") as writer:
+        writer.facts(title="Nowhere", worker_attributes=[sex.as_fact()])
+        land = ground(1)
+        for table in TABLES["dataset"]:
+            writer.table(table.name, land[table.name][0] if table.name in land else empty(table))
+        writer.table("workers", workers)
+    return path
+
+
+def test_workers_have_the_columns_that_the_manifest_lists(tmp_path: Path) -> None:
+    store = open_store(worker_store(tmp_path / "d", [0, 1, 1]), "dataset")
+    workers = store.table("workers")
+    assert list(workers.columns) == [*WORKERS.columns, "sex"]
+    assert str(workers["sex"].dtype) == "int16"
+    assert not open_store(write(tmp_path / "without"), "dataset").has_table("workers")
+
+
+def test_a_code_of_a_worker_beyond_its_values_is_refused(tmp_path: Path) -> None:
+    assert "column 'sex' holds 2, which is not in 0 to 1" in refused(worker_store(tmp_path / "d", [0, 2]))
