@@ -191,7 +191,8 @@ def _drawn(weight: Floats, rng: np.random.Generator) -> Ints:
     """Draw a value for every row of log weights."""
     running = np.cumsum(np.exp(weight), axis=1)
     wanted = rng.random(len(weight)) * running[:, -1]
-    return np.minimum((running <= wanted[:, None]).sum(axis=1), weight.shape[1] - 1)
+    below = (running <= wanted[:, None]).sum(axis=1, dtype=np.int64)
+    return np.asarray(np.minimum(below, weight.shape[1] - 1), dtype=np.int64)
 
 
 def _either(log_odds: Floats, rng: np.random.Generator) -> Ints:
