@@ -23,6 +23,11 @@ DEAL           destination              segment          bounded integers: which
 FAR            destination              segment          one bounded integer per worker in a pool of far states
 CLEAN          destination tract        0                a word per rounded range, then two integers per worker redrawn
 TABLE          decision                 0                a word per 32 people and binary digit, sample after sample
+RECORD_SPLIT   block of 1024 records    its high word    one bounded integer per record: which subset it is in
+RECORD_NOISE   attribute                configuration    words against the digits of a chance, value after value
+RECORD_DRAW    record number            its high word    one bounded integer per attribute drawn
+RECORD_TOP_UP  record number            its high word    one bounded integer: which prefix; then one per attribute
+RECORD_ENTROPY entropy                  0                words against the digits of a chance
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
@@ -81,6 +86,11 @@ class Stage(IntEnum):
     FAR = chacha.STAGE_FAR
     CLEAN = chacha.STAGE_CLEAN
     TABLE = chacha.STAGE_TABLE
+    RECORD_SPLIT = chacha.STAGE_RECORD_SPLIT
+    RECORD_NOISE = chacha.STAGE_RECORD_NOISE
+    RECORD_DRAW = chacha.STAGE_RECORD_DRAW
+    RECORD_TOP_UP = chacha.STAGE_RECORD_TOP_UP
+    RECORD_ENTROPY = chacha.STAGE_RECORD_ENTROPY
 
 
 class SecretKey:

@@ -26,7 +26,7 @@ OUTSIDE = re.compile(
 )
 BEFORE = 200
 """Characters before a bare "section 5b" in which the source that it belongs to must be named."""
-SOURCE = re.compile(r"docs/[\w-]+\.md|\bRFC \d+|\bP08\b|\bP10\b")
+SOURCE = re.compile(r"docs/[\w-]+\.md|\bRFC \d+|\bP08\b|\bP10\b|\bP17\b")
 
 P08 = {
     "Theorem": {"4.1", "4.2", "4.3", "4.4", "5.1", "5.2"},

@@ -20,6 +20,11 @@ STAGES = {
     "FAR": 21,
     "CLEAN": 22,
     "TABLE": 23,
+    "RECORD_SPLIT": 26,
+    "RECORD_NOISE": 27,
+    "RECORD_DRAW": 28,
+    "RECORD_TOP_UP": 29,
+    "RECORD_ENTROPY": 30,
 }
 
 

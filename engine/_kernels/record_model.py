@@ -1,0 +1,169 @@
+"""Bayesian networks over coded records: counts of every family, noise on them, and records drawn from them.
+
+A *family* is an attribute with its parents; a *configuration* is what the parents say together, as one number. The
+number is a sum over the parents: each looks up what its value adds to it, so that buckets and strides are one table.
+
+Symbols: m attributes, P parents in all, row a record's codes int32[m].
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._jit import jit, lean_jit
+from engine._kernels.arrays import Bools, Indices, Ints, Words
+from engine._kernels.chacha import (
+    STAGE_RECORD_NOISE,
+    STAGE_RECORD_SPLIT,
+    below,
+    has_run_out,
+    open_stream,
+)
+from engine._kernels.noise import discrete_laplace
+from engine._kernels.urn import find_weight
+
+__all__ = [
+    "RECORDS_AT_ONCE",
+    "Families",
+    "ModelTables",
+    "add_noise",
+    "configuration_of",
+    "count_families",
+    "draw_attributes",
+    "draw_range",
+    "split_range",
+]
+
+RECORDS_AT_ONCE = 1024
+"""Records of one item of work; a stream of stage RECORD_SPLIT serves as many."""
+
+Bytes = npt.NDArray[np.int8]
+
+_LOW = 0xFFFFFFFF
+
+
+class Families(NamedTuple):
+    """Parents of each attribute: CSR offsets [m + 1], the parents [P], and what each of their values adds.
+
+    `adds_at` [P] is where a parent's values begin in `adds`. `table_at` [m] is where an attribute's table begins, a
+    configuration after the other, and `sizes` [m] how many values it has.
+    """
+
+    parent_ptr: Ints
+    parent: Ints
+    adds_at: Ints
+    adds: Ints
+    table_at: Ints
+    sizes: Ints
+
+
+class ModelTables(NamedTuple):
+    """Families, and the running sums of every configuration's weights, in the places of `table_at`."""
+
+    families: Families
+    sums: Ints
+
+
+@lean_jit
+def configuration_of(families: Families, attribute: int, row: Indices) -> int:
+    """The configuration of an attribute's parents in a record."""
+    number = 0
+    for parent in range(families.parent_ptr[attribute], families.parent_ptr[attribute + 1]):
+        number += families.adds[families.adds_at[parent] + row[families.parent[parent]]]
+    return number
+
+
+@lean_jit
+def count_families(bounds: tuple[int, int], families: Families, codes: Indices, counts: Ints) -> int:
+    """Add the records to the tables of attributes ``bounds``."""
+    for attribute in range(bounds[0], bounds[1]):
+        start, size = families.table_at[attribute], families.sizes[attribute]
+        for record in range(codes.shape[0]):
+            row = codes[record]
+            counts[start + configuration_of(families, attribute, row) * size + row[attribute]] += 1
+    return -1
+
+
+@jit
+def add_noise(
+    bounds: tuple[int, int],
+    attribute: int,
+    possible: Bools,
+    key: Words,
+    stream: Ints,
+    digits: Ints,
+    short: Ints,
+    table: Ints,
+) -> int:
+    """Add noise to the possible cells of configurations ``bounds`` and cut them at 0; the others become 0."""
+    for configuration in range(bounds[0], bounds[1]):
+        open_stream(STAGE_RECORD_NOISE, attribute, configuration, stream)
+        for value in range(table.shape[1]):
+            if possible[configuration, value]:
+                noise = discrete_laplace(key, stream, digits, short)
+                table[configuration, value] = max(table[configuration, value] + noise, 0)
+            else:
+                table[configuration, value] = 0
+        if has_run_out(stream):
+            return configuration
+    return -1
+
+
+@lean_jit
+def draw_attributes(key: Words, stream: Ints, model: ModelTables, kept: int, row: Indices) -> None:
+    """Draw the attributes from ``kept`` on of a record whose first ``kept`` are filled in, from an open stream."""
+    families, sums = model.families, model.sums
+    for attribute in range(kept, families.sizes.size):
+        size = families.sizes[attribute]
+        start = families.table_at[attribute] + configuration_of(families, attribute, row) * size
+        drawn = below(key, stream, sums[start + size - 1])
+        row[attribute] = find_weight(sums, start, start + size, drawn) - start
+
+
+@lean_jit
+def draw_range(
+    bounds: tuple[int, int],
+    stage: int,
+    first: int,
+    kept: int,
+    model: ModelTables,
+    key: Words,
+    stream: Ints,
+    codes: Indices,
+) -> int:
+    """Draw the records of blocks ``bounds``; record ``first`` + i, with its own stream, goes to row i."""
+    stop = min(bounds[1] * RECORDS_AT_ONCE, codes.shape[0])
+    for record in range(bounds[0] * RECORDS_AT_ONCE, stop):
+        number = first + record
+        open_stream(stage, number & _LOW, number >> 32, stream)
+        draw_attributes(key, stream, model, kept, codes[record])
+        if has_run_out(stream):
+            return record
+    return -1
+
+
+@lean_jit
+def split_range(
+    bounds: tuple[int, int],
+    first: int,
+    sums: Ints,
+    key: Words,
+    stream: Ints,
+    subset: Bytes,
+) -> int:
+    """Draw the subsets of records in blocks ``bounds``, counted from the block that record ``first`` is in.
+
+    ``sums`` are running sums of the subsets' weights; record ``first`` + i goes to ``subset[i]``.
+    """
+    for block in range(bounds[0], bounds[1]):
+        number = first // RECORDS_AT_ONCE + block
+        open_stream(STAGE_RECORD_SPLIT, number & _LOW, number >> 32, stream)
+        for place in range(RECORDS_AT_ONCE):
+            drawn = below(key, stream, sums[sums.size - 1])
+            record = number * RECORDS_AT_ONCE + place - first
+            if 0 <= record < subset.size:
+                subset[record] = find_weight(sums, 0, sums.size, drawn)
+        if has_run_out(stream):
+            return block
+    return -1

@@ -1,0 +1,15 @@
+"""Synthetic worker records under plausible deniability: arrays in, arrays out.
+
+A generative model, a Bayesian network with noisy tables, draws records, either from nothing (seedless) or from a prefix
+of attributes that are kept from a confidential record, the seed:
+
+- :mod:`engine.records.structure`: parents of every attribute, and the public structure (``Structure``);
+- :mod:`engine.records.tables`: noisy tables of a structure (``Model``, ``learn_model``);
+- :mod:`engine.records.drawing`: records of the model (``draw_records``);
+- :mod:`engine.records.splitting`: disjoint subsets by independent draws (``split_records``).
+
+Records are int32[n, m], one row a worker, with columns in the order in which attributes are drawn; codes of an
+attribute are whole numbers from 0.
+
+Source: P17 (Bindschaedler, Shokri and Gunter 2017).
+"""

@@ -1,0 +1,329 @@
+"""Structures of a Bayesian network over worker records: the parents of every attribute.
+
+Attributes are in the order in which they are drawn (the resampling order), and parents come before their children. A
+parent may enter a table by *buckets* of its values: 20 industries by their three groups, a region by its state.
+
+Source: P17 section 3.1 and 3.3, equations 2 and 7.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import as_int
+from engine._kernels.record_model import Families
+from engine.errors import ParameterError
+
+__all__ = [
+    "COMMUTE_PARENTS",
+    "FURTHER_PARENTS",
+    "RECORDS_PER_CELL",
+    "Possible",
+    "PublicStructure",
+    "Structure",
+    "public_structure",
+]
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+RECORDS_PER_CELL = 30
+"""A table never has more cells than a thirtieth of the records that fill it."""
+
+COMMUTE_PARENTS: Mapping[str, tuple[str, ...]] = {
+    "work_puma": (),
+    "home_puma": ("work_puma",),
+    "industry": ("home_puma", "work_puma"),
+    "earnings": ("industry", "home_puma", "work_puma"),
+    "age": ("earnings", "home_puma", "industry", "work_puma"),
+    "work_tract": ("work_puma", "industry"),
+    "distance_band": ("work_puma", "home_puma"),
+}
+"""Parents of the attributes of commutes, the most important first: if there is no room, the last is dropped first."""
+
+FURTHER_PARENTS = ("industry", "earnings")
+"""Parents of any further attribute for which none are given."""
+
+_MOST_CELLS = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Possible:
+    """Values of an attribute that are possible, given what some of its parents are: the others are structural zeros.
+
+    Attributes
+    ----------
+    attribute : int
+    given : tuple of int
+        Attributes that decide. Where one of them is not a parent, nothing is ruled out.
+    table : bool[sizes of given ..., size of the attribute]
+        At least one value is possible whatever is given.
+    """
+
+    attribute: int
+    given: tuple[int, ...]
+    table: Bools
+
+    def __post_init__(self) -> None:
+        if not self.table.any(axis=-1).all():
+            raise ParameterError(
+                f"possible values of attribute {self.attribute}: none where attributes {self.given} have some "
+                "values; allow at least one value everywhere"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Structure:
+    """Parents of every attribute of a record.
+
+    Attributes
+    ----------
+    domain : tuple of int
+        Number of values of each attribute.
+    parents : tuple of tuple of int
+        Parents of each attribute; all of them come before it.
+    buckets : tuple of tuple of (int64[size of the parent] or None)
+        For each parent of each attribute, the bucket of each of its values, from 0; None if it enters by its values.
+        ``()`` for an attribute is short for None everywhere.
+    possible : tuple of Possible
+        Structural zeros.
+
+    Raises
+    ------
+    ParameterError
+        A parent does not come before its child, buckets do not fit, or a table has more than 2^31 cells.
+    """
+
+    domain: tuple[int, ...]
+    parents: tuple[tuple[int, ...], ...]
+    buckets: tuple[tuple[Ints | None, ...], ...] = ()
+    possible: tuple[Possible, ...] = ()
+    families: Families = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if len(self.parents) != len(self.domain) or not self.domain or min(self.domain) < 1:
+            raise ParameterError(
+                f"{len(self.domain)} domain sizes, the least of them {min(self.domain, default=0)}, and parents of "
+                f"{len(self.parents)} attributes: give one of each per attribute, sizes of at least 1"
+            )
+        given = self.buckets or ((),) * len(self.domain)
+        full = tuple(one or (None,) * len(parents) for one, parents in zip(given, self.parents, strict=True))
+        object.__setattr__(self, "buckets", full)
+        for child, parents in enumerate(self.parents):
+            _check_parents(child, parents, full[child], self.domain)
+            if self.n_configurations(child) * self.domain[child] > _MOST_CELLS:
+                raise ParameterError(
+                    f"attribute {child} with parents {parents} has more than 2^31 cells: give fewer parents"
+                )
+        object.__setattr__(self, "families", _families(self))
+
+    @classmethod
+    def of_marginals(cls, domain: Sequence[int]) -> "Structure":
+        """No parents at all: every attribute by itself, which is the paper's baseline."""
+        return cls(domain=tuple(domain), parents=((),) * len(domain))
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes of a record."""
+        return len(self.domain)
+
+    def bucket_sizes(self, child: int) -> tuple[int, ...]:
+        """Number of values, or of buckets, by which each parent of an attribute enters its table."""
+        return tuple(
+            self.domain[parent] if bucket is None else int(bucket.max()) + 1
+            for parent, bucket in zip(self.parents[child], self.buckets[child], strict=True)
+        )
+
+    def n_configurations(self, child: int) -> int:
+        """Number of configurations of an attribute's parents."""
+        return math.prod(self.bucket_sizes(child))
+
+    def possible_cells(self, child: int) -> Bools:
+        """Cells of an attribute's table that may hold people: bool[configurations, values].
+
+        Where a parent enters by buckets, a value is possible if it is for any value in the bucket.
+        """
+        cells = np.ones((self.n_configurations(child), self.domain[child]), dtype=np.bool_)
+        for rule in self.possible:
+            if rule.attribute == child and set(rule.given) <= set(self.parents[child]):
+                cells &= self._ruled(child, rule)
+        if not cells.any(axis=1).all():
+            raise ParameterError(
+                f"no value of attribute {child} is possible for some of its parents' values: allow at least one"
+            )
+        return cells
+
+    def _ruled(self, child: int, rule: Possible) -> Bools:
+        sizes, parents = self.bucket_sizes(child), self.parents[child]
+        order = sorted(range(len(rule.given)), key=lambda at: parents.index(rule.given[at]))
+        table = np.transpose(rule.table, (*order, len(order)))
+        places = [parents.index(rule.given[at]) for at in order]
+        for axis, place in enumerate(places):
+            bucket = self.buckets[child][place]
+            if bucket is not None:
+                shape = (*table.shape[:axis], sizes[place], *table.shape[axis + 1 :])
+                merged = np.zeros(shape, dtype=np.bool_)
+                np.logical_or.at(np.moveaxis(merged, axis, 0), bucket, np.moveaxis(table, axis, 0))
+                table = merged
+        shape = tuple(sizes[place] if place in places else 1 for place in range(len(parents)))
+        spread = np.broadcast_to(table.reshape((*shape, self.domain[child])), (*sizes, self.domain[child]))
+        return spread.reshape(-1, self.domain[child])
+
+    def n_cells(self, child: int) -> int:
+        """Number of cells of an attribute's table, without structural zeros."""
+        return int(np.count_nonzero(self.possible_cells(child)))
+
+    def covers(self, attributes: Sequence[int]) -> bool:
+        """Whether one table of the model holds all of these attributes, each by its own values.
+
+        If not, counts by their combination rest on the assumption that they are independent given their parents.
+        """
+        wanted = set(attributes)
+        return len(wanted) == 1 or any(
+            wanted <= {child, *(p for p, b in zip(parents, buckets, strict=True) if b is None)}
+            for child, (parents, buckets) in enumerate(zip(self.parents, self.buckets, strict=True))
+        )
+
+
+def _check_parents(
+    child: int, parents: tuple[int, ...], buckets: tuple[Ints | None, ...], domain: tuple[int, ...]
+) -> None:
+    if len(set(parents)) != len(parents) or not all(0 <= parent < child for parent in parents):
+        raise ParameterError(
+            f"attribute {child} has parents {parents}: each must come before it, and none twice"
+        )
+    if len(buckets) != len(parents):
+        raise ParameterError(
+            f"attribute {child} has {len(parents)} parents and {len(buckets)} lists of buckets: give one each, or None"
+        )
+    for parent, bucket in zip(parents, buckets, strict=True):
+        if bucket is not None and as_int("buckets", bucket).size != domain[parent]:
+            raise ParameterError(
+                f"buckets of parent {parent} of attribute {child} are for {bucket.size} values: it has {domain[parent]}"
+            )
+
+
+def _families(structure: Structure) -> Families:
+    adds: list[Ints] = []
+    for child, (parents, buckets) in enumerate(zip(structure.parents, structure.buckets, strict=True)):
+        stride = structure.n_configurations(child)
+        for size, parent, bucket in zip(structure.bucket_sizes(child), parents, buckets, strict=True):
+            stride //= size
+            own = np.arange(structure.domain[parent]) if bucket is None else bucket.astype(np.int64)
+            adds.append(own * stride)
+    cells = [structure.n_configurations(child) * size for child, size in enumerate(structure.domain)]
+    return Families(
+        parent_ptr=_offsets([len(parents) for parents in structure.parents]),
+        parent=np.array([parent for parents in structure.parents for parent in parents], dtype=np.int64),
+        adds_at=_offsets([one.size for one in adds])[:-1].copy(),
+        adds=np.concatenate([*adds, np.zeros(0, dtype=np.int64)]),
+        table_at=_offsets(cells)[:-1].copy(),
+        sizes=np.array(structure.domain, dtype=np.int64),
+    )
+
+
+def _offsets(counts: Sequence[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.array(counts, dtype=np.int64)))).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicStructure:
+    """A structure chosen from public numbers alone, and what had no room in it.
+
+    Attributes
+    ----------
+    structure : Structure
+    dropped : tuple of (int, int)
+        Attributes and wished parents that were dropped.
+    coarsened : tuple of (int, int)
+        Attributes and parents that enter by coarser buckets than wished.
+    """
+
+    structure: Structure
+    dropped: tuple[tuple[int, int], ...]
+    coarsened: tuple[tuple[int, int], ...]
+
+
+def public_structure(
+    domain: Sequence[int],
+    wished: Sequence[Sequence[int]],
+    n_records: int,
+    *,
+    buckets: Mapping[int, Ints] | None = None,
+    coarser: Mapping[int, Ints] | None = None,
+    possible: Sequence[Possible] = (),
+) -> PublicStructure:
+    """The structure with as many of the wished parents as the records can fill.
+
+    Parameters
+    ----------
+    domain : sequence of int
+        Number of values of each attribute.
+    wished : sequence of sequence of int
+        Parents of each attribute, the most important first.
+    n_records : int
+        A public lower bound of the number of records that fill the tables.
+    buckets : mapping of int to int64[size], optional
+        Attributes that enter every table as a parent by these buckets.
+    coarser : mapping of int to int64[size], optional
+        Coarser buckets that a parent enters by before it would be dropped.
+    possible : sequence of Possible, optional
+        Structural zeros, which are not counted as cells.
+
+    Raises
+    ------
+    ParameterError
+        The parts do not fit together.
+
+    Notes
+    -----
+    No table has more cells than ``n_records / 30`` unless the attribute alone has. The last parent is
+    coarsened first, then dropped; then the one before it.
+    """
+    first, second = dict(buckets or {}), dict(coarser or {})
+    parents: list[tuple[int, ...]] = []
+    chosen: list[tuple[Ints | None, ...]] = []
+    dropped: list[tuple[int, int]] = []
+    coarsened: list[tuple[int, int]] = []
+    for child, wish in enumerate(wished):
+        kept = [(parent, first.get(parent)) for parent in wish]
+        while kept and _n_cells(domain, child, kept, possible) * RECORDS_PER_CELL > n_records:
+            last, bucket = kept.pop()
+            if last in second and bucket is not second[last]:
+                kept.append((last, second[last]))
+        parents.append(tuple(parent for parent, _ in kept))
+        chosen.append(tuple(bucket for _, bucket in kept))
+        dropped += [(child, parent) for parent in wish if parent not in parents[-1]]
+        coarsened += [(child, p) for p, b in kept if p in second and b is second[p]]
+    return PublicStructure(
+        structure=Structure(
+            domain=tuple(domain), parents=tuple(parents), buckets=tuple(chosen), possible=tuple(possible)
+        ),
+        dropped=tuple(dropped),
+        coarsened=tuple(coarsened),
+    )
+
+
+def _n_cells(
+    domain: Sequence[int],
+    child: int,
+    kept: Sequence[tuple[int, Ints | None]],
+    possible: Sequence[Possible],
+) -> int:
+    """Cells of one table; all of them if there are too many to rule out any."""
+    sizes = [domain[p] if bucket is None else int(bucket.max()) + 1 for p, bucket in kept]
+    cells = math.prod(sizes) * domain[child]
+    if cells > _MOST_CELLS or not any(rule.attribute == child for rule in possible):
+        return cells
+    empty: tuple[tuple[int, ...], ...] = tuple(() for _ in domain)
+    own = tuple(p for p, _ in kept)
+    alone = Structure(
+        domain=tuple(domain),
+        parents=(*empty[:child], own, *empty[child + 1 :]),
+        buckets=(*((),) * child, tuple(b for _, b in kept), *((),) * (len(domain) - child - 1)),
+        possible=tuple(possible),
+    )
+    return alone.n_cells(child)
