@@ -21,9 +21,10 @@ from mapapp.commands.options import (
 )
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
+from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:
-    from mapapp.publishing.tables.expected import ExpectedTable
+    from mapapp.publishing.tables.expected import ExpectedForest
     from mapapp.publishing.tables.run import Choice
 
 
@@ -54,6 +55,15 @@ if TYPE_CHECKING:
     metavar="LAYER",
     default=None,
     help="Instead of --columns and --counts: count the workers of each row by the unit of this layer where they live.",
+)
+@click.option("--age", default=None, metavar="BANDS", help=QUESTION["age"].help)
+@click.option("--earnings", default=None, metavar="BANDS", help=QUESTION["earnings"].help)
+@click.option("--industry", default=None, metavar="BANDS", help=QUESTION["industry"].help)
+@click.option(
+    "--work-area",
+    default=None,
+    metavar="AREA",
+    help="Only jobs with a workplace in this area: the name of a unit, or level:identifier.",
 )
 @click.option(
     "--prior",
@@ -149,11 +159,14 @@ def table(
 
 def _choice(options: Options, entries: Sequence[Mapping[str, object]]) -> Choice:
     """What the analyst chose, from the options and the `[[table]]` entries of a file."""
+    from mapapp.publishing.tables.jobs import JOB_OPTIONS
     from mapapp.publishing.tables.run import Choice
     from mapapp.publishing.tables.spec import TableSpec, check_epsilon_and_delta
 
     epsilon, delta = check_epsilon_and_delta(options["epsilon"], options["delta"])
-    if entries and (given := [name for name in ("rows", "columns", "counts", "flows") if options[name]]):
+    of_one = ("rows", "columns", "counts", "flows", *JOB_OPTIONS)
+    options = {**options, "work-area": options["work_area"]}
+    if entries and (given := [name for name in of_one if options[name]]):
         raise UsageError(f"--{given[0]} with [[table]] entries: each entry has its own; leave it out")
     specs = tuple(map(TableSpec.from_entry, entries)) or (TableSpec.from_options(options),)
     if options["prior"] is None:
@@ -174,9 +187,9 @@ def _choice(options: Options, entries: Sequence[Mapping[str, object]]) -> Choice
     )
 
 
-def _expected_data(found: ExpectedTable) -> dict[str, object]:
+def _expected_data(found: ExpectedForest) -> dict[str, object]:
     return {
-        "cells": found.plan.n_cells,
+        "cells": found.n_cells,
         "decisions": found.n_decisions,
         "expected_released": int(found.releasable.sum()),
         "share_of_cells": found.share_of_cells,
@@ -184,9 +197,10 @@ def _expected_data(found: ExpectedTable) -> dict[str, object]:
     }
 
 
-def _expected_lines(found: ExpectedTable) -> list[str]:
+def _expected_lines(found: ExpectedForest) -> list[str]:
+    tables = [f"{part.plan.spec.shown_title}: {part.plan.n_cells:,} cells" for part in found.parts]
     return [
-        f"{found.plan.spec.shown_title}: {found.plan.n_cells:,} cells",
+        *tables,
         f"  expected         {int(found.releasable.sum()):,} cells released ({found.share_of_cells:.1%}), with "
         f"{found.share_of_people:.1%} of the people, if the prior fits",
         "  dry run: nothing was spent, decided, or written, and no home was read",

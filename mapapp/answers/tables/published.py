@@ -102,6 +102,8 @@ class OneTable:
     counts : Counted
     totals : str
         `rows`, `columns`, `both` or `none`: which sums were decided, too.
+    jobs : str
+        Which jobs it is about, in words; empty for all.
     cells : pandas.DataFrame
         One row for each cell, total, and remainder, in the order of decision: `kind`, `row_id`, `row`, `column_id`,
         `column`, `people`, `value` (-1 where suppressed), `state`, `low`, `high` (the safe interval when it was
@@ -116,6 +118,7 @@ class OneTable:
     home_layer: str
     counts: Counted
     totals: str
+    jobs: str = ""
     cells: pandas.DataFrame
 
     @property
@@ -318,5 +321,6 @@ def _one_table(
             miles=None if miles is None else float(cast(float, miles)),
         ),
         totals=str(claim["totals"]),
+        jobs=str(cast(Mapping[str, object], claim["jobs"])["in_words"]) if "jobs" in claim else "",
         cells=cells.reset_index(drop=True),
     )

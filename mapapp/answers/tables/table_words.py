@@ -38,18 +38,20 @@ _EXAMPLE: Final = Fraction(1, 5)
 
 def says_itself(table: OneTable) -> bool:
     """Return whether the title of a table already says what it counts."""
-    return table.counts.in_words.casefold() in table.title.casefold()
+    title = table.title.casefold()
+    return table.counts.in_words.casefold() in title and table.jobs.casefold() in title
 
 
 def counted_sentence(table: OneTable) -> str:
-    """Return what a table counts, in one sentence."""
+    """Return what a table counts, in a sentence or two."""
     words = table.counts.in_words
     unit = unit_word(table)
+    only = f" Only jobs with: {table.jobs}." if table.jobs else ""
     if table.is_flows:
-        return f"{_capital(words)}, for each {unit} of work."
+        return f"{_capital(words)}, for each {unit} of work.{only}"
     listed = " and ".join(_CHARACTERISTICS.get(name, name) for name in table.columns)
     by = f", by {listed}" if listed else ""
-    return f"{_capital(words)}, for each {unit}{by}."
+    return f"{_capital(words)}, for each {unit}{by}.{only}"
 
 
 def printed_sentence(table: OneTable) -> str:

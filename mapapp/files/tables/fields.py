@@ -84,7 +84,11 @@ def _meanings() -> dict[str, str]:
 
 def _of_table(table: OneTable) -> list[CodebookRow]:
     title = table.title
-    rows = [CodebookRow(title, "row_id", "", f"{table.row_label}: codes as in the census geography")]
+    rows = [
+        CodebookRow(title, "people", "", f"workers of the cell with jobs of this kind only: {table.jobs}")
+    ]
+    rows = rows * bool(table.jobs)
+    rows.append(CodebookRow(title, "row_id", "", f"{table.row_label}: codes as in the census geography"))
     rows += [
         CodebookRow(title, f"column_id, part {place}", str(code), f"{BAND_TITLES[name]}: {label}")
         for place, name in enumerate(table.columns, start=1)

@@ -17,9 +17,9 @@ from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims
 from mapapp.publishing.certificate.certificate import software_versions
 from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
+from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.frames import name_of
-from mapapp.publishing.tables.nodes import Nodes
-from mapapp.publishing.tables.spec import Decide, TableSpec
+from mapapp.publishing.tables.spec import Decide
 
 __all__ = ["FIELDS", "Promise", "make_table_certificate", "public_hashes"]
 
@@ -72,9 +72,8 @@ class Promise(NamedTuple):
 
 def make_table_certificate(
     store: Store,
-    nodes: Nodes,
-    specs: Sequence[TableSpec],
-    decided: DecidedTree,
+    forest: Forest,
+    decided: Sequence[DecidedTree],
     *,
     promise: Promise,
     prior: JsonMapping,
@@ -88,10 +87,8 @@ def make_table_certificate(
     ----------
     store : Store
         The dataset, or the table itself under check; only hashes of its geography are read.
-    nodes, decided
-        What was decided, and how.
-    specs : sequence of TableSpec
-        All tables.
+    forest, decided
+        What was decided, and how, for each set of jobs.
     promise : Promise
     prior : mapping
         Where the prior comes from.
@@ -104,7 +101,8 @@ def make_table_certificate(
     """
     more = [_PRIOR_DECLARED] if prior["origin"] != "release" else []
     more += [_SAMPLED] if promise.decide == "sampled" else []
-    n_decisions = len(nodes)
+    n_decisions = len(forest)
+    smoothing = [nodes.plan.smoothing for nodes in forest.trees]
     return {
         "schema_version": CLAIMS_SCHEMA,
         "kind": "table",
@@ -119,10 +117,10 @@ def make_table_certificate(
         },
         "decisions": n_decisions,
         "decision_delta": exact_number(promise.delta / n_decisions),
-        "remainders": bool(nodes.after),
-        "tables": [spec.to_dict() for spec in specs],
-        "prior": {**prior, "smoothing": nodes.plan.smoothing},
-        "breach": _breach_claim(nodes, decided),
+        "remainders": forest.has_remainders,
+        "tables": [spec.to_dict() for spec in forest.specs],
+        "prior": {**prior, "smoothing": smoothing[0] if len(smoothing) == 1 else smoothing},
+        "breach": _breach_claim(forest, decided),
         "does_not_promise": [*DOES_NOT_PROMISE, *more],
         "public_inputs": public_hashes(store),
         "confidential_inputs": dict(confidential_inputs),
@@ -140,15 +138,18 @@ def promise_in_words(epsilon: Fraction, delta: Fraction) -> str:
     )
 
 
-def _breach_claim(nodes: Nodes, decided: DecidedTree) -> JsonObject | None:
+def _breach_claim(forest: Forest, decided: Sequence[DecidedTree]) -> JsonObject | None:
     """Where a table stopped; None if it did not. What is named is released."""
-    if decided.breach < 0:
+    breach = forest.breach(decided)
+    if breach is None:
         return None
+    position, nodes, place = breach
+    table = f" in table {nodes.table_of(place) + 1}" if len(forest.trees) > 1 else ""
     return {
-        "position": decided.breach,
+        "position": position,
         "in_words": (
-            f"The table stopped at decision {decided.breach + 1:,} of {len(nodes):,} "
-            f"({name_of(nodes, decided.breach)}): its released count is outside its safe interval, so the promise does "
+            f"The table stopped at decision {position + 1:,} of {len(forest):,} "
+            f"({name_of(nodes, place)}{table}): its released count is outside its safe interval, so the promise does "
             "not hold for it, and everything after it is suppressed. The prior does not seem to fit."
         ),
     }

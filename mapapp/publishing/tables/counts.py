@@ -20,7 +20,8 @@ from geodata.store import Store
 from mapapp.answers.areas import Areas
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.errors import UsageError
-from mapapp.publishing.tables.spec import COLUMNS, TableSpec
+from mapapp.publishing.tables.spec import TableSpec
+from mapapp.question.filters import CHARACTERISTICS
 
 __all__ = ["Ground", "count_people", "count_values", "read_ground"]
 
@@ -47,6 +48,8 @@ class Ground:
     state_of_block : int64[blocks]
     lon_deg, lat_deg : float64[blocks]
         Internal points.
+    work_blocks : bool[blocks]
+        Where the workplaces of the table's jobs can be.
     """
 
     row_of_block: Ints
@@ -58,6 +61,7 @@ class Ground:
     state_of_block: Ints
     lon_deg: npt.NDArray[np.float64]
     lat_deg: npt.NDArray[np.float64]
+    work_blocks: npt.NDArray[np.bool_]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -65,15 +69,23 @@ class Ground:
         return len(self.row_ids), len(self.column_ids)
 
 
-def read_ground(store: Store, spec: TableSpec) -> Ground:
+def read_ground(store: Store, spec: TableSpec, areas: Areas | None = None) -> Ground:
     """Read the units of a table.
+
+    Parameters
+    ----------
+    store : Store
+    spec : TableSpec
+        With the area of its jobs located in the store, if it has one.
+    areas : Areas, optional
+        The areas of the store, where they are open already.
 
     Raises
     ------
     UsageError
         The store has no such layer, or the table would have too many cells.
     """
-    areas = Areas(store)
+    areas = areas or Areas(store)
     row_of_block, row_ids, row_names = _units(_layer(store, areas, spec.rows, "--rows"))
     if spec.flows:
         homes = _layer(store, areas, spec.flows, "--flows")
@@ -96,6 +108,7 @@ def read_ground(store: Store, spec: TableSpec) -> Ground:
         state_of_block=np.unique(blocks["state_id"].to_numpy(str), return_inverse=True)[1].astype(np.int64),
         lon_deg=blocks["lon_deg"].to_numpy(np.float64),
         lat_deg=blocks["lat_deg"].to_numpy(np.float64),
+        work_blocks=spec.jobs.work_blocks(areas, len(blocks)),
     )
 
 
@@ -112,7 +125,7 @@ def count_people(store: Store, spec: TableSpec, ground: Ground) -> Ints:
     for part in store.batches("jobs", ["destination_index", *_SEGMENT, "count"]):
         jobs = {name: part[name].to_numpy() for name in part.column_names}
         row = ground.row_of_block[jobs["destination_index"]]
-        placed = row >= 0
+        placed = (row >= 0) & ground.work_blocks[jobs["destination_index"]] & spec.jobs.among(jobs)
         cell = row * n_columns + _segment_column(jobs, spec.columns)
         people += np.bincount(cell[placed], jobs["count"][placed], minlength=people.size).astype(np.int64)
     return people.reshape(-1, n_columns)
@@ -127,7 +140,7 @@ def count_values(store: Store, spec: TableSpec, ground: Ground) -> Ints:
         work, home = jobs["destination_index"], jobs["origin_index"]
         row = ground.row_of_block[work]
         column = ground.home_of_block[home] if spec.flows else _segment_column(jobs, spec.columns)
-        counted = (row >= 0) & (column >= 0)
+        counted = (row >= 0) & (column >= 0) & ground.work_blocks[work] & spec.jobs.among(jobs)
         if not spec.flows:
             counted &= _is_counted(spec, ground, work, home)
         cell = (row * n_columns + column)[counted]
@@ -156,7 +169,8 @@ def _segment_column(jobs: Mapping[str, npt.NDArray[np.generic]], columns: Sequen
 def _segment_columns(columns: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     codes = list(product((1, 2, 3), repeat=len(columns)))
     labels = [
-        ", ".join(COLUMNS[name][code - 1] for name, code in zip(columns, each, strict=True)) for each in codes
+        ", ".join(CHARACTERISTICS[name][code - 1] for name, code in zip(columns, each, strict=True))
+        for each in codes
     ]
     return tuple(".".join(map(str, each)) for each in codes), tuple(labels)
 

@@ -13,9 +13,8 @@ from engine.suppression.sum_tree import DecidedTree
 from geodata.schema import TABLE_CELLS, TABLE_PRIOR
 from mapapp.publishing.tables.counts import Ground
 from mapapp.publishing.tables.nodes import Nodes, Sums
-from mapapp.publishing.tables.prior import Planned
 
-__all__ = ["cell_rows", "name_of", "prior_rows"]
+__all__ = ["cell_rows", "name_of", "prior_rows", "rows_of_all"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,6 +22,15 @@ OTHER_HOMES: Final = "All other homes"
 REMAINDER: Final = "All suppressed cells"
 TOTAL: Final = "Total"
 _LABELS: Final = {"row_total": TOTAL, "remainder": REMAINDER, "grand_total": TOTAL}
+
+
+def rows_of_all(
+    trees: Sequence[Nodes], decided: Sequence[DecidedTree], values: Sequence[Ints]
+) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """Return :func:`cell_rows` and :func:`prior_rows` of all sets of jobs, in order."""
+    cells = [cell_rows(*each) for each in zip(trees, decided, values, strict=True)]
+    priors = [prior_rows(nodes) for nodes in trees]
+    return pandas.concat(cells, ignore_index=True), pandas.concat(priors, ignore_index=True)
 
 
 def cell_rows(nodes: Nodes, decided: DecidedTree, values: Ints) -> pandas.DataFrame:
@@ -45,7 +53,7 @@ def cell_rows(nodes: Nodes, decided: DecidedTree, values: Ints) -> pandas.DataFr
     parts = [frame]
     parts += [_remainders(nodes, sums, decided, values) for sums in nodes.after]
     if nodes.plan.spec.flows:
-        parts.append(_other_homes(nodes.plan, values))
+        parts.append(_other_homes(nodes, values))
     return pandas.concat(parts, ignore_index=True)[list(TABLE_CELLS.columns)].astype(TABLE_CELLS.columns)
 
 
@@ -110,11 +118,14 @@ def _remainders(nodes: Nodes, sums: Sums, decided: DecidedTree, values: Ints) ->
     return frame[starred > 1]
 
 
-def _other_homes(plan: Planned, values: Ints) -> pandas.DataFrame:
+def _other_homes(nodes: Nodes, values: Ints) -> pandas.DataFrame:
     """For each row of flows, the workers with all homes that are not released; they follow from the others."""
+    plan = nodes.plan
     first = np.unique(plan.row, return_index=True)[1]
     people = plan.people[first]
-    frame = _names(0, "remainder", plan.ground, plan.row[first], np.full(first.size, -1, dtype=np.int64))
+    frame = _names(
+        nodes.table, "remainder", plan.ground, plan.row[first], np.full(first.size, -1, dtype=np.int64)
+    )
     frame["column"] = OTHER_HOMES
     frame["people"] = people
     frame["value"] = people - np.add.reduceat(np.maximum(values, 0), first)

@@ -1,8 +1,9 @@
-"""The decisions of a publication in order: sums above the cells, the cells, and the remainders of rows.
+"""The decisions of tables of the same jobs in order: sums above the cells, the cells, and the remainders of rows.
 
-Every sum is a set of cells, and two sets are nested or have nothing in common; so all tables of a publication share one
+Every sum is a set of cells, and two sets are nested or have nothing in common; so all tables of the same jobs share one
 state (docs/tables.md, "Sums"). A coarser table is a sum over the cells of the finest one. Sums come first, coarsest
-first; then the cells, row by row; then the remainders, each of which is decided as the total of its row.
+first; then the cells, row by row; then the remainders, each of which is decided as the total of its row. Tables of
+jobs that have none in common have a state each (:mod:`mapapp.publishing.tables.forest`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mapapp.publishing.tables.counts import Ground
 from mapapp.publishing.tables.prior import Planned
 from mapapp.publishing.tables.spec import TableSpec
 
-__all__ = ["Nodes", "Sums", "fill_in", "finest_first", "nodes_of"]
+__all__ = ["Nodes", "Sums", "entry_name", "fill_in", "finest_of", "nodes_of"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,7 +53,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Nodes:
-    """All decisions of a publication, in order.
+    """All decisions of tables of the same jobs, in order.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class Nodes:
     table : int
         Its position.
     grounds : tuple of Ground
-        Of every table.
+        Of every table of the publication.
     before, after : tuple of Sums
         Decided before and after the cells.
     parent : int64[N]
@@ -95,6 +96,14 @@ class Nodes:
         """Whether there are totals of both directions, which are not nested."""
         return self.plan.spec.totals == "both"
 
+    def table_of(self, node: int) -> int:
+        """Return the position of the table that a decision belongs to."""
+        all_sums = (*self.before, *self.after)
+        for sums, start in zip(all_sums, self.starts(), strict=True):
+            if start <= node < start + sums.row.size:
+                return sums.table
+        return self.table
+
     def starts(self) -> list[int]:
         """Return where each of `before`, then each of `after`, begins among all decisions."""
         ahead = np.cumsum([0, *(sums.row.size for sums in self.before)])[:-1]
@@ -119,7 +128,12 @@ class Nodes:
 
 
 def nodes_of(
-    plan: Planned, specs: Sequence[TableSpec], grounds: Sequence[Ground], *, remainders: bool
+    plan: Planned,
+    specs: Sequence[TableSpec],
+    grounds: Sequence[Ground],
+    *,
+    remainders: bool,
+    tables: Sequence[int] | None = None,
 ) -> Nodes:
     """Put all decisions in order.
 
@@ -131,6 +145,8 @@ def nodes_of(
         All tables.
     remainders : bool
         Whether the union of a row's suppressed cells is decided after the cells.
+    tables : sequence of int, optional
+        Positions of the tables of these jobs, if others are published with them.
 
     Raises
     ------
@@ -138,9 +154,8 @@ def nodes_of(
         A table is not a sum over the cells of the finest one, or two sums overlap.
     """
     finest = specs.index(plan.spec)
-    coarser = [
-        _coarser(plan, specs[place], grounds[place], place) for place in range(len(specs)) if place != finest
-    ]
+    places = range(len(specs)) if tables is None else tables
+    coarser = [_coarser(plan, specs, grounds[place], place) for place in places if place != finest]
     if plan.spec.totals == "both" and not coarser:
         return _two_way(plan, finest, grounds)
     before = [*coarser, *_totals(plan, finest)]
@@ -151,7 +166,7 @@ def nodes_of(
     parents: list[Ints] = []
     above = np.full(plan.n_cells, -1, dtype=np.int64)
     for sums, first in zip(before, place_of[:-1].tolist(), strict=True):
-        parents.append(_parent_of(sums, above, specs))
+        parents.append(_parent_of(sums, above, specs, [*zip(place_of.tolist(), before, strict=False)]))
         above = np.where(sums.of_cell >= 0, first + sums.of_cell, above)
     for sums in after:
         parents.append(np.empty(0, dtype=np.int64))
@@ -167,11 +182,14 @@ def nodes_of(
     )
 
 
-def finest_first(specs: Sequence[TableSpec], grounds: Sequence[Ground]) -> list[int]:
-    """Return the positions of the tables, the one with the most cells first."""
-    return sorted(
-        range(len(specs)), key=lambda place: -len(specs[place].columns) * 10**9 - grounds[place].shape[0]
-    )
+def finest_of(tables: Sequence[int], specs: Sequence[TableSpec], grounds: Sequence[Ground]) -> int:
+    """Return the position of the table with the most cells, of some tables of the same jobs."""
+    return max(tables, key=lambda place: (len(specs[place].columns), grounds[place].shape[0], -place))
+
+
+def entry_name(specs: Sequence[TableSpec], table: int) -> str:
+    """Return how messages name one of several tables."""
+    return f"[[table]] {table + 1} ({specs[table].shown_title})"
 
 
 def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints:
@@ -273,38 +291,43 @@ def _by_row(plan: Planned, table: int, kind: str) -> Sums:
     return Sums(table, kind, row, np.full(row.size, -1, dtype=np.int64), of_cell.astype(np.int64))
 
 
-def _parent_of(sums: Sums, above: Ints, specs: Sequence[TableSpec]) -> Ints:
+def _parent_of(
+    sums: Sums, above: Ints, specs: Sequence[TableSpec], starts: Sequence[tuple[int, Sums]]
+) -> Ints:
     """Parents of some sums, given the parents of their cells so far; all cells of a sum must share one."""
     parent = np.full(sums.row.size, -2, dtype=np.int64)
     for cell, number in enumerate(sums.of_cell.tolist()):
         if number < 0:
             continue
         if parent[number] not in (-2, above[cell]):
+            crossed = max(int(parent[number]), int(above[cell]))
+            other = next(each for start, each in reversed(starts) if start <= crossed)
             raise UsageError(
-                f"the sums of [[table]] {sums.table + 1} ({specs[sums.table].shown_title}) overlap with those of "
-                "another table without being parts of them; tables of one file must refine each other, such as "
-                "county by industry and town by industry and earnings"
+                f"the sums of {entry_name(specs, sums.table)} overlap with those of {entry_name(specs, other.table)} "
+                "without being parts of them; tables of the same jobs must refine each other, such as county by "
+                "industry and town by industry and earnings"
             )
         parent[number] = above[cell]
     return np.maximum(parent, -1)
 
 
-def _coarser(plan: Planned, spec: TableSpec, ground: Ground, table: int) -> Sums:
+def _coarser(plan: Planned, specs: Sequence[TableSpec], ground: Ground, table: int) -> Sums:
     """The cells of a coarser table as sums over those of the finest one."""
-    what = f"[[table]] {table + 1} ({spec.shown_title})"
+    spec, finest = specs[table], specs.index(plan.spec)
+    what, other = entry_name(specs, table), entry_name(specs, finest)
     same = spec.counts == plan.spec.counts and (
         spec.counts.kind != "same-unit" or spec.rows == plan.spec.rows
     )
     if spec.flows or plan.spec.flows or not same or spec.totals != "none" or plan.spec.totals != "none":
         raise UsageError(
-            f"{what} does not refine, and is not refined by, the other tables: tables of one file must count the same "
-            "workers, without flows or totals; make one of them"
+            f"{what} does not refine {other}, nor the other way round: tables of the same jobs must count the same "
+            "workers, without flows or totals; make one of them, or give them jobs that have none in common"
         )
     if not set(spec.columns) <= set(plan.spec.columns):
         raise UsageError(
-            f"{what} has columns that the table with the most columns lacks; tables of one file must refine each other"
+            f"{what} has columns that {other} lacks; tables of the same jobs must refine each other"
         )
-    row_of = _row_within(plan.ground, ground, np.unique(plan.row), what)
+    row_of = _row_within(plan.ground, ground, np.unique(plan.row), f"{what} is not refined by {other}")
     column_of = _column_within(plan.spec.columns, spec.columns)
     row, column = row_of[plan.row], column_of[plan.column]
     n_columns = ground.shape[1]
@@ -315,7 +338,7 @@ def _coarser(plan: Planned, spec: TableSpec, ground: Ground, table: int) -> Sums
 def _row_within(fine: Ground, coarse: Ground, rows: Ints, what: str) -> Ints:
     """Row of the coarser table that holds each row of the finest one, by all of its blocks."""
     found = np.full(fine.shape[0], -1, dtype=np.int64)
-    inside = fine.row_of_block >= 0
+    inside = (fine.row_of_block >= 0) & fine.work_blocks
     pairs = np.unique(np.stack([fine.row_of_block[inside], coarse.row_of_block[inside]]), axis=1)
     rows_seen, times = np.unique(pairs[0], return_counts=True)
     split = np.intersect1d(rows_seen[times > 1], rows)
@@ -323,8 +346,8 @@ def _row_within(fine: Ground, coarse: Ground, rows: Ints, what: str) -> Ints:
     if split.size or outside.size:
         at = int((split if split.size else outside)[0])
         raise UsageError(
-            f"{what} does not refine the others: {fine.row_names[at]} is not wholly inside one of its rows; choose "
-            "layers that nest, such as county and tract"
+            f"{what}: {fine.row_names[at]} is not wholly inside one row of the first; choose layers that nest, such "
+            "as county and tract"
         )
     found[pairs[0]] = pairs[1]
     return found

@@ -12,7 +12,7 @@ denominators stay below 2^31.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final, TypeVar
@@ -61,6 +61,25 @@ class Prior:
     source: Store | PriorFile
     facts: JsonObject
     is_for_release: bool
+
+    def of_table(self, table: int, is_alone: bool) -> Prior:
+        """Return the prior of one of several tables.
+
+        Parameters
+        ----------
+        table : int
+            Its position.
+        is_alone : bool
+            Whether no other table has a prior of its own.
+
+        Raises
+        ------
+        UsageError
+            The file does not say which of several tables its lines are about.
+        """
+        if not isinstance(self.source, PriorFile):
+            return self
+        return replace(self, source=self.source.of_table(table, is_alone))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -164,8 +183,9 @@ def plan_table(spec: TableSpec, ground: Ground, people: Ints, prior: Prior) -> P
         The prior lacks a unit or a cell, or a rate is 0 or 1.
     """
     if not people.any():
+        which = "" if spec.jobs.are_all else f" (only {spec.jobs.in_words})"
         raise UsageError(
-            f"--rows {spec.rows}: no worker has a workplace in a unit of this layer; choose another"
+            f"--rows {spec.rows}: no worker{which} has a workplace in a unit of this layer; choose another"
         )
     if isinstance(prior.source, PriorFile):
         declared = prior.source

@@ -2,14 +2,16 @@
 
 The file has the columns `row_id` and `column_id` (identifiers as in the table) and either `rate` or both `people` and
 `value`. A `rate` is a fraction ("3/7") or a decimal ("0.125"), read exactly and used as it is. `people` and `value` are
-counts of an earlier year or of another source; their rate is smoothed as that of a release is.
+counts of an earlier year or of another source; their rate is smoothed as that of a release is. If several tables have a
+prior each, because they are about different jobs, a column `table` has the number of the `[[table]]` entry, from 1.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -40,12 +42,31 @@ class PriorFile:
         0 to 1; empty if the file has counts.
     counts : dict of (row_id, column_id) to (people, value)
         Empty if the file has rates.
+    tables : dict of int to PriorFile
+        The lines of each table, by its position, if the file has a column `table`; there are no others then.
     """
 
     path: Path
     sha256: str
-    rates: dict[tuple[str, str], Fraction]
-    counts: dict[tuple[str, str], tuple[int, int]]
+    rates: dict[tuple[str, str], Fraction] = field(default_factory=dict)
+    counts: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    tables: dict[int, PriorFile] = field(default_factory=dict)
+
+    def of_table(self, table: int, is_alone: bool) -> PriorFile:
+        """Return what the file declares of one table; see `Prior.of_table`."""
+        if self.tables:
+            if table not in self.tables:
+                raise UsageError(
+                    f"{self.path}: no line is about [[table]] {table + 1}; give its prior, with {table + 1} in the "
+                    "column table"
+                )
+            return self.tables[table]
+        if not is_alone:
+            raise UsageError(
+                f"{self.path}: these tables are about different jobs, so each needs a prior of its own; add a column "
+                f"table with the number of the [[table]] entry, such as {table + 1}"
+            )
+        return self
 
 
 def read_prior_file(path: Path) -> PriorFile:
@@ -70,20 +91,34 @@ def read_prior_file(path: Path) -> PriorFile:
         raise UsageError(
             f"{path}: the first line needs the columns row_id, column_id, and rate, or people and value; {_REMEDY}"
         )
-    rates: dict[tuple[str, str], Fraction] = {}
-    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    sha256, found = hashlib.sha256(content).hexdigest(), dict[int, PriorFile]()
     try:
         for row in lines:
-            key, where = (row["row_id"] or "", row["column_id"] or ""), f"{path}: line {lines.line_num}"
-            if key in rates or key in counts:
-                raise UsageError(f"{where}: {key[0]}, {key[1]} occurs twice; keep one")
-            if has_rates:
-                rates[key] = _rate(row["rate"], where)
-            else:
-                counts[key] = _counts(row["people"], row["value"], where)
+            where = f"{path}: line {lines.line_num}"
+            table = _table(row["table"], where) if "table" in names else -1
+            _add(found.setdefault(table, PriorFile(path=path, sha256=sha256)), row, has_rates, where)
     except csv.Error as error:
         raise UsageError(f"{path}: line {lines.line_num}: not CSV ({error}); {_REMEDY}") from None
-    return PriorFile(path=path, sha256=hashlib.sha256(content).hexdigest(), rates=rates, counts=counts)
+    if "table" in names and found:
+        return PriorFile(path=path, sha256=sha256, tables=found)
+    return found.get(-1, PriorFile(path=path, sha256=sha256))
+
+
+def _add(declared: PriorFile, row: Mapping[str, str | None], has_rates: bool, where: str) -> None:
+    """Add a line."""
+    key = (row["row_id"] or "", row["column_id"] or "")
+    if key in declared.rates or key in declared.counts:
+        raise UsageError(f"{where}: {key[0]}, {key[1]} occurs twice; keep one")
+    if has_rates:
+        declared.rates[key] = _rate(row["rate"], where)
+    else:
+        declared.counts[key] = _counts(row["people"], row["value"], where)
+
+
+def _table(text: str | None, where: str) -> int:
+    if not (text or "").isdecimal() or not (text or "").isascii() or not 1 <= int(text or "") <= _MOST_COUNT:
+        raise UsageError(f"{where}: table is {text!r}; give the number of the [[table]] entry, from 1")
+    return int(text or "") - 1
 
 
 def _rate(text: str | None, where: str) -> Fraction:

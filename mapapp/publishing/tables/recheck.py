@@ -8,6 +8,7 @@ prior again from the release that it came from).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, get_args
 
@@ -24,6 +25,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.schema import CELL_KINDS, CELL_STATES
 from geodata.store import Store, open_store, store_digest
+from mapapp.answers.areas import Areas
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
 from mapapp.errors import UsageError
 from mapapp.publishing.beside import check_beside
@@ -35,7 +37,7 @@ from mapapp.publishing.certificate.publication_check import (
 )
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
 from mapapp.publishing.tables.certificate import FIELDS, Promise, make_table_certificate
-from mapapp.publishing.tables.counts import read_ground
+from mapapp.publishing.tables.counts import Ground, read_ground
 from mapapp.publishing.tables.decide import (
     Rule,
     Sealed,
@@ -44,8 +46,9 @@ from mapapp.publishing.tables.decide import (
     published_values,
     same_decisions,
 )
-from mapapp.publishing.tables.frames import cell_rows, prior_rows
-from mapapp.publishing.tables.nodes import Nodes, fill_in, nodes_of
+from mapapp.publishing.tables.forest import Forest, forest_of, stopped
+from mapapp.publishing.tables.frames import rows_of_all
+from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned, Prior, plan_table
 from mapapp.publishing.tables.spec import Decide, TableSpec
 
@@ -114,16 +117,20 @@ def check_prior(path: Path, release: Path) -> CertificateCheck:
     name = f"prior from {release}"
     if certificate.get("prior", {}).get("digest") != store_digest(release):
         return CertificateCheck(name, False, "the certificate names another release, or a file")
-    nodes = _nodes(table, certificate, prior)
-    plan = nodes.plan
+    again = [_prior_again(nodes.plan, earlier) for nodes in _forest(table, certificate, prior).trees]
+    same = all(again)
+    return CertificateCheck(name, same, f"{len(prior):,} rates {'made again' if same else 'differ'}")
+
+
+def _prior_again(plan: Planned, earlier: Store) -> bool:
+    """Whether the rates of a table's cells are those that a release gives."""
     people = np.zeros((plan.ground.shape[0], 1 if plan.spec.flows else plan.ground.shape[1]), dtype=np.int64)
     people[plan.row, 0 if plan.spec.flows else plan.column] = plan.people
     source = Prior(source=earlier, facts={}, is_for_release=True)
     again = plan_table(plan.spec, plan.ground, people, source)
     rates = (again.rates.numerator, again.rates.denominator), (plan.rates.numerator, plan.rates.denominator)
     same = again.smoothing == plan.smoothing and all(map(np.array_equal, *rates))
-    same = same and np.array_equal(again.row, plan.row) and np.array_equal(again.column, plan.column)
-    return CertificateCheck(name, bool(same), f"{len(prior):,} rates {'made again' if same else 'differ'}")
+    return bool(same and np.array_equal(again.row, plan.row) and np.array_equal(again.column, plan.column))
 
 
 def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
@@ -131,19 +138,19 @@ def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
     checks = [_check_schema(certificate), _check_cells(cells, prior)]
     if not all(check.ok for check in checks):
         return checks
-    nodes = _nodes(table, certificate, prior)
+    forest = _forest(table, certificate, prior)
     stated = certificate["promise"]
     promise = Promise(
         exact_fraction(str(stated["epsilon"]["exact"]), "epsilon"),
         exact_fraction(str(stated["delta"]["exact"]), "delta"),
         stated["decide"],
     )
-    checks.append(_check_numbers(nodes, certificate, promise))
-    values = _released_values(nodes, cells)
-    decided = _decided_again(nodes, certificate, values, promise)
-    checks.append(_check_decisions(nodes, decided, values, promise))
-    checks.append(_check_rows(nodes, cells, prior, decided, values))
-    checks.append(_check_claims(table, nodes, decided, certificate, promise))
+    checks.append(_check_numbers(forest, certificate, promise))
+    values = [_released_values(nodes, part) for nodes, part in _parts(forest, cells)]
+    decided = _decided_again(forest, certificate, values, promise)
+    checks.append(_check_decisions(forest, decided, values, promise))
+    checks.append(_check_rows(forest, cells, prior, decided, values))
+    checks.append(_check_claims(table, forest, decided, certificate, promise))
     checks.append(check_beside(certificate))
     require_hashes(certificate["public_inputs"], {"jobs": certificate["confidential_inputs"]["jobs"]})
     return checks
@@ -166,7 +173,7 @@ def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> Certificat
         "a star with a value, or a value without one": bool(((value < 0) != starred).any()),
         "a value above its people": bool((value > people).any()),
         "cells": not len(cells) or bool(cells.duplicated(["table", "kind", "row_id", "column_id"]).any()),
-        "prior": not len(prior) or prior["table"].nunique() != 1,
+        "prior": not len(prior),
     }
     wrong = [name for name, is_wrong in faults.items() if is_wrong]
     detail = (
@@ -177,16 +184,25 @@ def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> Certificat
     return CertificateCheck("cells", not wrong, detail)
 
 
-def _nodes(table: Store, certificate: JsonObject, prior: pandas.DataFrame) -> Nodes:
+def _forest(table: Store, certificate: JsonObject, prior: pandas.DataFrame) -> Forest:
     """Everything that was decided, as the table states it, over its own geography."""
-    specs = [TableSpec.from_dict(each) for each in certificate["tables"]]
-    grounds = [read_ground(table, spec) for spec in specs]
-    finest = int(prior["table"].iloc[0])
-    ground = grounds[finest]
+    areas = Areas(table)
+    specs = [TableSpec.from_dict(each).located(areas) for each in certificate["tables"]]
+    grounds = [read_ground(table, spec, areas) for spec in specs]
+    stated = certificate["prior"]["smoothing"]
+    smoothing = list(stated) if isinstance(stated, list) else [stated]
+
+    def plan_of(place: int, _is_alone: bool) -> Planned:
+        return _plan(specs[place], grounds[place], prior[prior["table"] == place], smoothing.pop(0))
+
+    return forest_of(specs, grounds, plan_of, remainders=certificate["remainders"] is True)
+
+
+def _plan(spec: TableSpec, ground: Ground, prior: pandas.DataFrame, smoothing: JsonObject | None) -> Planned:
     place = {unit_id: number for number, unit_id in enumerate(ground.row_ids)}
     column = {unit_id: number for number, unit_id in enumerate(ground.column_ids)}
-    plan = Planned(
-        spec=specs[finest],
+    return Planned(
+        spec=spec,
         ground=ground,
         row=np.array([place[each] for each in prior["row_id"]], dtype=np.int64),
         column=np.array([column[each] for each in prior["column_id"]], dtype=np.int64),
@@ -195,9 +211,15 @@ def _nodes(table: Store, certificate: JsonObject, prior: pandas.DataFrame) -> No
             numerator=prior["numerator"].to_numpy(np.int64),
             denominator=prior["denominator"].to_numpy(np.int64),
         ),
-        smoothing=certificate["prior"]["smoothing"],
+        smoothing=smoothing,
     )
-    return nodes_of(plan, specs, grounds, remainders=certificate["remainders"] is True)
+
+
+def _parts(forest: Forest, cells: pandas.DataFrame) -> Iterator[tuple[Nodes, pandas.DataFrame]]:
+    """The rows of each set of jobs, in the order of the file."""
+    for nodes in forest.trees:
+        tables = {nodes.table, *(sums.table for sums in (*nodes.before, *nodes.after))}
+        yield nodes, cells[cells["table"].isin(tables)]
 
 
 def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
@@ -220,9 +242,9 @@ def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
     return np.concatenate(found)
 
 
-def _check_numbers(nodes: Nodes, certificate: JsonObject, promise: Promise) -> CertificateCheck:
+def _check_numbers(forest: Forest, certificate: JsonObject, promise: Promise) -> CertificateCheck:
     each = exact_fraction(str(certificate["decision_delta"]["exact"]), "decision_delta")
-    n = len(nodes)
+    n = len(forest)
     in_range = 0 < promise.epsilon < 1 and 0 < promise.delta < 1 and promise.decide in get_args(Decide)
     ok = in_range and certificate["decisions"] == n and each * n == promise.delta
     return CertificateCheck(
@@ -230,27 +252,38 @@ def _check_numbers(nodes: Nodes, certificate: JsonObject, promise: Promise) -> C
     )
 
 
-def _decided_again(nodes: Nodes, certificate: JsonObject, values: Ints, promise: Promise) -> DecidedTree:
+def _decided_again(
+    forest: Forest, certificate: JsonObject, values: Sequence[Ints], promise: Promise
+) -> list[DecidedTree]:
     """Every decision again, from public inputs and the published values alone."""
     key = None
     if promise.decide == "sampled":
-        if not certificate["status_reasons"]:
-            return decide_as_stated(nodes, values, promise.epsilon)  # nobody can repeat secret coins
+        if not certificate["status_reasons"]:  # nobody can repeat secret coins
+            return [
+                decide_as_stated(nodes, shown, promise.epsilon)
+                for nodes, shown in zip(forest.trees, values, strict=True)
+            ]
         key = SecretKey.for_tests()
-    rule = Rule(promise.epsilon, promise.delta / len(nodes), key)
-    consistent = np.maximum(values, 0) if nodes.is_flat else fill_in(nodes, values >= 0, values)
-    return decide(nodes, Sealed(consistent[nodes.cells]), rule)
+    rule = Rule(promise.epsilon, promise.delta / len(forest), key)
+    found: list[DecidedTree] = []
+    for nodes, shown in zip(forest.trees, values, strict=True):
+        has_stopped = any(decided.breach >= 0 for decided in found)
+        consistent = np.maximum(shown, 0) if nodes.is_flat else fill_in(nodes, shown >= 0, shown)
+        found.append(stopped(nodes) if has_stopped else decide(nodes, Sealed(consistent[nodes.cells]), rule))
+    return found
 
 
-def _check_decisions(nodes: Nodes, decided: DecidedTree, values: Ints, promise: Promise) -> CertificateCheck:
-    n = len(nodes)
-    if promise.decide == "sampled" and same_decisions(
-        decided, decide_as_stated(nodes, values, promise.epsilon)
-    ):
+def _check_decisions(
+    forest: Forest, decided: Sequence[DecidedTree], values: Sequence[Ints], promise: Promise
+) -> CertificateCheck:
+    n, differing, as_stated = len(forest), 0, promise.decide == "sampled"
+    for nodes, found, shown in zip(forest.trees, decided, values, strict=True):
+        differing += int((found.released != (shown >= 0)).sum())
+        as_stated = as_stated and same_decisions(found, decide_as_stated(nodes, shown, promise.epsilon))
+    if as_stated:
         return CertificateCheck(
             "decisions", True, "sampled: coins cannot be repeated unless they are the published ones"
         )
-    differing = int((decided.released != (values >= 0)).sum())
     detail = (
         f"{differing:,} of {n:,} differ when made again"
         if differing
@@ -260,13 +293,18 @@ def _check_decisions(nodes: Nodes, decided: DecidedTree, values: Ints, promise: 
 
 
 def _check_rows(
-    nodes: Nodes, cells: pandas.DataFrame, prior: pandas.DataFrame, decided: DecidedTree, values: Ints
+    forest: Forest,
+    cells: pandas.DataFrame,
+    prior: pandas.DataFrame,
+    decided: Sequence[DecidedTree],
+    values: Sequence[Ints],
 ) -> CertificateCheck:
     """Write the rows again: names, people, intervals, and what is derived."""
-    if not _is_in_order(nodes.plan):
+    if not all(_is_in_order(nodes.plan) for nodes in forest.trees):
         return CertificateCheck("rows", False, "not in the order of decision")
-    shown = published_values(nodes, decided, values)[0]
-    same = cell_rows(nodes, decided, shown).equals(cells) and prior_rows(nodes).equals(prior)
+    shown = [published_values(*each)[0] for each in zip(forest.trees, decided, values, strict=True)]
+    cells_again, prior_again = rows_of_all(forest.trees, decided, shown)
+    same = cells_again.equals(cells) and prior_again.equals(prior)
     return CertificateCheck(
         "rows", bool(same), f"{len(cells):,} written again" if same else "differ from those written again"
     )
@@ -285,8 +323,8 @@ def _is_in_order(plan: Planned) -> bool:
 
 def _check_claims(
     table: Store,
-    nodes: Nodes,
-    decided: DecidedTree,
+    forest: Forest,
+    decided: Sequence[DecidedTree],
     certificate: JsonObject,
     promise: Promise,
 ) -> CertificateCheck:
@@ -294,8 +332,7 @@ def _check_claims(
     prior = {name: value for name, value in certificate["prior"].items() if name != "smoothing"}
     again = make_table_certificate(
         table,
-        nodes,
-        [TableSpec.from_dict(each) for each in certificate["tables"]],
+        forest,
         decided,
         promise=promise,
         prior=prior,

@@ -21,6 +21,7 @@ from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.schema import BASE_TABLES, GEOGRAPHY
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from mapapp.answers.areas import Areas
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
@@ -29,10 +30,11 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry
 from mapapp.publishing.tables.certificate import Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground
-from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice, require_decidable
-from mapapp.publishing.tables.expected import ExpectedTable, expected_table
-from mapapp.publishing.tables.frames import cell_rows, prior_rows
-from mapapp.publishing.tables.nodes import Nodes, finest_first, nodes_of
+from mapapp.publishing.tables.decide import Rule, require_decidable
+from mapapp.publishing.tables.expected import ExpectedForest, expected_forest
+from mapapp.publishing.tables.forest import Forest, decide_forest, forest_of
+from mapapp.publishing.tables.frames import rows_of_all
+from mapapp.publishing.tables.nodes import Nodes, entry_name
 from mapapp.publishing.tables.prior import Planned, Prior, open_prior, plan_table
 from mapapp.publishing.tables.spec import Decide, TableSpec
 
@@ -52,13 +54,13 @@ class Choice:
     Attributes
     ----------
     specs : tuple of TableSpec
-        Tables of the same jobs, which share one state: each of them a refinement of another.
+        Tables that are decided together: each refines another over the same jobs, or has no job in common with it.
     prior : Path
         An earlier release, or a CSV file.
     epsilon, delta : Fraction
     decide : {"exact", "sampled"}
     remainders : bool
-        Decide the union of each row's suppressed cells, too, if there is one table without totals.
+        Decide the union of each row's suppressed cells, too, of jobs that have one table, without totals.
     anyway : bool
         Make a table even if it releases next to nothing.
     beside : sequence of Path
@@ -91,7 +93,7 @@ class TableOutcome:
         As in the table.
     n_cells, n_released : int
     people, people_released : int
-        Of the cells of the finest table; of flows, workers of the rows, and workers in released flows.
+        Of the cells of the finest tables; of flows, workers of the rows, and workers in released flows.
     """
 
     table: Path
@@ -138,7 +140,7 @@ class TableOutcome:
         ]
 
 
-def dry_run(dataset_path: Path, choice: Choice, *, report: Report = silent) -> ExpectedTable:
+def dry_run(dataset_path: Path, choice: Choice, *, report: Report = silent) -> ExpectedForest:
     """Return what a table would release, from public inputs alone; nothing is spent, and no home is read."""
     report("reading the dataset", 0, 0)
     dataset = open_store(dataset_path, "dataset")
@@ -160,20 +162,19 @@ def make_table(
     with writing_store(table_path, "table") as writer:
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
-        nodes, prior = _planned(dataset, choice, report)
-        rule = _rule(nodes, choice)
-        require_decidable(nodes, rule)
-        _refuse_hopeless(nodes, choice, report)
+        forest, prior = _planned(dataset, choice, report)
+        rule = _rule(forest, choice)
+        for nodes in forest.trees:
+            require_decidable(nodes, rule)
+        _refuse_hopeless(forest, choice, report)
         reasons = [TEST_KEY_REASON] if choice.test_key else []
         beside = _enter(dataset, table_path, choice, reasons)
         report("deciding", 0, 0)
-        plan = nodes.plan
-        counted = count_values(dataset, plan.spec, plan.ground)[plan.row, plan.column]
-        decided, values = decide_twice(nodes, Sealed(counted), rule)
+        counted = [_values_of(dataset, nodes.plan) for nodes in forest.trees]
+        decided, values = zip(*decide_forest(forest, counted, rule), strict=True)
         claims = make_table_certificate(
             dataset,
-            nodes,
-            choice.specs,
+            forest,
             decided,
             promise=Promise(choice.epsilon, choice.delta, choice.decide),
             prior=prior.facts,
@@ -182,24 +183,33 @@ def make_table(
             beside=beside,
         )
         report("writing the table", 0, 0)
-        _write(writer, dataset, cell_rows(nodes, decided, values), prior_rows(nodes), claims)
-    return _outcome(table_path, nodes, values[nodes.cells], claims)
+        _write(writer, dataset, *rows_of_all(forest.trees, decided, values), claims)
+    return _outcome(table_path, forest, values, claims)
 
 
-def _outcome(table: Path, nodes: Nodes, values: Ints, claims: JsonObject) -> TableOutcome:
-    plan, released = nodes.plan, values >= 0
+def _values_of(dataset: Store, plan: Planned) -> Ints:
+    """Confidential values of the cells."""
+    return count_values(dataset, plan.spec, plan.ground)[plan.row, plan.column]
+
+
+def _outcome(table: Path, forest: Forest, values: Sequence[Ints], claims: JsonObject) -> TableOutcome:
+    n_released, people_released = 0, 0
+    for nodes, shown in zip(forest.trees, values, strict=True):
+        plan, of_cells = nodes.plan, shown[nodes.cells]
+        n_released += int((of_cells >= 0).sum())
+        people_released += int((of_cells if plan.spec.flows else plan.people)[of_cells >= 0].sum())
     return TableOutcome(
         table=table,
         digest=store_digest(table),
         certificate=claims,
-        n_cells=plan.n_cells,
-        n_released=int(released.sum()),
-        people=plan.n_people,
-        people_released=int((values if plan.spec.flows else plan.people)[released].sum()),
+        n_cells=sum(nodes.plan.n_cells for nodes in forest.trees),
+        n_released=n_released,
+        people=sum(nodes.plan.n_people for nodes in forest.trees),
+        people_released=people_released,
     )
 
 
-def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Nodes, Prior]:
+def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Prior]:
     """Everything that is to be decided, and its prior, from public inputs alone."""
     prior = open_prior(choice.prior, dataset)
     if not prior.is_for_release and not choice.test_key:
@@ -208,25 +218,24 @@ def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Nodes, Pri
             "not be for release either; give a release that may be published, or add --test-key"
         )
     report("counting people", 0, 0)
-    specs = choice.specs
-    grounds = [read_ground(dataset, spec) for spec in specs]
-    finest = finest_first(specs, grounds)[0]
-    spec, ground = specs[finest], grounds[finest]
-    plan = plan_table(spec, ground, count_people(dataset, spec, ground), prior)
-    _refuse_two_way(plan)
-    nodes = nodes_of(plan, specs, grounds, remainders=_has_remainders(choice))
-    _require_same_people(dataset, nodes, specs, grounds)
-    if choice.decide == "sampled" and not nodes.is_flat:
+    areas = Areas(dataset)
+    specs = [spec.located(areas) for spec in choice.specs]
+    grounds = [read_ground(dataset, spec, areas) for spec in specs]
+
+    def plan_of(table: int, is_alone: bool) -> Planned:
+        spec, ground = specs[table], grounds[table]
+        found = plan_table(spec, ground, count_people(dataset, spec, ground), prior.of_table(table, is_alone))
+        _refuse_two_way(found)
+        return found
+
+    forest = forest_of(specs, grounds, plan_of, remainders=choice.remainders and choice.decide == "exact")
+    for nodes in forest.trees:
+        _require_same_people(dataset, nodes, specs, grounds)
+    if choice.decide == "sampled" and not (len(forest.trees) == 1 and forest.trees[0].is_flat):
         raise UsageError(
             "--decide sampled decides cells and flows, not sums; leave out --totals and other tables, or decide exactly"
         )
-    return nodes, prior
-
-
-def _has_remainders(choice: Choice) -> bool:
-    one = choice.specs[0]
-    is_plain = len(choice.specs) == 1 and not one.flows and one.totals == "none"
-    return is_plain and choice.remainders and choice.decide == "exact"
+    return forest, prior
 
 
 def _refuse_two_way(plan: Planned) -> None:
@@ -251,31 +260,32 @@ def _require_same_people(
         found = theirs[sums.row, sums.column]
         if int(theirs.sum()) != int(found.sum()) or (found != people[start : start + found.size]).any():
             raise UsageError(
-                f"[[table]] {sums.table + 1} ({spec.shown_title}) counts people who work in no unit of the other "
-                "table's rows; choose layers that nest, such as county and tract"
+                f"{entry_name(specs, sums.table)} counts people who work in no row of "
+                f"{entry_name(specs, nodes.table)}; choose layers that nest, such as county and tract"
             )
 
 
-def _rule(nodes: Nodes, choice: Choice) -> Rule:
+def _rule(forest: Forest, choice: Choice) -> Rule:
     key = None
     if choice.decide == "sampled":
         key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
-    return Rule(choice.epsilon, choice.delta / len(nodes), key)
+    return Rule(choice.epsilon, choice.delta / len(forest), key)
 
 
-def _expected(nodes: Nodes, choice: Choice, report: Report) -> ExpectedTable:
+def _expected(forest: Forest, choice: Choice, report: Report) -> ExpectedForest:
     report("expecting", 0, 0)
-    return expected_table(nodes, choice.epsilon, choice.delta)
+    return expected_forest(forest, choice.epsilon, choice.delta)
 
 
-def _refuse_hopeless(nodes: Nodes, choice: Choice, report: Report) -> None:
+def _refuse_hopeless(forest: Forest, choice: Choice, report: Report) -> None:
     """Refuse flows between units that are too small on both ends, with the expected share."""
-    spec = nodes.plan.spec
-    if choice.anyway or not {spec.rows, spec.flows} <= set(_SMALLEST):
+    specs = [nodes.plan.spec for nodes in forest.trees]
+    hopeless = [place for place, spec in enumerate(specs) if {spec.rows, spec.flows} <= set(_SMALLEST)]
+    if choice.anyway or not hopeless:
         return
-    found = _expected(nodes, choice, report)
+    spec, found = specs[hopeless[0]], _expected(forest, choice, report).parts[hopeless[0]]
     raise UsageError(
-        f"--rows {spec.rows} --flows {spec.flows}: {found.share_of_cells:.1%} of {nodes.plan.n_cells:,} flows, with "
+        f"--rows {spec.rows} --flows {spec.flows}: {found.share_of_cells:.1%} of {found.plan.n_cells:,} flows, with "
         f"{found.share_of_people:.1%} of the people, can be expected to be released; `commutemap synthesize` "
         "shows such flows; choose larger units, or add --anyway"
     )

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Literal, Self, get_args
 
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
-from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
-from mapapp.answers.areas import LEVEL_LABELS, level_named
+from mapapp.answers.areas import LEVEL_LABELS, Areas, level_named
 from mapapp.errors import UsageError
+from mapapp.publishing.tables.jobs import JOB_OPTIONS, Jobs
+from mapapp.question.filters import CHARACTERISTICS
 
-__all__ = ["COLUMNS", "Counts", "Decide", "TableSpec", "Totals", "check_epsilon_and_delta"]
+__all__ = ["Counts", "Decide", "TableSpec", "Totals", "check_epsilon_and_delta"]
 
 Kind = Literal["same-unit", "outside-state", "beyond", "flows"]
 Totals = Literal["none", "rows", "columns", "both"]
 Decide = Literal["exact", "sampled"]
 
-COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "age": AGE_BANDS,
-    "earnings": EARNINGS_BANDS,
-    "industry": INDUSTRY_GROUPS,
-}
-"""What columns can be, and the label of each code from 1 on. The workers of a workplace are public by these."""
-_ENTRY: Final = frozenset(("rows", "columns", "counts", "flows", "totals", "title"))
+_ENTRY: Final = frozenset(("rows", "columns", "counts", "flows", "totals", "title", *JOB_OPTIONS))
 _MOST_MILES: Final = 3_000.0
 
 
@@ -103,12 +98,14 @@ class TableSpec:
     rows : str
         Layer of the workplaces, such as "county" or "ctycsub".
     columns : tuple of str
-        Of COLUMNS, in the order of the table; empty for a table of flows.
+        Of CHARACTERISTICS, in the order of the table; empty for a table of flows.
     counts : Counts
     flows : str
         Layer of the homes in a table of flows; otherwise empty.
     totals : {"none", "rows", "columns", "both"}
         Which sums are decided before the cells.
+    jobs : Jobs
+        Which jobs the table is about.
     title : str
     """
 
@@ -117,14 +114,15 @@ class TableSpec:
     counts: Counts
     flows: str = ""
     totals: Totals = "none"
+    jobs: Jobs = field(default_factory=Jobs)
     title: str = ""
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.columns if name not in COLUMNS]
+        unknown = [name for name in self.columns if name not in CHARACTERISTICS]
         if unknown:
             raise UsageError(
                 f"--columns {unknown[0]}: how many people work where by {unknown[0][:40]!r} is not public in this "
-                f"dataset; allowed: {', '.join(COLUMNS)}"
+                f"dataset; allowed: {', '.join(CHARACTERISTICS)}"
             )
         if len(set(self.columns)) != len(self.columns):
             raise UsageError(f"--columns {','.join(self.columns)}: name each column once")
@@ -147,7 +145,8 @@ class TableSpec:
         Parameters
         ----------
         given : mapping
-            `rows`, `columns` (text or list), `counts`, `flows`, `totals` and `title`; missing or None if not given.
+            `rows`, `columns` (text or list), `counts`, `flows`, `totals`, `title`, and those of
+            `Jobs.from_options`; missing or None if not given.
 
         Raises
         ------
@@ -169,6 +168,7 @@ class TableSpec:
             counts=Counts(kind="flows") if flows else Counts.from_text(counts),
             flows=level_named(flows) if flows else "",
             totals=_text(given, "totals") or "none",  # type: ignore[arg-type]  # checked in __post_init__
+            jobs=Jobs.from_options(given),
             title=_text(given, "title"),
         )
 
@@ -180,10 +180,14 @@ class TableSpec:
         ------
         UsageError
         """
-        unknown = sorted(set(entry) - _ENTRY)
+        given = {key.replace("_", "-"): value for key, value in entry.items()}
+        unknown = sorted(set(given) - _ENTRY)
         if unknown:
-            raise UsageError(f"[[table]]: unknown key {unknown[0]!r}; allowed: {', '.join(sorted(_ENTRY))}")
-        return cls.from_options(entry)
+            raise UsageError(
+                f"[[table]]: unknown key {unknown[0][:40]!r}; allowed: {', '.join(sorted(_ENTRY))}; a table can be "
+                "limited to jobs only by what is public about all of them"
+            )
+        return cls.from_options(given)
 
     @classmethod
     def from_dict(cls, stated: JsonMapping) -> Self:
@@ -196,8 +200,13 @@ class TableSpec:
             counts=Counts(kind=counts["kind"], miles=counts["miles"]),
             flows=str(columns["flows"]) if is_flows else "",
             totals=stated["totals"],
+            jobs=Jobs.from_dict(stated.get("jobs")),
             title=str(stated["title"]),
         )
+
+    def located(self, areas: Areas) -> Self:
+        """Return the same table, with the area of its jobs as identifiers; see `Jobs.located`."""
+        return replace(self, jobs=self.jobs.located(areas))
 
     def to_dict(self) -> JsonObject:
         """Return plain values for the certificate."""
@@ -207,6 +216,7 @@ class TableSpec:
             "columns": {"flows": self.flows} if self.flows else list(self.columns),
             "counts": self.counts.to_dict(unit_word(self.rows), unit_word(self.flows) if self.flows else ""),
             "totals": self.totals,
+            **({} if self.jobs.are_all else {"jobs": self.jobs.to_dict()}),
         }
 
     @property
@@ -216,7 +226,8 @@ class TableSpec:
             return self.title
         what = self.counts.in_words(unit_word(self.rows), unit_word(self.flows) if self.flows else "")
         by = "" if self.flows else f", by {' and '.join(self.columns)}"
-        return f"{what[0].upper()}{what[1:]}, by {unit_word(self.rows)} of work{by}"
+        only = "" if self.jobs.are_all else f" (only {self.jobs.in_words})"
+        return f"{what[0].upper()}{what[1:]}, by {unit_word(self.rows)} of work{by}{only}"
 
 
 def label_of(layer: str) -> str:
