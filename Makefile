@@ -19,7 +19,7 @@ test: $(VENV)/.test-ready browser nginx lint
 # Tests that share fixtures run on one worker, slowest first (tests/sharing.py). Kernels are compiled before the workers
 # start; otherwise every worker would compile the same ones.
 tests: $(VENV)/.test-ready
-	$(BIN)/python -m engine.precompile --tables --audit
+	$(BIN)/python -m engine.precompile --tables --audit --records
 	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder
 
 lint: $(VENV)/.test-ready

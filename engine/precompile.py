@@ -1,10 +1,10 @@
 """Compile the kernels of a synthesis and of a table in advance, in as many processes as there are processors.
 
 `python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled.
-A table with suppressed cells has kernels of its own, which the option ``--tables`` compiles as well. So has an audit
-(``--audit``): the first on a machine compiles them when it begins. A single process would compile one kernel after
-another. Here each process runs the public functions of some stages on toy input, and the compiled kernels are kept in
-files, where a synthesis, a table, or an audit finds them.
+A table with suppressed cells has kernels of its own, which the option ``--tables`` compiles as well. So have worker
+records (``--records``) and an audit (``--audit``): the first on a machine compiles them when it begins. A single
+process would compile one kernel after another. Here each process runs the public functions of some stages on toy
+input, and the compiled kernels are kept in files, where a synthesis, a table, records, or an audit finds them.
 
 The types that a kernel is compiled for depend on the arrays given to the stages. Tests compare the toy with a real
 synthesis, a real table, and a real audit.
@@ -56,7 +56,7 @@ from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, sy
 from engine.tracts import OriginTracts
 from engine.units import WEIGHT_UNITS
 
-__all__ = ["AUDIT_STAGES", "STAGES", "TABLE_STAGES", "ensure_compiled", "shares"]
+__all__ = ["AUDIT_STAGES", "RECORD_STAGES", "STAGES", "TABLE_STAGES", "ensure_compiled", "shares"]
 
 _N = 4  # tracts, all of them destination tracts, with one synthesizer each
 _RETENTION = 1 << 27
@@ -247,6 +247,33 @@ def _grow_private() -> None:
     private_tree(*_people(), epsilon=1, height=1, levels="uniform", rng=rng)
 
 
+def _learn_records() -> None:
+    from engine.records.drawing import draw_records
+    from engine.records.splitting import split_records
+    from engine.records.structure import Structure
+    from engine.records.tables import learn_model
+
+    key, codes = SecretKey.for_tests(), np.zeros((_N, 1), dtype=np.int32)
+    split_records(_N, [_HALF, _HALF], key=key)
+    model = learn_model(codes, Structure.of_marginals([2]), epsilon=1, key=key)
+    draw_records(model, _N, key=key)
+
+
+def _place_records() -> None:
+    from engine.records.placing import RecordGround, draw_places
+
+    tracts = _tracts()
+    blocks = BlockTable(block_ptr=np.arange(_N + 1), block_population=np.arange(_N))
+    ground = RecordGround(
+        tracts=tracts,
+        blocks=blocks,
+        block_lon_deg=tracts.lon_deg,
+        block_lat_deg=tracts.lat_deg,
+        edges_mi=(1,),
+    )
+    draw_places(SecretKey.for_tests(), np.arange(_N), np.arange(_N), np.zeros(_N, dtype=np.int8), ground)
+
+
 Stages = dict[str, tuple[Callable[[], None], float]]
 
 STAGES: Stages = {
@@ -282,7 +309,14 @@ AUDIT_STAGES: Stages = {
 }
 """The same for the attackers of an audit and the trees of other schemes."""
 
-_ALL_STAGES: Stages = STAGES | TABLE_STAGES | AUDIT_STAGES
+RECORD_STAGES: Stages = {
+    "learn-records": (_learn_records, 5.0),
+    "place-records": (_place_records, 3.0),
+    "points": STAGES["points"],
+}
+"""The same for worker records."""
+
+_ALL_STAGES: Stages = STAGES | TABLE_STAGES | AUDIT_STAGES | RECORD_STAGES
 
 
 def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> None:
@@ -296,7 +330,7 @@ def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> No
     report : callable
         Called before anything is compiled.
     stages : dict, optional
-        ``STAGES`` of a synthesis (the default), ``TABLE_STAGES``, or ``AUDIT_STAGES``.
+        ``STAGES`` of a synthesis (the default), ``TABLE_STAGES``, ``AUDIT_STAGES``, or ``RECORD_STAGES``.
     """
     what = "\n".join((*stages, Path(__file__).read_text(encoding="utf-8")))
     mark = kernels_mark(synthesize_range, what)
@@ -381,6 +415,9 @@ def main() -> None:
     parser.add_argument("--stages", nargs="+", choices=_ALL_STAGES, help=argparse.SUPPRESS)
     parser.add_argument("--tables", action="store_true", help="compile the kernels of tables as well")
     parser.add_argument("--audit", action="store_true", help="compile the kernels of an audit as well")
+    parser.add_argument(
+        "--records", action="store_true", help="compile the kernels of worker records as well"
+    )
     chosen = parser.parse_args()
     if chosen.stages is None:
         report = partial(print, "compiling kernels (once)", flush=True)
@@ -389,6 +426,8 @@ def main() -> None:
             ensure_compiled(report, TABLE_STAGES)
         if chosen.audit:
             ensure_compiled(report, AUDIT_STAGES)
+        if chosen.records:
+            ensure_compiled(report, RECORD_STAGES)
     else:
         _end_with_parent()
         _run(chosen.stages)

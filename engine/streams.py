@@ -28,6 +28,7 @@ RECORD_NOISE   attribute                configuration    words against the digit
 RECORD_DRAW    record number            its high word    one bounded integer per attribute drawn
 RECORD_TOP_UP  record number            its high word    one bounded integer: which prefix; then one per attribute
 RECORD_ENTROPY entropy                  0                words against the digits of a chance
+RECORD_PLACE   record number            its high word    bounded integers: work block, home tract, home blocks
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
@@ -91,6 +92,7 @@ class Stage(IntEnum):
     RECORD_DRAW = chacha.STAGE_RECORD_DRAW
     RECORD_TOP_UP = chacha.STAGE_RECORD_TOP_UP
     RECORD_ENTROPY = chacha.STAGE_RECORD_ENTROPY
+    RECORD_PLACE = chacha.STAGE_RECORD_PLACE
 
 
 class SecretKey:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from engine._arrays import FloatArray, IntArray, as_int
 from engine.errors import ParameterError
 
-__all__ = ["EARTH_RADIUS_MI", "OriginTracts", "chord_of_miles", "great_circle_mi"]
+__all__ = ["EARTH_RADIUS_MI", "OriginTracts", "chord_of_miles", "great_circle_mi", "unit_vectors"]
 
 EARTH_RADIUS_MI = 3958.7613  # mean radius of the IUGG, 6,371.0088 km
 
@@ -78,7 +78,7 @@ class OriginTracts:
             raise ParameterError(
                 "a tract has no place: give every tract a longitude, and a latitude from -90 to 90"
             )
-        place = _unit_vectors(lon, lat)
+        place = unit_vectors(lon, lat)
         object.__setattr__(self, "place", place)
         object.__setattr__(self, "puma_members", _members(puma))
         object.__setattr__(self, "superpuma_members", _members(superpuma))
@@ -127,7 +127,8 @@ def great_circle_mi(tracts: OriginTracts, destination: IntArray) -> FloatArray:
     return miles
 
 
-def _unit_vectors(lon_deg: FloatArray, lat_deg: FloatArray) -> FloatArray:
+def unit_vectors(lon_deg: FloatArray, lat_deg: FloatArray) -> FloatArray:
+    """Places on the sphere as unit vectors: float64[n, 3]."""
     lon, lat = np.radians(lon_deg), np.radians(lat_deg)
     return np.column_stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)))
 

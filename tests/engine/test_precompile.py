@@ -130,8 +130,8 @@ def test_an_audit_compiles_nothing_more(demo_dataset: Path) -> None:
 @pytest.mark.parametrize("n", range(1, 9))
 @pytest.mark.parametrize(
     "stages",
-    [precompile.STAGES, precompile.TABLE_STAGES, precompile.AUDIT_STAGES],
-    ids=["synthesis", "table", "audit"],
+    [precompile.STAGES, precompile.TABLE_STAGES, precompile.AUDIT_STAGES, precompile.RECORD_STAGES],
+    ids=["synthesis", "table", "audit", "records"],
 )
 def test_every_stage_is_in_one_share(n: int, stages: precompile.Stages) -> None:
     shared = precompile.shares(n, stages)

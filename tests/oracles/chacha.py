@@ -25,6 +25,7 @@ STAGES = {
     "RECORD_DRAW": 28,
     "RECORD_TOP_UP": 29,
     "RECORD_ENTROPY": 30,
+    "RECORD_PLACE": 31,
 }
 
 
