@@ -16,6 +16,7 @@ from engine._kernels.arrays import Bools, Indices, Ints, Words
 from engine._kernels.chacha import (
     STAGE_RECORD_NOISE,
     STAGE_RECORD_SPLIT,
+    STAGE_RECORD_TOP_UP,
     below,
     has_run_out,
     open_stream,
@@ -32,7 +33,9 @@ __all__ = [
     "count_families",
     "draw_attributes",
     "draw_range",
+    "split_amounts",
     "split_range",
+    "top_up_range",
 ]
 
 RECORDS_AT_ONCE = 1024
@@ -166,4 +169,66 @@ def split_range(
                 subset[record] = find_weight(sums, 0, sums.size, drawn)
         if has_run_out(stream):
             return block
+    return -1
+
+
+@lean_jit
+def _part_of(amount: int, part: int, whole: int) -> int:
+    """Whole part of amount × part / whole, bit by bit, for part up to whole below 2^61 and amount below 2^62."""
+    quotient, rest = 0, 0
+    for bit in range(61, -1, -1):
+        quotient, rest = quotient << 1, (rest << 1) + part * ((amount >> bit) & 1)
+        while rest >= whole:
+            quotient, rest = quotient + 1, rest - whole
+    return quotient
+
+
+@lean_jit
+def _fill_prefix(prefix: int, kept: int, sizes: Ints, row: Indices) -> None:
+    """Write the codes of a prefix, whose number has the last attribute vary fastest."""
+    for attribute in range(kept - 1, -1, -1):
+        row[attribute] = prefix % sizes[attribute]
+        prefix //= sizes[attribute]
+
+
+@lean_jit
+def split_amounts(
+    bounds: tuple[int, int], attribute: int, model: ModelTables, row: Indices, amounts: Ints, parts: Ints
+) -> int:
+    """Split the amounts of the prefixes ``bounds`` before an attribute among its values, as the model does."""
+    families, sums = model.families, model.sums
+    size = families.sizes[attribute]
+    for prefix in range(bounds[0], bounds[1]):
+        _fill_prefix(prefix, attribute, families.sizes, row)
+        start = families.table_at[attribute] + configuration_of(families, attribute, row) * size
+        before = 0
+        for value in range(size):
+            weight = sums[start + value] - before
+            before = sums[start + value]
+            parts[prefix * size + value] = _part_of(amounts[prefix], weight, sums[start + size - 1])
+    return -1
+
+
+@lean_jit
+def top_up_range(
+    bounds: tuple[int, int],
+    first: int,
+    kept: int,
+    missing: Ints,
+    model: ModelTables,
+    key: Words,
+    stream: Ints,
+    codes: Indices,
+) -> int:
+    """Draw the records of blocks ``bounds``: a prefix by running sums of what is missing, the rest by the model."""
+    stop = min(bounds[1] * RECORDS_AT_ONCE, codes.shape[0])
+    for record in range(bounds[0] * RECORDS_AT_ONCE, stop):
+        number = first + record
+        open_stream(STAGE_RECORD_TOP_UP, number & _LOW, number >> 32, stream)
+        drawn = below(key, stream, missing[missing.size - 1])
+        prefix = find_weight(missing, 0, missing.size, drawn)
+        _fill_prefix(prefix, kept, model.families.sizes, codes[record])
+        draw_attributes(key, stream, model, kept, codes[record])
+        if has_run_out(stream):
+            return record
     return -1

@@ -1,0 +1,181 @@
+"""Records of the model that take the place of candidates that failed.
+
+Candidates in small groups fail more often than in large ones, so what passes lacks long commutes. What is missing in
+each group of kept attributes is estimated from what was released and from the private model alone, which is
+post-processing, and is drawn from the model.
+
+A group is *complete* if so many of its candidates passed that the test can hardly have failed any: at least
+(k + 3 / eps0) (1 - beta) tries / records. Its size is estimated from what passed; the size of every other group from
+the model's share of it.
+
+The paper releases only what passes; topping up is ours.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._kernels import record_model as kernels
+from engine._threads import run_ranges
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.records.drawing import blocks
+from engine.records.tables import Codes, Model, check_codes
+from engine.streams import SecretKey, new_stream
+
+__all__ = ["TopUp", "missing_workers", "top_up"]
+
+Ints = npt.NDArray[np.int64]
+
+_MOST_GROUPS = 1 << 24
+_MOST_UNITS = 1 << 61
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopUp:
+    """Public numbers of a seeded release, from which follows what is missing in it.
+
+    Attributes
+    ----------
+    n_total : int
+        Records that the release shall have.
+    n_tried : int
+        Candidates that were tried.
+    n_seeds : int
+        Public lower bound of the number of seeds.
+    min_plausible_seeds : int
+        Threshold k of the test.
+    threshold_epsilon : Fraction
+        Epsilon of the threshold's noise (eps0).
+    forced_fail : Fraction
+        Chance that a candidate fails whatever the test says (beta).
+
+    Raises
+    ------
+    ParameterError
+        A number is out of range.
+    """
+
+    n_total: int
+    n_tried: int
+    n_seeds: int
+    min_plausible_seeds: int
+    threshold_epsilon: Fraction
+    forced_fail: Fraction
+
+    def __post_init__(self) -> None:
+        if min(self.n_total, self.n_tried, self.n_seeds, self.min_plausible_seeds) < 1:
+            raise ParameterError("records, tries, seeds, and plausible seeds must each be at least 1")
+        if not (self.threshold_epsilon > 0 and 0 <= self.forced_fail < 1):
+            raise ParameterError(
+                f"threshold epsilon is {self.threshold_epsilon} and forced failure {self.forced_fail}: "
+                "give a threshold epsilon above 0 and a forced failure from 0 to below 1"
+            )
+
+    @property
+    def complete_from(self) -> int:
+        """Least number of released records of a group that is taken as complete."""
+        least = self.min_plausible_seeds + 3 / self.threshold_epsilon
+        return math.ceil(least * (1 - self.forced_fail) * Fraction(self.n_tried, self.n_seeds))
+
+    @property
+    def records_each(self) -> Fraction:
+        """Records that the release shall have for each that passed in a complete group."""
+        return Fraction(self.n_total, self.n_tried) / (1 - self.forced_fail)
+
+
+def missing_workers(model: Model, released: Codes, kept: int, numbers: TopUp) -> Ints:
+    """What is missing in each group, in small equal parts of a worker: int64[groups].
+
+    Groups are the values of the first ``kept`` attributes, the last of which varies fastest.
+
+    Raises
+    ------
+    ParameterError
+        There are more than 2^24 groups, more than 2^40 records, or ``kept`` is not the length of a prefix.
+    """
+    sizes = model.structure.domain[:kept]
+    if not 0 <= kept <= model.structure.n_attributes or math.prod(sizes) > _MOST_GROUPS:
+        raise ParameterError(
+            f"{kept} kept attributes make {math.prod(sizes):,} groups: at most 2^24 can be topped up; keep fewer"
+        )
+    if numbers.n_total > 1 << 40:
+        raise ParameterError(f"{numbers.n_total:,} records: allowed are at most 2^40")
+    unit = _MOST_UNITS // max(numbers.n_total, released.shape[0], 1)
+    counts = _group_counts(check_codes(released, model.structure.domain), sizes)
+    missing = _targets(model, kept, unit * numbers.n_total) - counts * unit
+    complete = np.flatnonzero(counts >= numbers.complete_from)
+    more = numbers.records_each - 1
+    exact = [int(count) * unit * more.numerator // more.denominator for count in counts[complete]]
+    missing[complete] = np.array([min(one, _MOST_UNITS) for one in exact], dtype=np.int64)
+    return np.maximum(missing, 0)
+
+
+def _group_counts(codes: Codes, sizes: tuple[int, ...]) -> Ints:
+    groups = np.zeros(codes.shape[0], dtype=np.int64)
+    for column, size in enumerate(sizes):
+        groups = groups * size + codes[:, column]
+    return np.bincount(groups, minlength=math.prod(sizes)).astype(np.int64)
+
+
+def _targets(model: Model, kept: int, amount: int) -> Ints:
+    """An amount split among the groups by the model's shares, rounded down."""
+    row = np.zeros(model.structure.n_attributes, dtype=np.int32)
+    amounts = np.array([amount], dtype=np.int64)
+    for attribute in range(kept):
+        parts = np.empty(amounts.size * model.structure.domain[attribute], dtype=np.int64)
+        kernels.split_amounts((0, amounts.size), attribute, model.tables, row, amounts, parts)
+        amounts = parts
+    return amounts
+
+
+def top_up(
+    model: Model, released: Codes, kept: int, numbers: TopUp, *, key: SecretKey, threads: int = 1
+) -> Codes:
+    """Draw the records that bring a release up to its total, in proportion to what is missing in each group.
+
+    Parameters
+    ----------
+    model : Model
+    released : int32[R, m]
+        Candidates that passed.
+    kept : int
+        Number of attributes that were kept from seeds.
+    numbers : TopUp
+        Public numbers of the release.
+    key : SecretKey
+        Draws come from stage RECORD_TOP_UP, addressed by the record's number.
+    threads : int
+        Threads to use; the records do not depend on it.
+
+    Returns
+    -------
+    int32[n_total - R, m]
+        No records if as many or more passed.
+
+    Raises
+    ------
+    ParameterError
+        As :func:`missing_workers`.
+    """
+    missing = missing_workers(model, released, kept, numbers)
+    if not missing.any():
+        missing = np.maximum(_targets(model, kept, _MOST_UNITS), 0)
+    # Shift before summing, so that running sums stay below 2^62.
+    shift = max(int(missing.sum(dtype=np.float64) / 2**61).bit_length(), 0)
+    sums = np.cumsum(missing >> shift)
+    codes = np.zeros(
+        (max(numbers.n_total - released.shape[0], 0), model.structure.n_attributes), dtype=np.int32
+    )
+    failed = run_ranges(
+        lambda start, stop: kernels.top_up_range(
+            (start, stop), 0, kept, sums, model.tables, key.words, new_stream(), codes
+        ),
+        blocks(codes.shape[0]),
+        threads,
+    )
+    if max(failed, default=-1) >= 0:
+        raise OverflowRefusedError("a random stream passed its 2^32 blocks: draw with another key")
+    return codes
