@@ -24,6 +24,7 @@ __all__ = [
     "Possible",
     "PublicStructure",
     "Structure",
+    "count_cells",
     "public_structure",
 ]
 
@@ -290,7 +291,7 @@ def public_structure(
     coarsened: list[tuple[int, int]] = []
     for child, wish in enumerate(wished):
         kept = [(parent, first.get(parent)) for parent in wish]
-        while kept and _n_cells(domain, child, kept, possible) * RECORDS_PER_CELL > n_records:
+        while kept and count_cells(domain, child, kept, possible) * RECORDS_PER_CELL > n_records:
             last, bucket = kept.pop()
             if last in second and bucket is not second[last]:
                 kept.append((last, second[last]))
@@ -307,7 +308,7 @@ def public_structure(
     )
 
 
-def _n_cells(
+def count_cells(
     domain: Sequence[int],
     child: int,
     kept: Sequence[tuple[int, Ints | None]],

@@ -105,12 +105,13 @@ def missing_workers(model: Model, released: Codes, kept: int, numbers: TopUp) ->
         raise ParameterError(f"{numbers.n_total:,} records: allowed are at most 2^40")
     unit = _MOST_UNITS // max(numbers.n_total, released.shape[0], 1)
     counts = _group_counts(check_codes(released, model.structure.domain), sizes)
-    missing = _targets(model, kept, unit * numbers.n_total) - counts * unit
+    missing: Ints = _targets(model, kept, unit * numbers.n_total) - counts * unit
     complete = np.flatnonzero(counts >= numbers.complete_from)
     more = numbers.records_each - 1
     exact = [int(count) * unit * more.numerator // more.denominator for count in counts[complete]]
     missing[complete] = np.array([min(one, _MOST_UNITS) for one in exact], dtype=np.int64)
-    return np.maximum(missing, 0)
+    missing[missing < 0] = 0
+    return missing
 
 
 def _group_counts(codes: Codes, sizes: tuple[int, ...]) -> Ints:
@@ -162,7 +163,7 @@ def top_up(
     """
     missing = missing_workers(model, released, kept, numbers)
     if not missing.any():
-        missing = np.maximum(_targets(model, kept, _MOST_UNITS), 0)
+        missing = _targets(model, kept, _MOST_UNITS)
     # Shift before summing, so that running sums stay below 2^62.
     shift = max(int(missing.sum(dtype=np.float64) / 2**61).bit_length(), 0)
     sums = np.cumsum(missing >> shift)
