@@ -31,6 +31,7 @@ __all__ = [
     "add_noise",
     "configuration_of",
     "count_families",
+    "count_joint",
     "draw_attributes",
     "draw_range",
     "split_amounts",
@@ -86,6 +87,16 @@ def count_families(bounds: tuple[int, int], families: Families, codes: Indices, 
             row = codes[record]
             counts[start + configuration_of(families, attribute, row) * size + row[attribute]] += 1
     return -1
+
+
+@lean_jit
+def count_joint(codes: Indices, columns: Ints, sizes: Ints, counts: Ints) -> None:
+    """Add the records to the counts of some attributes' values together, the last of which varies fastest."""
+    for record in range(codes.shape[0]):
+        cell = 0
+        for at in range(columns.size):
+            cell = cell * sizes[at] + codes[record, columns[at]]
+        counts[cell] += 1
 
 
 @jit

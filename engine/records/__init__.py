@@ -10,7 +10,8 @@ of attributes that are kept from a confidential record, the seed:
 - :mod:`engine.records.tables`: noisy tables of a structure (``Model``, ``learn_model``);
 - :mod:`engine.records.drawing`: records of the model (``draw_records``);
 - :mod:`engine.records.splitting`: disjoint subsets by independent draws (``split_records``);
-- :mod:`engine.records.topping_up`: records of the model in place of candidates that failed (``top_up``).
+- :mod:`engine.records.topping_up`: records of the model in place of candidates that failed (``top_up``);
+- :mod:`engine.records.expected`: expected errors of counts, from the private model alone (``expected_errors``).
 
 Records are int32[n, m], one row a worker, with columns in the order in which attributes are drawn; codes of an
 attribute are whole numbers from 0.

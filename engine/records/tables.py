@@ -24,9 +24,9 @@ from engine.mechanisms.chances import noise_digits
 from engine.mechanisms.drawing import with_digits
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 from engine.records.structure import Structure
-from engine.streams import SecretKey, new_stream
+from engine.streams import Keyed, SecretKey, new_stream
 
-__all__ = ["ALPHA", "Codes", "FamilyCounts", "Model", "learn_model"]
+__all__ = ["ALPHA", "Codes", "FamilyCounts", "Model", "check_codes", "learn_model", "model_from_counts"]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -127,6 +127,10 @@ class FamilyCounts:
             threads,
         )
 
+    def scale(self, factor: int) -> None:
+        """Let every record count ``factor`` times."""
+        self._counts *= factor
+
     def table(self, child: int) -> Ints:
         """Counts of an attribute: int64[configurations, values]."""
         shape = (self.structure.n_configurations(child), self.structure.domain[child])
@@ -183,14 +187,22 @@ def learn_model(
     OverflowRefusedError
         Weights would reach 2^61.
     """
-    rate = None if epsilon is None else _table_rate(epsilon, structure)
-    if not alpha > 0 or alpha.denominator > 1 << 20:
-        raise ParameterError(f"alpha is {alpha}: give a fraction above 0 with a denominator of at most 2^20")
     if isinstance(codes, FamilyCounts):
         counts = codes
     else:
         counts = FamilyCounts(structure)
         counts.add(codes, threads=threads)
+    return model_from_counts(counts, epsilon, key, alpha, threads)
+
+
+def model_from_counts(
+    counts: FamilyCounts, epsilon: Number | None, key: Keyed, alpha: Fraction = ALPHA, threads: int = 1
+) -> Model:
+    """As :func:`learn_model`; a simulation, whose counts are not confidential, may have a public seed for its key."""
+    structure = counts.structure
+    rate = None if epsilon is None else _table_rate(epsilon, structure)
+    if not alpha > 0 or alpha.denominator > 1 << 20:
+        raise ParameterError(f"alpha is {alpha}: give a fraction above 0 with a denominator of at most 2^20")
     weights = []
     for child in range(structure.n_attributes):
         possible = structure.possible_cells(child)
@@ -215,7 +227,7 @@ def _noisy(
     table: Ints,
     possible: npt.NDArray[np.bool_],
     rate: Fraction | None,
-    key: SecretKey,
+    key: Keyed,
     threads: int,
 ) -> Ints:
     if rate is None:

@@ -1,0 +1,82 @@
+"""Expected errors of counts: close to the errors of releases of other records of the same model."""
+
+import math
+
+import numpy as np
+import pytest
+
+from engine.errors import ParameterError
+from engine.records.drawing import draw_records
+from engine.records.expected import ErrorTerms, expected_errors
+from engine.records.structure import Structure
+from engine.records.tables import Model, learn_model
+from engine.streams import SecretKey, attempt_key
+
+KEY = SecretKey.for_tests()
+STRUCTURE = Structure(domain=(4, 30, 3), parents=((), (0,), (0,)))
+RNG = np.random.default_rng(8)
+TRUTH = Model.of_weights(
+    STRUCTURE,
+    [RNG.integers(1, 50, (STRUCTURE.n_configurations(child), size)) for child, size in enumerate((4, 30, 3))],
+)
+N = 6000
+
+
+def by_attributes(terms: tuple[ErrorTerms, ...]) -> dict[tuple[int, ...], ErrorTerms]:
+    return {one.attributes: one for one in terms}
+
+
+def test_every_combination_has_terms_and_says_whether_a_table_holds_it() -> None:
+    model = learn_model(draw_records(TRUTH, 500, key=KEY), STRUCTURE, epsilon=1, key=KEY)
+    terms = by_attributes(expected_errors(model, 500, runs=1))
+    assert set(terms) == {(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)}
+    assert {subset for subset, one in terms.items() if not one.is_covered} == {(1, 2), (0, 1, 2)}
+    assert expected_errors(model, 500, runs=1, threads=2) == tuple(terms.values())
+    assert set(by_attributes(expected_errors(model, 500, runs=1, most_together=1))) == {(0,), (1,), (2,)}
+
+
+@pytest.mark.parametrize("epsilon", ["1", "20"])
+def test_the_terms_foretell_errors_of_other_releases(epsilon: str) -> None:
+    """The root mean squared error over 20 releases is within a third of what the terms say."""
+    terms: dict[tuple[int, ...], ErrorTerms] = {}
+    squares: dict[tuple[int, ...], list[float]] = {(0, 1): [], (1,): [], (1, 2): []}
+    foretold: dict[tuple[int, ...], list[float]] = {subset: [] for subset in squares}
+    for run in range(1, 21):
+        key = attempt_key(KEY, run)
+        codes = draw_records(TRUTH, N, key=key)
+        model = learn_model(codes, STRUCTURE, epsilon=epsilon, key=key)
+        released = draw_records(model, N, first=N, key=key)
+        terms = terms or by_attributes(expected_errors(model, N, runs=8))
+        for subset in squares:
+            sizes = tuple(STRUCTURE.domain[column] for column in subset)
+            shape = math.prod(sizes)
+            ours, true = (
+                np.bincount(np.ravel_multi_index(tuple(one[:, subset].T), sizes), minlength=shape)
+                for one in (released, codes)
+            )
+            squares[subset] += ((ours - true) ** 2.0).tolist()
+            foretold[subset] += [terms[subset].rms(count) ** 2 for count in ours.tolist()]
+    for subset in squares:
+        ratio = math.sqrt(np.mean(squares[subset]) / np.mean(foretold[subset]))
+        assert 0.75 < ratio < 1.33, subset
+
+
+def test_a_large_release_is_simulated_with_fewer_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = learn_model(draw_records(TRUTH, N, key=KEY), STRUCTURE, epsilon=20, key=KEY)
+    whole = by_attributes(expected_errors(model, N, runs=16))
+    monkeypatch.setattr("engine.records.expected._MOST_RECORDS", N // 3)
+    fewer = by_attributes(expected_errors(model, N, runs=16))
+    for subset in ((0, 1), (1,), (0, 1, 2)):
+        assert fewer[subset].rms(50) == pytest.approx(whole[subset].rms(50), rel=0.35), subset
+
+
+def test_large_domains_are_counted_by_the_values_that_occur(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = learn_model(draw_records(TRUTH, 400, key=KEY), STRUCTURE, epsilon=1, key=KEY)
+    whole = expected_errors(model, 400, runs=1)
+    monkeypatch.setattr("engine.records.expected._MOST_CELLS", 1)
+    assert expected_errors(model, 400, runs=1) == whole
+
+
+def test_faulty_numbers_are_refused() -> None:
+    with pytest.raises(ParameterError, match="at least 1"):
+        expected_errors(TRUTH, 0)
