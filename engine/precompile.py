@@ -249,14 +249,26 @@ def _grow_private() -> None:
 
 def _learn_records() -> None:
     from engine.records.drawing import draw_records
+    from engine.records.expected import expected_errors
     from engine.records.splitting import split_records
     from engine.records.structure import Structure
     from engine.records.tables import learn_model
+    from engine.records.topping_up import TopUp, top_up
 
     key, codes = SecretKey.for_tests(), np.zeros((_N, 1), dtype=np.int32)
     split_records(_N, [_HALF, _HALF], key=key)
     model = learn_model(codes, Structure.of_marginals([2]), epsilon=1, key=key)
-    draw_records(model, _N, key=key)
+    drawn = draw_records(model, _N, key=key)
+    expected_errors(model, _N, runs=1)
+    tries = TopUp(
+        n_total=2 * _N,
+        n_tried=_N,
+        n_seeds=_N,
+        min_plausible_seeds=1,
+        threshold_epsilon=_HALF,
+        forced_fail=Fraction(0),
+    )
+    top_up(model, drawn, 1, tries, key=key)
 
 
 def _place_records() -> None:

@@ -38,3 +38,10 @@ def record_chance(
 
 def all_records(structure: Structure) -> list[Record]:
     return list(product(*(range(size) for size in structure.domain)))
+
+
+def noisy_count_chance(count: int, value: int, q: Fraction) -> Fraction:
+    """The chance that a count plus discrete Laplace noise, P(z) ∝ q^|z|, cut at 0, is a value."""
+    if value == 0:
+        return q**count / (1 + q)
+    return (1 - q) / (1 + q) * q ** abs(value - count)
