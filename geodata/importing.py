@@ -4,37 +4,37 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas
 
 from geodata.base_files import BaseFile
 from geodata.base_map import read_base_map
 from geodata.boundaries import Boundaries, read_boundaries
+from geodata.commutes import OdCommutes, WorkerCommutes
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.flows import Flows, prior_table, read_flows
 from geodata.hierarchy import Hierarchy, assemble
 from geodata.json_objects import JsonObject
-from geodata.lodes import BlockLookup, OdFile, check_together, jobs_table, place_jobs, read_od
+from geodata.lodes import OdFile, read_od
 from geodata.population import Residents, read_population
 from geodata.progress import Progress, silent
 from geodata.pumas import Pumas, read_pumas
 from geodata.reading import TextTable
 from geodata.recognize import Sources
 from geodata.schema import BASE_TABLES, TABLES
-from geodata.store import writing_store
+from geodata.store import StoreWriter, writing_store
 from geodata.vintage import of_table_vintage
+from geodata.worker_columns import read_worker_columns
+from geodata.worker_spool import WorkerSource, count_jobs
 
 _KEY = re.compile(r"^[0-9a-f]{64}$")
 READING = "reading files"
-PLACING = "placing jobs"
 WRITING = "writing tables"
 
 
@@ -50,10 +50,13 @@ class Imported:
         For the manifest: title, year, job_type, vintage, destination_states, n_jobs, sources, layers,
         elsewhere and outflow (jobs by state code), notes, commitment_key. Elsewhere, outflow and notes count
         homes and are confidential.
+    workers : WorkerSource, optional
+        Worker records. `tables` then lacks `jobs`, which is counted from them as they are written.
     """
 
     tables: dict[str, pandas.DataFrame]
     facts: JsonObject
+    workers: WorkerSource | None = None
 
 
 def import_dataset(
@@ -62,6 +65,7 @@ def import_dataset(
     title: str | None = None,
     commitment_key: str | None = None,
     threads: int = 2,
+    scratch: Path | None = None,
     progress: Progress = silent,
 ) -> Imported:
     """Read the files and assemble the tables of a dataset.
@@ -76,6 +80,8 @@ def import_dataset(
         64 hexadecimal digits; by default from the operating system's secure source.
     threads : int
         Threads that read and cut; the result is the same for any number.
+    scratch : Path, optional
+        Folder of the temporary file in which worker records wait; by default the system's.
     progress : callable
         Called with (stage, done, total).
 
@@ -87,9 +93,9 @@ def import_dataset(
     key = secrets.token_hex(32) if commitment_key is None else commitment_key
     if not _KEY.match(key):
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
+    workers = _worker_files(sources, scratch, threads) if sources.workers else None
     read = _read(sources, threads, progress)
-    year, job_type = check_together(read.od)
-    inside, outflow = _destinations(read.od, read.crosswalk)
+    planned = workers or OdCommutes.of(read.od, read.crosswalk)
     hierarchy = assemble(
         read.crosswalk,
         read.residents,
@@ -100,33 +106,34 @@ def import_dataset(
         progress=progress,
     )
     base, base_files = read_base_map(sources.base_map, hierarchy.tables)
-    jobs = _jobs(inside, hierarchy, read.crosswalk, progress)
+    commutes = planned.place(hierarchy, read.crosswalk, progress)
     prior, unmatched = prior_table(read.flows, hierarchy.tract_names, _elsewhere_tracts(hierarchy))
-    elsewhere = _elsewhere_facts(jobs, hierarchy)
-    destination_states = sorted({file.state_id for file in inside})
     flows = [f"prior flows: {unmatched:,} of {len(read.flows.table):,} are between tracts not imported"]
     facts = {
-        "title": title or _title(destination_states, year),
-        "year": year,
-        "job_type": job_type,
+        "title": title or _title(commutes.destination_states, commutes.year),
+        "year": commutes.year,
+        "job_type": commutes.job_type,
         "vintage": {"blocks": read.crosswalk.vintage, "pumas": read.pumas.vintage},
-        "destination_states": destination_states,
-        "n_jobs": int(jobs["count"].sum()),
-        "sources": [*_source_facts(read), *_base_source_facts(base_files)],
+        "destination_states": commutes.destination_states,
+        "n_jobs": commutes.n_jobs,
+        "sources": [*commutes.sources, *_source_facts(read), *_base_source_facts(base_files)],
         "layers": layer_facts(read.crosswalk),
-        "elsewhere": elsewhere,
-        "outflow": _by_state(outflow),
+        "elsewhere": commutes.elsewhere,
+        "outflow": commutes.outflow,
         "notes": [
             *hierarchy.notes,
-            *_elsewhere_notes(elsewhere),
-            *_outflow_notes(outflow, read.od),
+            *commutes.notes,
             *(flows if unmatched else []),
             *_repair_notes(read),
             *_water_notes(base, base_files),
         ],
         "commitment_key": key,
+        **commutes.facts,
     }
-    return Imported(tables=hierarchy.tables | base | {"jobs": jobs, "prior": prior}, facts=facts)
+    counted = {} if commutes.jobs is None else {"jobs": commutes.jobs}
+    return Imported(
+        tables=hierarchy.tables | base | counted | {"prior": prior}, facts=facts, workers=commutes.workers
+    )
 
 
 def write_dataset(
@@ -156,13 +163,23 @@ def write_dataset(
     """
     with writing_store(path, "dataset") as writer:
         tables = [*TABLES["dataset"], *(table for table in BASE_TABLES if table.name in imported.tables)]
+        writer.facts(**imported.facts)
         for done, table in enumerate(tables):
             progress(WRITING, done, len(tables))
-            writer.table(table.name, imported.tables[table.name])
-        writer.facts(**imported.facts)
+            if table.name in imported.tables:
+                writer.table(table.name, imported.tables[table.name])
+        if imported.workers is not None:
+            _write_workers(writer, imported.workers)
         if finish is not None:
             finish(writer.directory)
     progress(WRITING, len(tables), len(tables))
+
+
+def _write_workers(writer: StoreWriter, workers: WorkerSource) -> None:
+    with writer.stream("workers") as rows, writer.stream("jobs") as jobs:
+        for part in workers.parts():
+            rows.write(part)
+            jobs.write(count_jobs(part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +194,15 @@ class _Read:
 
 
 def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
-    if not sources.od:
-        raise SourceFileError("no OD file given; add STATE_od_main_JT00_YEAR.csv.gz")
-    total = len(sources.od) + 6
+    if not sources.od and not sources.workers:
+        raise SourceFileError(
+            "no OD file given; add STATE_od_main_JT00_YEAR.csv.gz, or worker records with --workers"
+        )
+    total = (0 if sources.workers else len(sources.od)) + 6
     progress(READING, 0, total)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         crosswalk = pool.submit(read_crosswalks, sources.crosswalks)
-        od = [pool.submit(read_od, path) for path in sorted(sources.od)]
+        od = [pool.submit(read_od, path) for path in sorted(sources.od) if not sources.workers]
         flows = pool.submit(read_flows, sources.prior_flows)
         places = crosswalk.result()
         year = places.vintage
@@ -214,79 +233,20 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
         )
 
 
-def _destinations(files: Sequence[OdFile], crosswalk: Crosswalk) -> tuple[list[OdFile], Counter[str]]:
-    """Files whose workplaces are imported; for the other files, the jobs of imported homes by state of work.
-
-    Without its main file the public total of a workplace is not known, so nothing could be released for it.
-    """
-    main = {file.state_id: file for file in files if file.main}
-    lacking = sorted(set(main) - set(crosswalk.state_ids))
-    if lacking:
+def _worker_files(sources: Sources, scratch: Path | None, threads: int) -> WorkerCommutes:
+    """Check the schema and the columns of worker records before the geography is read, which takes longer."""
+    if len(sources.worker_schema) != 1:
         raise SourceFileError(
-            f"{main[lacking[0]].text.path}: no crosswalk of state {lacking[0]} among the files; "
-            f"add {states()[lacking[0]].postal.lower() if lacking[0] in states() else 'STATE'}_xwalk.csv.gz"
+            f"{sources.workers[0]}: worker records need one schema, which says what their columns mean; "
+            "name it with --schema"
         )
-    numbers = [int(state) for state in main]
-    outflow: Counter[str] = Counter()
-    for file in files:
-        if file.state_id not in main:
-            outflow[file.state_id] += int(file.counts[np.isin(file.home_state, numbers), 0].sum())
-    return [file for file in files if file.state_id in main], outflow
-
-
-def _jobs(
-    files: Sequence[OdFile], hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress
-) -> pandas.DataFrame:
-    lookup = BlockLookup.of(hierarchy.tables["blocks"], crosswalk.vintage)
-    elsewhere = {int(code): row for code, row in hierarchy.elsewhere.items()}
-    parts = []
-    for done, file in enumerate(files):
-        progress(PLACING, done, len(files))
-        parts.append(place_jobs(file, lookup, elsewhere))
-    progress(PLACING, len(files), len(files))
-    return jobs_table(parts)
+    columns = read_worker_columns(sources.worker_schema[0])
+    return WorkerCommutes.of(sources.workers, columns, scratch=scratch, threads=threads)
 
 
 def _elsewhere_tracts(hierarchy: Hierarchy) -> dict[str, int]:
     tract_index = hierarchy.tables["blocks"]["tract_index"].to_numpy()
     return {code: int(tract_index[row]) for code, row in hierarchy.elsewhere.items()}
-
-
-def _elsewhere_facts(jobs: pandas.DataFrame, hierarchy: Hierarchy) -> dict[str, int]:
-    code = {row: state for state, row in hierarchy.elsewhere.items()}
-    away = jobs[jobs["origin_index"].isin(code)]
-    by_row = away.groupby("origin_index")["count"].sum()
-    rows = by_row.index.to_numpy(np.int64).tolist()
-    return _by_state(Counter({code[row]: int(n) for row, n in zip(rows, by_row, strict=True)}))
-
-
-def _by_state(jobs: Counter[str]) -> dict[str, int]:
-    return {state: jobs[state] for state in sorted(jobs)}
-
-
-def _elsewhere_notes(elsewhere: dict[str, int]) -> list[str]:
-    if not elsewhere:
-        return []
-    return [
-        f"elsewhere: {sum(elsewhere.values()):,} jobs of residents of {len(elsewhere)} states whose crosswalk "
-        "is not imported are counted by state"
-    ]
-
-
-def _outflow_notes(outflow: Counter[str], files: Sequence[OdFile]) -> list[str]:
-    known = states()
-    homes = " and ".join(sorted(_postal(file.state_id) for file in files if file.main))
-    return [
-        f"outflow: {n:,} jobs of {homes} residents in {_postal(state)}: not imported; "
-        f"add {known[state].postal.lower()}_od_main to import that state's workplaces"
-        for state, n in sorted(outflow.items())
-        if state in known
-    ]
-
-
-def _postal(state_id: str) -> str:
-    known = states()
-    return known[state_id].postal if state_id in known else state_id
 
 
 def _repair_notes(read: _Read) -> list[str]:
@@ -310,7 +270,6 @@ def _title(destination_states: Sequence[str], year: int | None) -> str:
 
 def _source_facts(read: _Read) -> list[dict[str, object]]:
     texts: dict[str, Sequence[TextTable]] = {
-        "od": [file.text for file in read.od],
         "crosswalks": read.crosswalk.files,
         "tract_puma": read.pumas.files,
         "puma_names": read.pumas.name_files,

@@ -24,7 +24,8 @@ INDUSTRY = ("SI01", "SI02", "SI03")
 COUNTS = ("S000", *AGE, *EARNINGS, *INDUSTRY)
 HEADER = ("w_geocode", "h_geocode", *COUNTS)
 _STATE_UNIT = 10**13  # a block's number divided by this is its state's
-_OTHER_VINTAGE_SHARE = 0.2
+OTHER_VINTAGE_SHARE = 0.2
+"""Share of unknown blocks from which on a file is probably of another vintage."""
 _ROWS_AT_ONCE = 500_000
 _NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
 
@@ -265,18 +266,20 @@ def _refuse_lost(
     file: OdFile, column: str, number: Ints, lost: npt.NDArray[np.int64], n_wanted: int, vintage: int
 ) -> NoReturn:
     geocode = f"{number[lost[0]]:015d}"
-    if lost.size > 1 and lost.size > _OTHER_VINTAGE_SHARE * n_wanted:
+    if lost.size > 1 and lost.size > OTHER_VINTAGE_SHARE * n_wanted:
         raise SourceFileError(
             f"{file.text.path}: line {lost[0] + FIRST_DATA_LINE}: {column} {geocode} and many more are not in the "
             f"crosswalk of {vintage} blocks: probably another vintage; LODES 7 goes with tabblk2010 crosswalks, "
             "LODES 8 with tabblk2020"
         )
+    file.text.refuse(int(lost[0]), *why_not_found(column, geocode, "file"))
+
+
+def why_not_found(column: str, geocode: str, source: str) -> tuple[str, str]:
+    """Say why a code is not among the imported places, and what to do about it."""
     if geocode[:2] not in states():
-        file.text.refuse(
-            int(lost[0]), f"{column} {geocode} is in no state ({geocode[:2]})", "correct the row"
-        )
-    file.text.refuse(
-        int(lost[0]),
+        return f"{column} {geocode} is in no state ({geocode[:2]})", "correct the row"
+    return (
         f"{column} {geocode} is not in the crosswalk of its state",
-        "use the crosswalk published with this file",
+        f"use the crosswalk published with this {source}",
     )

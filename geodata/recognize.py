@@ -52,6 +52,9 @@ class Sources:
         CTPP tract-to-tract flows.
     base_map : tuple of Path
         TIGER/Line water, roads, and rails, and names from the GNIS.
+    workers, worker_schema : tuple of Path
+        Worker records instead of OD files, and the one schema file that says what their columns mean. They are named,
+        never recognized.
     """
 
     od: tuple[Path, ...] = ()
@@ -63,6 +66,8 @@ class Sources:
     population: tuple[Path, ...] = ()
     prior_flows: tuple[Path, ...] = ()
     base_map: tuple[Path, ...] = ()
+    workers: tuple[Path, ...] = ()
+    worker_schema: tuple[Path, ...] = ()
 
     def roles(self) -> dict[str, tuple[Path, ...]]:
         """Role to files, in the order of the fields."""

@@ -221,7 +221,7 @@ class WorkerSchema:
 def usual_parents(derives: Iterable[str]) -> tuple[str, ...]:
     """Parents of an attribute that names none: those of what it derives, else industry and earnings."""
     first = next(iter(derives), None)
-    return USUAL_PARENTS if first is None else STANDARD_PARENTS[first]
+    return USUAL_PARENTS if first is None else STANDARD_PARENTS.get(first, USUAL_PARENTS)
 
 
 def _check_name(name: str) -> None:

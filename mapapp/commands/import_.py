@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -41,6 +41,8 @@ _ROLES = {
     "population": "population",
     "prior_flows": "prior_flows",
     "basemap": "base_map",
+    "workers": "workers",
+    "schema": "worker_schema",
 }
 
 
@@ -67,6 +69,13 @@ _ROLES = {
 @click.option(
     "--basemap", type=FILES, multiple=True, help="Water, roads, or rails (TIGER/Line), or names (GNIS)."
 )
+@click.option(
+    "--workers",
+    type=FILES,
+    multiple=True,
+    help="Worker records instead of OD files: CSV or Parquet, one row a worker.",
+)
+@click.option("--schema", type=FILES, help="What the columns of the worker records mean (TOML).")
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
 @click.option("--budget-delta", default=None, help="Total delta that all releases together may spend.")
@@ -80,6 +89,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     Examples:
       commutemap import ri.dataset --from census-files/
       commutemap import ri.dataset --od ri_od_main_JT00_2019.csv.gz --xwalk ri_xwalk.csv.gz
+      commutemap import ri.dataset --from census-files/ --workers workers.parquet --schema workers.toml
     """
     from geodata.importing import import_dataset, write_dataset
     from geodata.store import refuse_existing
@@ -88,7 +98,9 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     budget = _budget(options["budget_epsilon"], options["budget_delta"])
     sources, unused = _sources(directory, options)
     with show_progress(quiet=quiet) as report:
-        imported = import_dataset(sources, title=options["title"], progress=report)
+        imported = import_dataset(
+            sources, title=options["title"], scratch=dataset.absolute().parent, progress=report
+        )
         if budget is not None:
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
@@ -124,10 +136,28 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     from geodata.recognize import Sources, sources_in
 
     named = {role: options[option] for option, role in _ROLES.items() if options[option]}
+    if "worker_schema" in named:
+        named["worker_schema"] = (options["schema"],)
+    _check_worker_options(named)
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
     found, unused = (Sources(), {}) if directory is None else sources_in(directory)
-    return replace(found, **named), unused
+    if "workers" in named:
+        unused |= dict.fromkeys(found.od, "an OD file; the jobs are counted from the worker records")
+        found = replace(found, od=())
+    sources = replace(found, **named)
+    used = {path.resolve() for paths in sources.roles().values() for path in paths}
+    return sources, {path: why for path, why in unused.items() if path.resolve() not in used}
+
+
+def _check_worker_options(named: Mapping[str, tuple[Path, ...]]) -> None:
+    """Refuse options that do not go together, before any file is read."""
+    if "workers" in named and "od" in named:
+        raise UsageError("--workers and --od: jobs come from worker records or from OD files; leave out one")
+    if "workers" in named and "worker_schema" not in named:
+        raise UsageError("--workers needs --schema, a file that says what the columns mean")
+    if "worker_schema" in named and "workers" not in named:
+        raise UsageError("--schema describes worker records; name them with --workers")
 
 
 def _summary(

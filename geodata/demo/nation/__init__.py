@@ -8,12 +8,10 @@ with a long tail. The nation serves for measurements; the smaller countries look
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 import pyarrow
@@ -36,6 +34,7 @@ from geodata.demo.nation.tract_grids import TractGrids, make_tract_grids, rectan
 from geodata.demo.nation.units import NationUnits, make_units
 from geodata.demo.nation.workplaces import NationWorkplaces, job_weights, make_workplaces
 from geodata.distance import KM_PER_MI
+from geodata.in_order import in_order
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.schema import LAYER_LABELS
@@ -48,9 +47,6 @@ _YEAR: Final = 2023
 _TRACTS_AT_ONCE: Final = 1_000
 _JOBS_AT_ONCE: Final = 1_000_000
 _WITHIN: Final = 0.45  # mean distance between two places of a tract, relative to the root of its area
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 def write_nation(
@@ -158,7 +154,7 @@ def _write_blocks(
 
     land = _WrittenBlocks(units)
     with writer.stream("blocks") as blocks, writer.stream("cells") as cells:
-        for done, (grids, columns, outlines, weight) in enumerate(_in_order(pool, make, starts)):
+        for done, (grids, columns, outlines, weight) in enumerate(in_order(pool, make, starts)):
             progress("Drawing blocks", done, len(starts))
             blocks.write(columns)
             cells.write(cell_columns(land.n_blocks, outlines))
@@ -191,7 +187,7 @@ def _write_jobs(
 
     n_elsewhere = 0
     with writer.stream("jobs") as jobs:
-        for done, columns in enumerate(_in_order(pool, draw, range(len(cuts) - 1))):
+        for done, columns in enumerate(in_order(pool, draw, range(len(cuts) - 1))):
             progress("Sending people to work", done, len(cuts) - 1)
             jobs.write(columns)
             n_elsewhere += int(columns["count"][columns["origin_index"] == land.n_blocks].sum())
@@ -212,23 +208,6 @@ def _cuts(work_tract: Ints, n_jobs: Ints) -> list[int]:
     starts = np.flatnonzero(np.diff(work_tract, prepend=-1))
     before = (np.cumsum(n_jobs) - n_jobs)[starts] // _JOBS_AT_ONCE
     return [*starts[np.diff(before, prepend=-1) != 0].tolist(), work_tract.size]
-
-
-def _in_order(
-    pool: Executor, work: Callable[[_Item], _Result], items: Iterable[_Item], ahead: int = 3
-) -> Iterator[_Result]:
-    """Work on items in threads and yield the results in order, no more than a few ahead of the caller."""
-    waiting: deque[Future[_Result]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
 
 
 def _facts(
