@@ -1,4 +1,4 @@
-"""The attack on a table with stars: what follows from its totals, and what the rule that made the stars adds.
+"""The attack on tables with stars: what follows from totals and links, and what the rule that made the stars adds.
 
 Where the tables that agree with the totals can be listed, everything is exact: the suppressor is run again on each, and
 those that get the same stars are kept. Otherwise ranges come from linear and integer programs, and say so.
@@ -19,14 +19,16 @@ import numpy.typing as npt
 from engine._arrays import BoolArray
 from engine.errors import OverflowRefusedError
 from engine.suppression.consistent import LISTED, list_consistent
+from engine.suppression.linked_tables import LinkedTables
 from engine.suppression.narrowing import Step, narrow, with_ranges
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
 from engine.suppression.ranges import Progress, exact_ranges, silent, why_infeasible
 from engine.suppression.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
-from engine.suppression.rule_ranges import Needs, RuleRanges, needs_of, ranges_under_rule
-from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
+from engine.suppression.rule_ranges import Needs, RuleRanges, joint_needs, needs_of, ranges_under_rule
+from engine.suppression.rule_reasons import RuleReasons, reasons_of
+from engine.suppression.tables_given import ContradictionError, GivenTable, Star, Sums
 
-__all__ = ["Attack", "Known", "RuleUsed", "attack_table"]
+__all__ = ["Attack", "Known", "RuleUsed", "attack_linked", "attack_table"]
 
 RuleUsed = Literal["whole", "consequences", "not used"]
 _Program = Callable[[Sums, list[int], list[int], Needs, Rule], RuleRanges | None]
@@ -80,13 +82,14 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Attack:
-    """What follows from a published table.
+    """What follows from a published table, or from several that are linked.
 
     Attributes
     ----------
-    table : GivenTable
+    linked : LinkedTables
+        The tables; findings are about those that are `attacked`.
     sums : Sums
-        The suppressed cells, in row-major order, and their equations.
+        Their suppressed cells, in row-major order, and their equations.
     rule : Rule or None
         The rule that made the stars, if it is known.
     steps : list of Step
@@ -100,9 +103,11 @@ class Attack:
         ranges may be wider than what it really gives away. "not used": no rule, or ranges too wide for it.
     excluded : list of Outcome
         What the rule gives to the listed tables that it excludes, where that could be found.
+    reasons : RuleReasons or None
+        Short arguments for what the rule adds.
     """
 
-    table: GivenTable
+    linked: LinkedTables
     sums: Sums
     rule: Rule | None
     steps: list[Step]
@@ -110,6 +115,7 @@ class Attack:
     after: Known | None
     rule_used: RuleUsed
     excluded: list[Outcome]
+    reasons: RuleReasons | None
 
     @property
     def share_left(self) -> float | None:
@@ -146,90 +152,148 @@ def attack_table(
     ContradictionError
         No table has these totals, or none gets these stars by the rule.
     """
-    sums = table.sums()
+    return _attack(LinkedTables.of(table), rule, limit, seconds, progress)
+
+
+def attack_linked(
+    linked: LinkedTables,
+    rule: Rule | None = None,
+    *,
+    limit: int = LISTED,
+    seconds: float = 60.0,
+    progress: Progress = silent,
+) -> list[Attack]:
+    """Find what follows from several tables, each suppressed by itself, and the links between them.
+
+    Parameters and errors are those of :func:`attack_table`. Tables that no link joins through suppressed cells are
+    attacked apart from each other.
+    """
+    return [_attack(group, rule, limit, seconds, progress) for group in linked.groups()]
+
+
+def _attack(
+    linked: LinkedTables, rule: Rule | None, limit: int, seconds: float, progress: Progress
+) -> Attack:
+    sums = linked.sums()
     if rule is not None:
-        _check_shown_by_rule(table, rule)
-    narrowed = narrow(table, sums)
+        for number in linked.attacked:
+            _check_shown_by_rule(linked, number, rule)
+    narrowed = narrow(linked, sums)
     narrower = with_ranges(sums, narrowed.low, narrowed.high)
     try:
         listed = list_consistent(narrower, limit=limit)
     except OverflowRefusedError:
         listed = None
     if listed is not None and not len(listed):
-        raise ContradictionError(why_infeasible(table, sums, narrowed.low, narrowed.high))
+        raise ContradictionError(why_infeasible(linked, sums, narrowed.low, narrowed.high))
     if listed is None:
         low, high, settled = exact_ranges(
-            table, sums, narrowed.low, narrowed.high, seconds=seconds, progress=progress
+            linked, sums, narrowed.low, narrowed.high, seconds=seconds, progress=progress
         )
         before = Known(low, high, settled, None)
     elif sums.stars:
         before = Known.of(listed)
     else:
         before = Known([], [], np.zeros(0, dtype=np.bool_), listed)
+    suppressed = [] if rule is None else _suppressed(linked, sums, rule)
     after, used = _with_rule(
-        table, sums, before, rule, partial(ranges_under_rule, seconds=seconds, progress=progress)
+        sums, before, rule, suppressed, partial(ranges_under_rule, seconds=seconds, progress=progress)
     )
+    reasons = None
+    if rule is not None and after is not None:
+        left = after.tables if used == "whole" else None
+        reasons = reasons_of(linked, sums, (before.low, before.high), rule, _needs(suppressed), left)
     return Attack(
-        table=table,
+        linked=linked,
         sums=sums,
         rule=rule,
         steps=narrowed.steps,
         before=before,
         after=after,
         rule_used=used,
-        excluded=_excluded(table, sums, before, rule) if used == "whole" else [],
+        excluded=_excluded(before, suppressed) if used == "whole" else [],
+        reasons=reasons,
     )
 
 
-def _excluded(table: GivenTable, sums: Sums, before: Known, rule: Rule | None) -> list[Outcome]:
-    if rule is None or before.tables is None:
+class _Suppressed(NamedTuple):
+    """One table's suppressor, the positions of its stars in the table, and which of all stars they are."""
+
+    suppressor: OrdinarySuppressor
+    stars: npt.NDArray[np.int64]
+    among: slice
+
+
+def _suppressed(linked: LinkedTables, sums: Sums, rule: Rule) -> list[_Suppressed]:
+    found = []
+    for number in linked.attacked:
+        table, mine = (
+            linked.tables[number],
+            [at for at, star in enumerate(sums.stars) if star.table == number],
+        )
+        if mine:
+            among = slice(mine[0], mine[-1] + 1)
+            stars = stars_of(table, sums._replace(stars=sums.stars[among]))
+            found.append(_Suppressed(OrdinarySuppressor(Layout.of(table), rule), stars, among))
+    return found
+
+
+def _needs(suppressed: list[_Suppressed]) -> Needs:
+    return joint_needs([(needs_of(each.suppressor, each.stars), each.among.start) for each in suppressed])
+
+
+def _excluded(before: Known, suppressed: list[_Suppressed]) -> list[Outcome]:
+    """What the rule gives to the other tables; of linked tables, this is not said."""
+    if before.tables is None or len(suppressed) != 1:
         return []
     try:
-        return outcomes(before.tables, stars_of(table, sums), OrdinarySuppressor(Layout.of(table), rule))
+        return outcomes(before.tables, suppressed[0].stars, suppressed[0].suppressor)
     except OverflowRefusedError:
         return []
 
 
-def _check_shown_by_rule(table: GivenTable, rule: Rule) -> None:
+def _check_shown_by_rule(linked: LinkedTables, number: int, rule: Rule) -> None:
     """Refuse a table that shows a value which the rule suppresses."""
+    table = linked.tables[number]
     n_columns = table.values.shape[1]
     for cell in Layout.of(table).cells():
         row, column = divmod(cell, n_columns)
         if rule.low <= table.values[row, column] <= rule.high:
+            name = linked.star_name(Star(row, column, (), 0, None, number))
             raise ContradictionError(
-                f"{table.cell_name(row, column)} shows {table.values[row, column]}, which the rule "
+                f"{name} shows {table.values[row, column]}, which the rule "
                 f"{rule.low}..{rule.high} suppresses: these stars were made by another rule"
             )
 
 
 def _with_rule(
-    table: GivenTable, sums: Sums, before: Known, rule: Rule | None, program: _Program
+    sums: Sums, before: Known, rule: Rule | None, suppressed: list[_Suppressed], program: _Program
 ) -> tuple[Known | None, RuleUsed]:
     if rule is None or not sums.stars:
         return None, "not used"
-    suppressor = OrdinarySuppressor(Layout.of(table), rule)
-    stars = stars_of(table, sums)
     used: RuleUsed = "whole"
     if before.tables is not None:
-        try:
-            agrees = agrees_with_rule(before.tables, stars, suppressor)
-        except OverflowRefusedError:
-            used = "consequences"
-            small = (before.tables >= rule.low) & (before.tables <= rule.high)
-            agrees = needs_of(suppressor, stars).are_met(small)
+        agrees = np.ones(len(before.tables), dtype=np.bool_)
+        for each in suppressed:
+            values = before.tables[:, each.among]
+            try:
+                agrees &= agrees_with_rule(values, each.stars, each.suppressor)
+            except OverflowRefusedError:
+                used = "consequences"
+                small = (values >= rule.low) & (values <= rule.high)
+                agrees &= needs_of(each.suppressor, each.stars).are_met(small)
         if not agrees.any():
             raise ContradictionError(_no_table(rule))
         after = Known.of(before.tables[agrees])
         return (after if used == "whole" else after._replace(settled=~after.settled)), used
-    return _programmed(sums, before, suppressor, stars, program)
+    return _programmed(sums, before, rule, suppressed, program)
 
 
 def _programmed(
-    sums: Sums, before: Known, suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64], program: _Program
+    sums: Sums, before: Known, rule: Rule, suppressed: list[_Suppressed], program: _Program
 ) -> tuple[Known | None, RuleUsed]:
     """Use the rule's consequences by integer programs."""
-    rule = suppressor.rule
-    needs = needs_of(suppressor, stars)
+    needs = _needs(suppressed)
     if not all(needs.one_of):
         raise ContradictionError(_no_table(rule))
     low, high = _of_primary(before, needs.one_of, rule)

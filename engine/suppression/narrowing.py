@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
+from engine.suppression.tables_given import ContradictionError, Named, Sums
 
 __all__ = ["Narrowed", "Step", "narrow", "with_ranges"]
 
@@ -58,8 +58,8 @@ class Narrowed(NamedTuple):
     steps: list[Step]
 
 
-def narrow(table: GivenTable, sums: Sums) -> Narrowed:
-    """Narrow the ranges of all suppressed cells by one row or column at a time.
+def narrow(table: Named, sums: Sums) -> Narrowed:
+    """Narrow the ranges of all suppressed cells by one row, column, or link at a time.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def with_ranges(sums: Sums, low: list[int], high: list[int | None]) -> Sums:
     return Sums(tuple(stars), sums.rest)
 
 
-def _use(table: GivenTable, sums: Sums, line: int, members: list[int], found: Narrowed) -> None:
+def _use(table: Named, sums: Sums, line: int, members: list[int], found: Narrowed) -> None:
     """Use one equation for each of its cells: sign times value is the rest less what the others contribute."""
     rest = sums.rest[line]
     signs = [dict(sums.stars[position].lines)[line] for position in members]
@@ -104,7 +104,7 @@ def _use(table: GivenTable, sums: Sums, line: int, members: list[int], found: Na
             star = sums.stars[position]
             raise ContradictionError(
                 f"{table.line_name(line)} does not add up, whatever its suppressed cells are: "
-                f"{table.cell_name(star.row, star.column)} would have to be at least {low:,} and at most {high:,}"
+                f"{table.star_name(star)} would have to be at least {low:,} and at most {high:,}"
             )
 
 

@@ -7,26 +7,34 @@ trusted: they are rounded, and two facts are checked in whole numbers of any siz
 - The rounded solution satisfies every equation: the cell *can* have this value (a witness).
 - The rounded prices of the equations prove, by weak duality, that the cell cannot go beyond some value.
 
+With links between tables the equations need not be those of a network. Then a solution may have fractions, and an
+integer program looks for the witness; and prices may be fractions, so they are rounded to multiples of a half, a third,
+and so on, too: the largest whole number that they prove counts.
+
 If the two values are equal, the end of the range is certified. Otherwise the wider value is returned, not certified.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from time import monotonic
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack
 
 from engine._arrays import BoolArray
-from engine.suppression.tables_given import ContradictionError, GivenTable, Sums
+from engine.suppression.tables_given import ContradictionError, Named, Sums
 
 __all__ = ["Progress", "Ranges", "equations", "exact_ranges", "is_solution", "silent", "why_infeasible"]
 
-_INFEASIBLE: Final = 2
+_SHARES: Final = (1, 2, 3, 4, 6)
+"""Prices are rounded to multiples of one over these."""
+_TOLERANCE: Final = 1e-6
+_WITNESS_SECONDS: Final = 5.0
 Values = list[int]
 Progress = Callable[[str, int, int], None]
 
@@ -53,7 +61,7 @@ class Ranges(NamedTuple):
 
 
 def exact_ranges(
-    table: GivenTable,
+    table: Named,
     sums: Sums,
     low: list[int],
     high: list[int | None],
@@ -65,7 +73,7 @@ def exact_ranges(
 
     Parameters
     ----------
-    table : GivenTable
+    table : Named
     sums : Sums
     low, high : list
         Ranges that are known to contain the exact ones.
@@ -90,6 +98,13 @@ def exact_ranges(
                 search.settle(position, sign)
     certified = [search.is_settled(position) for position in range(len(sums.stars))]
     return Ranges(search.low, search.high, np.array(certified, dtype=np.bool_))
+
+
+class _Solved(NamedTuple):
+    """The prices of the equations in a linear program, and the least value that it found."""
+
+    prices: npt.NDArray[np.float64]
+    least: float
 
 
 class _Search:
@@ -118,12 +133,12 @@ class _Search:
             return
         costs = np.zeros(len(self.low))
         costs[position] = sign
-        prices = self.solve(costs)
-        if prices is None:
+        solved = self.solve(costs)
+        if solved is None:
             # Only a greatest value can be unlimited; the equations have a solution.
             self._unlimited[position] = sign < 0
             return
-        bound = self._proved(prices, position, sign)
+        bound = self._proved(solved, position, sign)
         if bound is None:
             return
         if sign > 0:
@@ -132,27 +147,66 @@ class _Search:
             high = self.high[position]
             self.high[position] = -bound if high is None else min(high, -bound)
 
-    def solve(self, costs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-        """Solve a linear program, remember its witness, and return the prices of the equations; None if it has none."""
+    def solve(self, costs: npt.NDArray[np.float64]) -> _Solved | None:
+        """Solve a linear program, and remember a witness; None if the program has no solution."""
         rest = np.array(self._sums.rest, dtype=np.float64)
         bounds = list(zip(self.low, self.high, strict=True))
         found = linprog(costs, A_eq=self._matrix, b_eq=rest, bounds=bounds, method="highs-ds")
         if found.x is None:
             return None
-        witness = [round(value) for value in found.x.tolist()]
-        if is_solution(self._sums, witness, self.low, self.high):
-            for position, value in enumerate(witness):
-                least, most = self._inner_low[position], self._inner_high[position]
-                self._inner_low[position] = value if least is None else min(least, value)
-                self._inner_high[position] = value if most is None else max(most, value)
-        return np.asarray(found.eqlin.marginals, dtype=np.float64)
+        if not self._remember(found.x):
+            self._remember(self._whole(costs, rest, bounds))
+        return _Solved(np.asarray(found.eqlin.marginals, dtype=np.float64), float(found.fun))
 
-    def _proved(self, prices: npt.NDArray[np.float64], position: int, sign: int) -> int | None:
-        """Return a lower bound of sign times the cell, by weak duality with rounded prices; None without one."""
-        price = [round(value) for value in prices.tolist()]
-        bound: int = sum(each * rest for each, rest in zip(price, self._sums.rest, strict=True))
+    def _whole(
+        self,
+        costs: npt.NDArray[np.float64],
+        rest: npt.NDArray[np.float64],
+        bounds: list[tuple[int, int | None]],
+    ) -> npt.NDArray[np.float64] | None:
+        """Solve the same program in whole numbers; None if that takes too long."""
+        low = np.array([least for least, _ in bounds], dtype=np.float64)
+        high = np.array([np.inf if most is None else most for _, most in bounds], dtype=np.float64)
+        found = milp(
+            costs,
+            integrality=np.ones(costs.size),
+            bounds=Bounds(low, high),
+            constraints=[LinearConstraint(self._matrix, rest, rest)],
+            options={"time_limit": _WITNESS_SECONDS},
+        )
+        return None if found.x is None else np.asarray(found.x, dtype=np.float64)
+
+    def _remember(self, solution: npt.NDArray[np.float64] | None) -> bool:
+        """Round a solution, and remember it if it satisfies every equation in whole numbers."""
+        witness = [] if solution is None else [round(value) for value in solution.tolist()]
+        if len(witness) < len(self.low) or not is_solution(self._sums, witness, self.low, self.high):
+            return False
+        for position, value in enumerate(witness):
+            least, most = self._inner_low[position], self._inner_high[position]
+            self._inner_low[position] = value if least is None else min(least, value)
+            self._inner_high[position] = value if most is None else max(most, value)
+        return True
+
+    def _proved(self, solved: _Solved, position: int, sign: int) -> int | None:
+        """Return the best lower bound of sign times the cell that the rounded prices prove; None without one."""
+        best, wanted = None, ceil(solved.least - _TOLERANCE)
+        for share in _SHARES:
+            prices = [round(value * share) for value in solved.prices.tolist()]
+            bound = self._bound(prices, position, sign * share)
+            if bound is not None:
+                whole = -(-bound // share)
+                best = whole if best is None else max(best, whole)
+            if best is not None and best >= wanted:
+                break
+        return best
+
+    def _bound(self, prices: list[int], position: int, cost_of_cell: int) -> int | None:
+        """Return a lower bound of a cost times the cell, by weak duality; None without one."""
+        bound: int = sum(each * rest for each, rest in zip(prices, self._sums.rest, strict=True))
         for other, star in enumerate(self._sums.stars):
-            cost = (sign if other == position else 0) - sum(s * price[line] for line, s in star.lines)
+            cost = (cost_of_cell if other == position else 0) - sum(
+                s * prices[line] for line, s in star.lines
+            )
             end = self.low[other] if cost > 0 else self.high[other]
             if cost != 0 and end is None:
                 return None
@@ -184,7 +238,7 @@ def is_solution(sums: Sums, values: Values, low: list[int], high: list[int | Non
     return inside and not any(left)
 
 
-def why_infeasible(table: GivenTable, sums: Sums, low: list[int], high: list[int | None]) -> str:
+def why_infeasible(table: Named, sums: Sums, low: list[int], high: list[int | None]) -> str:
     """Name rows and columns that would have to be changed, as few units as possible, for the table to add up."""
     n_stars, n_lines = len(sums.stars), len(sums.rest)
     unit = eye_array(n_lines)

@@ -14,6 +14,7 @@ consequences. That nothing lies beyond them rests on HiGHS and its tolerances.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 from time import monotonic
 from typing import Final, NamedTuple
@@ -28,7 +29,7 @@ from engine.suppression.ordinary import OrdinarySuppressor, Rule, follows_from_t
 from engine.suppression.ranges import Progress, equations, is_solution, silent
 from engine.suppression.tables_given import ContradictionError, Sums
 
-__all__ = ["LARGEST_RANGE", "Needs", "needs_of", "ranges_under_rule"]
+__all__ = ["LARGEST_RANGE", "Needs", "joint_needs", "needs_of", "ranges_under_rule"]
 
 LARGEST_RANGE: Final = 10**6
 """Widest range of a cell that the integer program is used for: its tolerance is a millionth."""
@@ -78,6 +79,15 @@ def needs_of(suppressor: OrdinarySuppressor, stars: npt.NDArray[np.int64]) -> Ne
         frozenset(place[cell] for cell in never),
         tuple(frozenset(place[cell] for cell in group) for group in groups),
     )
+
+
+def joint_needs(of_tables: Sequence[tuple[Needs, int]]) -> Needs:
+    """Return what the rule requires of several tables, given the position of each table's first star among all."""
+    never = [first + each for needs, first in of_tables for each in needs.never]
+    groups = [
+        frozenset(first + each for each in group) for needs, first in of_tables for group in needs.one_of
+    ]
+    return Needs(frozenset(never), tuple(groups))
 
 
 class RuleRanges(NamedTuple):

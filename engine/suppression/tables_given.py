@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from engine._arrays import BoolArray
 from engine.errors import EngineError, ParameterError
 
-__all__ = ["LARGEST", "SUPPRESSED", "ContradictionError", "GivenTable", "Star", "Sums"]
+__all__ = ["LARGEST", "SUPPRESSED", "ContradictionError", "GivenTable", "Named", "Star", "Sums"]
 
 SUPPRESSED: Final = -1
 LARGEST: Final = 10**12
@@ -43,6 +43,8 @@ class Star(NamedTuple):
         Smallest value that is possible before any equation is used.
     high : int or None
         Largest such value; None without a limit.
+    table : int
+        Which of several linked tables it is in.
     """
 
     row: int
@@ -50,6 +52,19 @@ class Star(NamedTuple):
     lines: tuple[tuple[int, int], ...]
     low: int
     high: int | None
+    table: int = 0
+
+
+class Named(Protocol):
+    """What names equations and suppressed cells in messages."""
+
+    def line_name(self, line: int) -> str:
+        """Return how messages name an equation."""
+        ...
+
+    def star_name(self, star: Star) -> str:
+        """Return how messages name a suppressed cell."""
+        ...
 
 
 class Sums(NamedTuple):
@@ -60,7 +75,8 @@ class Sums(NamedTuple):
     stars : tuple of Star
         In row-major order.
     rest : tuple of int
-        For each equation, what its suppressed cells add up to. Rows come first, then columns.
+        For each equation, what its suppressed cells add up to. Rows come first, then columns; of linked tables, those
+        of each table in order, then the links.
     """
 
     stars: tuple[Star, ...]
@@ -155,6 +171,10 @@ class GivenTable:
         """An equation as messages name it: its row or its column."""
         n_rows = self.values.shape[0]
         return f"row {self.row_name(line)}" if line < n_rows else f"column {self.column_name(line - n_rows)}"
+
+    def star_name(self, star: Star) -> str:
+        """Return how messages name a suppressed cell."""
+        return self.cell_name(star.row, star.column)
 
     def with_known(self, row: int, column: int, low: int, high: int | None) -> GivenTable:
         """Return the table for somebody who also knows that a cell is from `low` to `high` (None: no limit)."""

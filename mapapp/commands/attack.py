@@ -1,4 +1,4 @@
-"""`commutemap attack`: what a published table with suppressed cells gives away."""
+"""`commutemap attack`: what published tables with suppressed cells give away."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mapapp.commands.options import json_option, print_result, quiet_option
+from mapapp.commands.options import Option, json_option, print_result, quiet_option
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
+    from engine.suppression.linked_tables import LinkedTables
     from engine.suppression.ordinary import Rule
-    from engine.suppression.tables_given import GivenTable
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
 
 
 @click.command()
-@click.argument("table", type=_FILE)
+@click.argument("tables", type=_FILE, nargs=-1, required=True)
 @click.option(
     "--rule",
     "rule_text",
@@ -48,15 +48,26 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
     "--know",
     multiple=True,
     metavar="ROW,COLUMN=NUMBER",
-    help="Something else that is known about a cell; <= and >= work, too. Repeat it for several cells.",
+    help="Something else that is known about a cell; <= and >= work, too. Repeat it for several cells. Of several "
+    "tables, begin with the name of one: TABLE:ROW,COLUMN=NUMBER.",
+)
+@click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="CELL=CELLS",
+    help="How several tables are linked, such as 'a:North,low = b:North,low + b:North,middle', where a and b are the "
+    "names of the files. TABLE:ROW links a row in all columns that the tables share, TABLE:,COLUMN a column. By "
+    "default, cells with the same labels in two tables are one number. Repeat it for more links.",
 )
 @click.option(
     "--people",
-    "people_path",
+    "people_paths",
     type=_FILE,
-    default=None,
+    multiple=True,
     metavar="FILE.csv",
-    help="How many people each cell has, as a table with the same labels: no count can be larger.",
+    help="How many people each cell has, as a table with the same labels: no count can be larger. Repeat it for "
+    "several tables, in their order.",
 )
 @click.option(
     "--csv",
@@ -76,49 +87,54 @@ _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
 @json_option
 @quiet_option
 def attack(
-    table: Path,
+    tables: tuple[Path, ...],
     rule_text: str | None,
     complementary: str,
     ties: str,
-    know: tuple[str, ...],
-    people_path: Path | None,
     csv_path: Path | None,
     seconds: int,
     as_json: bool,
     quiet: bool,
+    **options: Option,
 ) -> None:
-    """Say what follows from a published TABLE in which some cells are suppressed.
+    """Say what follows from published TABLES in which some cells are suppressed.
 
-    TABLE is a CSV file. Its first row and first column are labels, a suppressed cell is *, and a row or column of
-    totals is labeled Total. The output has the values that each suppressed cell can have, first from totals alone, then
-    with the rule that chose the cells, and how they follow. Nothing is written unless you ask for it. docs/attack.md
-    explains the method. The exit code is 2 if no table agrees with the totals, or none gets these stars by the rule.
+    Each of TABLES is a CSV file. Its first row and first column are labels, a suppressed cell is *, and a row or column
+    of totals is labeled Total. The output has the values that each suppressed cell can have, first from totals alone,
+    then with the rule that chose the cells, and how they follow. Several tables that share cells or totals are attacked
+    together. Nothing is written unless you ask for it. docs/attack.md explains the method. The exit code is 2 if no
+    table agrees with the totals, if tables contradict each other, or if none gets these stars by the rule.
 
     \b
     Examples:
       commutemap attack table.csv
       commutemap attack table.csv --rule 0..5
       commutemap attack table.csv --rule 0..5 --know "not blue,brown=100"
+      commutemap attack by-industry.csv by-age.csv --rule 0..5
+      commutemap attack towns.csv counties.csv --link "counties:Kent = towns:Warwick + towns:Coventry"
     """
-    from engine.suppression.attack import attack_table
+    from engine.suppression.attack import attack_linked
     from engine.suppression.tables_given import ContradictionError
     from geodata.store import refuse_existing
-    from mapapp.measuring.attack.files import attack_result, write_attack_csv
+    from mapapp.measuring.attack.files import attack_result, linked_result, write_attack_csv
     from mapapp.measuring.attack.words import attack_lines
 
     rule = _rule(rule_text, complementary, ties)
     if csv_path is not None:
         refuse_existing(csv_path)
-    given = _given(table, know, people_path)
+    titles = [str(path) for path in tables]
+    linked = _given(tables, options["know"], options["links"], options["people_paths"])
     try:
         with show_progress(quiet=quiet) as report:
-            found = attack_table(given, rule, seconds=seconds, progress=report)
+            found = attack_linked(linked, rule, seconds=seconds, progress=report)
     except ContradictionError as error:
-        raise UsageError(f"{table}: {error}") from error
+        raise UsageError(f"{' and '.join(titles)}: {error}") from error
     if csv_path is not None:
         with whole_file(csv_path, binary=False) as stream:
             write_attack_csv(found, stream)
-    print_result(attack_result(found, str(table)), attack_lines(found, str(table)), as_json=as_json)
+    is_one = len(titles) == 1
+    result = attack_result(found[0], titles[0]) if is_one else linked_result(found, titles)
+    print_result(result, attack_lines(found, titles, _how_linked(linked, options["links"])), as_json=as_json)
 
 
 def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
@@ -141,11 +157,39 @@ def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
     )
 
 
-def _given(table: Path, know: tuple[str, ...], people_path: Path | None) -> GivenTable:
-    from mapapp.measuring.attack.knowledge import with_knowledge
+def _given(
+    paths: tuple[Path, ...], know: tuple[str, ...], links: tuple[str, ...], people_paths: tuple[Path, ...]
+) -> LinkedTables:
+    from engine.suppression.linked_tables import LinkedTables
+    from mapapp.measuring.attack.knowledge import with_knowledge_of
+    from mapapp.measuring.attack.links import linked_as_said, linked_by_labels, table_names
     from mapapp.measuring.attack.table_file import read_people, read_table
 
-    given = read_table(table)
-    if people_path is not None:
-        given = given.with_most(read_people(people_path, given))
-    return with_knowledge(given, know)
+    repeated = next((path for path in paths if paths.count(path) > 1), None)
+    if repeated is not None:
+        raise UsageError(f"{repeated}: given twice; give each table once")
+    if len(people_paths) > len(paths):
+        raise UsageError(f"--people {people_paths[-1]}: give one for each table at most")
+    if links and len(paths) == 1:
+        raise UsageError(f"--link {links[0]!r}: a link joins two tables; give another table")
+    tables = [read_table(path) for path in paths]
+    for number, path in enumerate(people_paths):
+        tables[number] = tables[number].with_most(read_people(path, tables[number]))
+    names = table_names(paths)
+    tables = with_knowledge_of(tables, names, know)
+    if len(tables) == 1:
+        return LinkedTables.of(tables[0])
+    return linked_as_said(tables, names, links) if links else linked_by_labels(tables, names)
+
+
+def _how_linked(linked: LinkedTables, said: tuple[str, ...]) -> str:
+    """How several tables are linked, in a sentence."""
+    if len(linked.tables) == 1:
+        return ""
+    n, example = len(linked.links), linked.link_name(linked.links[0])
+    if said:
+        return f"Linked as you say: {n:,} {'equation' if n == 1 else 'equations'}, such as {example}."
+    return (
+        f"Linked by labels: {n:,} {'number is' if n == 1 else 'numbers are'} taken to be the same where row and column "
+        f"labels are, such as {example}. If that is wrong, say with --link what is."
+    )

@@ -199,3 +199,106 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert run(["attack", str(tmp_path)]) == 2
     assert run(["attack", str(tmp_path / "none.csv")]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+
+
+TOWNS = "town,low,middle,high,Total\nWarwick,*,40,*,100\nCoventry,*,*,30,60\nCranston,70,*,*,120\n"
+COUNTIES = "county,low,high\nKent,35,65\nProvidence,70,*\n"
+
+
+def several(folder: Path, **texts: str) -> list[Path]:
+    paths = [folder / f"{name}.csv" for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def test_linked_tables_give_each_others_stars_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = several(tmp_path, towns=TOWNS, counties=COUNTIES)
+    links = ["counties:Kent = towns:Warwick + towns:Coventry", "counties:Providence=towns:Cranston"]
+    asked = [*paths, "--link", links[0], "--link", links[1], "--know", "counties:Providence,high<=20"]
+    assert run(["attack", *map(str, asked)]) == 0
+    out = capsys.readouterr().out
+    assert (
+        "Linked as you say: 4 equations, such as counties: Kent, low = towns: Warwick, low + towns: Cov"
+        in out
+    )
+    assert "21 sets of tables of whole numbers agree with them; all were listed." in out
+    assert "  towns: Warwick, low         25  known exactly\n" in out
+    assert (
+        "  The tables are linked: counties: Kent, high (65) = towns: Warwick, high + towns: Coventry, high (30).\n"
+        "    So towns: Warwick, high is 35.\n"
+    ) in out
+    (group,) = cast("list[dict[str, object]]", result_of(capsys, *asked)["groups"])
+    tables = [str(cell["table"]) for cell in cells_of(group)]
+    assert tables == ["towns"] * 6 + ["counties"]
+    assert group["known_exactly"] == {"before": 4, "after": None}
+    path = tmp_path / "cells.csv"
+    assert run(["attack", *map(str, asked), "--csv", str(path)]) == 0
+    assert path.read_text().splitlines()[1].startswith("towns,Warwick,low,25,25,25,yes")
+
+
+def test_tables_with_the_same_labels_share_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ages = "eyes,Sum,young,old\nblue,110,*,*\nnot blue,*,60,45\n"
+    paths = several(tmp_path, hair=FIGURE_1.replace("105\nT", "*\nT"), ages=ages)
+    assert run(["attack", *map(str, paths)]) == 0
+    out = capsys.readouterr().out
+    assert "Linked by labels: 2 numbers are taken to be the same where row and column labels are" in out
+    assert "such as hair: blue, Total = ages: blue, Sum. If that is wrong, say with --link what is." in out
+    assert "  hair: not blue, Total   105  known exactly\n" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "towns: no cell has the same row and column labels in another table; say how they are linked"),
+        (["--link", "counties:Kent"], "give TABLE:ROW,COLUMN = TABLE:ROW,COLUMN"),
+        (["--link", "Kent = towns:Warwick"], "'Kent' begins with no table; the tables are towns, counties"),
+        (["--link", "counties:Kent = towns:Newport"], "towns has no cell, row, or column 'Newport'"),
+        (["--link", "counties:Kent = towns:Warwick,low"], "link cells to cells, rows to rows"),
+        (["--link", "counties:Kent = counties:Kent"], "name each cell once"),
+        (["--link", "counties:,low = towns:,low"], "the tables share no row label"),
+        (["--link", "counties:Kent,low = towns:Warwick,middle"], "Warwick, middle is 40"),
+        (
+            ["--link", "counties:Kent,low = towns:Cranston,low + towns:Coventry,low"],
+            "the link counties: Kent",
+        ),
+        (["--know", "low=3"], "no such cell; the rows of towns are Warwick"),
+        (["--people", "a.csv", "--people", "b.csv", "--people", "c.csv"], "give one for each table at most"),
+    ],
+)
+def test_links_that_cannot_be_are_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    paths = several(tmp_path, towns=TOWNS, counties=COUNTIES)
+    assert run(["attack", *map(str, paths), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+def test_one_table_has_no_links_and_is_given_once(figure_1: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attack", str(figure_1), "--link", "a:b = a:c"]) == 2
+    assert "a link joins two tables" in capsys.readouterr().err
+    assert run(["attack", str(figure_1), str(figure_1)]) == 2
+    assert "given twice" in capsys.readouterr().err
+
+
+def test_the_rule_is_explained_in_a_few_steps(figure_1: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["attack", str(figure_1), "--rule", "0..5"]) == 0
+    assert (
+        "What the rule adds:\n"
+        "  No table with fewer than 3 cells from 0 to 5 gets these stars, so at least 3 cells are from 0 to 5.\n"
+        "  The 3 suppressed cells of row blue add up to 110, so at most 2 of them are from 0 to 5.\n"
+    ) in capsys.readouterr().out
+    table = "x,a,b,Total\nN,*,*,9\nS,*,*,7\nTotal,8,8,16\n"
+    assert (
+        run(["attack", str(written(figure_1.parent, table)), "--rule", "1..5", "--complementary", "none"])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "  No further cells are suppressed, so every suppressed cell is from 1 to 5.\n" in out
+    assert "    The other suppressed cell is at most 5, so N, a is at least 4.\n" in out

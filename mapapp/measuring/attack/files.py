@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from typing import IO
 
 from engine.suppression.attack import Attack, Known
 from mapapp.measuring.attack.words import runs_text, sets_of_small_cells
 
-__all__ = ["attack_result", "write_attack_csv"]
+__all__ = ["attack_result", "linked_result", "write_attack_csv"]
 
 
-def attack_result(found: Attack, title: str) -> dict[str, object]:
-    """Return all findings as JSON takes them."""
+def linked_result(found: Sequence[Attack], titles: Sequence[str]) -> dict[str, object]:
+    """Return all findings about several tables as JSON takes them: one for each group that links join."""
+    linked = found[0].linked
+    return {
+        "tables": list(titles),
+        "names": list(linked.names),
+        "links": [linked.link_name(link) for link in linked.links],
+        "groups": [attack_result(one, [titles[number] for number in one.linked.attacked]) for one in found],
+    }
+
+
+def attack_result(found: Attack, title: object) -> dict[str, object]:
+    """Return all findings about one table, or a group of linked ones, as JSON takes them."""
     before, after, rule = found.before, found.after, found.rule
     return {
         "table": title,
@@ -49,20 +61,23 @@ def attack_result(found: Attack, title: str) -> dict[str, object]:
     }
 
 
-def write_attack_csv(found: Attack, stream: IO[str]) -> None:
-    """Write one line per suppressed cell."""
+def write_attack_csv(found: Sequence[Attack], stream: IO[str]) -> None:
+    """Write one line per suppressed cell; of several tables, with the table."""
     writer = csv.writer(stream, lineterminator="\n")
     known = ("low", "high", "values", "range_is_exact")
-    writer.writerow(["row", "column", *known, *(f"{name}_with_rule" for name in known)])
-    for position in range(len(found.sums.stars)):
-        writer.writerow(
-            [*_names(found, position), *_line(found.before, position), *_line(found.after, position)]
-        )
+    ahead = ["table"] * (len(found[0].linked.tables) > 1)
+    writer.writerow([*ahead, "row", "column", *known, *(f"{name}_with_rule" for name in known)])
+    for one in found:
+        for position in range(len(one.sums.stars)):
+            writer.writerow(
+                [*_names(one, position), *_line(one.before, position), *_line(one.after, position)]
+            )
 
 
 def _cell(found: Attack, position: int) -> dict[str, object]:
-    row, column = _names(found, position)
+    *table, row, column = _names(found, position)
     return {
+        **({"table": table[0]} if table else {}),
         "row": row,
         "column": column,
         "before": _known(found.before, position),
@@ -87,9 +102,15 @@ def _line(known: Known | None, position: int) -> list[object]:
     return [known.low[position], "" if high is None else high, runs_text(known.runs(position)), exact]
 
 
-def _names(found: Attack, position: int) -> tuple[str, str]:
-    star = found.sums.stars[position]
-    return found.table.row_name(star.row), found.table.column_name(star.column)
+def _names(found: Attack, position: int) -> tuple[str, ...]:
+    """The row and the column of a suppressed cell; of several tables, the table first."""
+    star, linked = found.sums.stars[position], found.linked
+    table = linked.tables[star.table]
+    return (
+        *linked.names[star.table : star.table + 1],
+        table.row_name(star.row),
+        table.column_name(star.column),
+    )
 
 
 def _n_tables(known: Known | None) -> int | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from engine.suppression.attack import Attack, Known
+from engine.suppression.linked_tables import CellOf, Link
 from engine.suppression.narrowing import Step
 from engine.suppression.ordinary import Rule
 from engine.suppression.rule_check import patterns_of
-from engine.suppression.tables_given import SUPPRESSED
+from engine.suppression.rule_reasons import Reason, RuleReasons
+from engine.suppression.tables_given import SUPPRESSED, GivenTable
 
 __all__ = ["attack_lines", "runs_text", "sets_of_small_cells"]
 
@@ -20,15 +22,45 @@ SHOWN_STEPS: Final = 30
 SHOWN_SETS: Final = 10
 
 
-def attack_lines(found: Attack, title: str) -> list[str]:
-    """All that `commutemap attack` prints."""
-    lines = [f"{title}: {_described(found)}"]
-    if not found.sums.stars:
+def attack_lines(found: Sequence[Attack], titles: Sequence[str], how_linked: str = "") -> list[str]:
+    """All that `commutemap attack` prints: about one table, or about each group of linked ones.
+
+    Parameters
+    ----------
+    found : sequence of Attack
+        One for each group of tables.
+    titles : sequence of str
+        Of all tables.
+    how_linked : str
+        Of several tables, in a sentence.
+    """
+    linked = found[0].linked
+    lines = [f"{title}: {_described(linked.tables[number])}" for number, title in enumerate(titles)]
+    lines += [how_linked] * bool(how_linked)
+    if not any(one.sums.stars for one in found):
         return [*lines, "No cell is suppressed, so there is nothing to find."]
-    lines += ["", *_before_lines(found)]
+    for one in found:
+        if one.sums.stars:
+            lines += ["", *_group_lines(one, is_alone=len(found) == 1)]
+    return lines
+
+
+def _group_lines(found: Attack, *, is_alone: bool) -> Iterator[str]:
+    """What follows about the tables of one group."""
+    if not is_alone:
+        names = [found.linked.names[number] for number in found.linked.attacked]
+        yield f"{' and '.join(names)}, whose suppressed cells no link joins to those of another table:"
+    yield from _before_lines(found)
     if found.rule is not None:
-        lines += ["", *_after_lines(found, found.rule)]
-    return [*lines, "", *_steps(found), "", _closing(found)]
+        yield ""
+        yield from _after_lines(found, found.rule)
+    yield from ("", "How it follows:", *_steps(found, found.steps))
+    if not found.steps:
+        yield "  No row or column narrows a cell by itself."
+    yield from _together(found)
+    if found.rule is not None and found.reasons is not None:
+        yield from ("", "What the rule adds:", *_reasons(found, found.rule, found.reasons))
+    yield from ("", _closing(found))
 
 
 def runs_text(runs: list[tuple[int, int | None]]) -> str:
@@ -52,8 +84,7 @@ def sets_of_small_cells(found: Attack) -> list[tuple[int, list[int]]]:
     return sorted(sets, key=lambda one: (-one[0], one[1]))
 
 
-def _described(found: Attack) -> str:
-    table = found.table
+def _described(table: GivenTable) -> str:
     n_rows, n_columns = table.values.shape[0] - table.total_row, table.values.shape[1] - table.total_column
     totals = {
         (True, True): "totals of rows and columns",
@@ -61,20 +92,22 @@ def _described(found: Attack) -> str:
         (False, True): "totals of rows only",
         (False, False): "no totals",
     }[table.total_row, table.total_column]
-    return (
-        f"{n_rows:,} × {n_columns:,} cells, {totals}; {_counted(len(found.sums.stars), 'suppressed cell')}."
-    )
+    n_stars = int(table.suppressed.sum())
+    return f"{n_rows:,} × {n_columns:,} cells, {totals}; {_counted(n_stars, 'suppressed cell')}."
 
 
 def _before_lines(found: Attack) -> list[str]:
     known = found.before
     if known.tables is not None:
         agree = "agrees" if len(known.tables) == 1 else "agree"
-        how = f"{_counted(len(known.tables), 'table')} of whole numbers {agree} with them; all were listed"
+        what = "table" if len(found.linked.attacked) == 1 else "set"
+        of = "" if what == "table" else " of tables"
+        how = f"{_counted(len(known.tables), what)}{of} of whole numbers {agree} with them; all were listed"
     else:
         how = "the tables that agree with them are too many to list; the ranges were computed by linear programming"
         how += _unsettled(known)
     clue = ", and what else is known" if _knows_more(found) else ""
+    clue = (", with the links" if found.linked.used_links() else "") + clue
     return [f"From what is published{clue}: {how}.", *_cells(found, known)]
 
 
@@ -161,30 +194,77 @@ def _sets(found: Attack, rule: Rule) -> Iterator[str]:
         yield f"    … and {len(sets) - SHOWN_SETS:,} more sets."
 
 
-def _steps(found: Attack) -> Iterator[str]:
-    """How ranges follow, one row or column at a time; only the last step for each end of a range."""
-    last = {(step.star, step.is_low): step for step in found.steps}
-    kept = sorted(last.values(), key=found.steps.index)
-    yield "How it follows:"
-    introduced: set[int] = set()
+def _steps(found: Attack, steps: list[Step]) -> Iterator[str]:
+    """How ranges follow, one row, column, or link at a time; only the last step for each end of a range."""
+    last = {(step.star, step.is_low): step for step in steps}
+    kept = sorted(last.values(), key=steps.index)
+    said: set[str] = set()
     for step in kept[:SHOWN_STEPS]:
-        if step.line not in introduced:
-            introduced.add(step.line)
-            yield f"  {_line_text(found, step.line)}"
-        yield f"    {_step_text(found, step)}"
+        for text in (f"  {_line_text(found, step.line)}", f"    {_step_text(found, step)}"):
+            if text not in said:
+                said.add(text)
+                yield text
     if len(kept) > SHOWN_STEPS:
         yield f"  … and {len(kept) - SHOWN_STEPS:,} more steps like these."
-    if not kept:
-        yield "  No row or column narrows a cell by itself."
-    yield from _together(found)
+
+
+def _reasons(found: Attack, rule: Rule, known: RuleReasons) -> Iterator[str]:
+    """Short arguments for what the rule adds."""
+    small = f"from {rule.low} to {rule.high}"
+    if known.fewest > 1:
+        yield (
+            f"  No table with fewer than {known.fewest:,} cells {small} gets these stars, so at least "
+            f"{known.fewest:,} cells are {small}."
+        )
+        for line, most in known.at_most[:SHOWN_STEPS]:
+            yield f"  {_room(found, line, most, small)}"
+    reasons = [_reason(found, reason, small) for reason in known.reasons if reason.why != "every"]
+    if len(reasons) < len(known.reasons):
+        yield f"  No further cells are suppressed, so every suppressed cell is {small}."
+    yield from (f"  {text}" for text in reasons[:SHOWN_STEPS])
+    if len(reasons) > SHOWN_STEPS:
+        yield f"  … and {len(reasons) - SHOWN_STEPS:,} more cells like these."
+    if known.steps:
+        yield "  From that it follows:"
+        yield from (f"  {text}" for text in _steps(found, known.steps))
+    elif not known.reasons and known.fewest < 2:
+        yield "  Nothing that a few steps show; see the ranges above."
+
+
+def _room(found: Attack, line: int, most: int, small: str) -> str:
+    """How many cells of a line can be primary, since its cells add up to more than that."""
+    n_stars = len(found.sums.members()[line])
+    name, rest = found.linked.line_name(line), found.sums.rest[line]
+    few = {0: "none of them can be", 1: "at most one of them is"}.get(most, f"at most {most:,} of them are")
+    return f"The {n_stars:,} suppressed cells of {name} add up to {rest:,}, so {few} {small}."
+
+
+def _reason(found: Attack, reason: Reason, small: str) -> str:
+    name = _name(found, reason.star)
+    if reason.why == "needed":
+        return (
+            f"If {name} had been shown, no other suppressed cell would follow from the totals. So it is suppressed "
+            f"because it is {small}."
+        )
+    if reason.why == "follows":
+        return (
+            f"{name} follows from the totals, whatever its value is. The rule does not allow that for a cell {small}, "
+            "so it is not one."
+        )
+    where = "every set" if reason.is_primary else "no set"
+    return f"{name} is {small} in {where} that is left."
 
 
 def _line_text(found: Attack, line: int) -> str:
-    """What a row or column says: "Row North adds up to 110. Its shown cells ..."."""
-    table = found.table
+    """What a row, a column, or a link says: "Row North adds up to 110. Its shown cells ..."."""
+    linked = found.linked
+    if line >= linked.first_link:
+        return _link_text(found, linked.links[line - linked.first_link])
+    number = int(np.searchsorted(linked.starts, line, side="right")) - 1
+    table, own = linked.tables[number], line - linked.starts[number]
     n_rows = table.values.shape[0]
-    cells = table.values[line] if line < n_rows else table.values[:, line - n_rows]
-    name = table.line_name(line)
+    cells = table.values[own] if own < n_rows else table.values[:, own - n_rows]
+    name = linked.line_name(line)
     name = name[0].upper() + name[1:]
     total, parts = int(cells[-1]), cells[:-1]
     shown = int(parts[parts != SUPPRESSED].sum())
@@ -196,6 +276,17 @@ def _line_text(found: Attack, line: int) -> str:
         return f"{name} adds up to {total:,}, and {all_of} its cells are suppressed."
     are = "its suppressed cell is" if n_stars == 1 else f"its {n_stars:,} suppressed cells add up to"
     return f"{name} adds up to {total:,} and shows {shown:,}, so {are} {total - shown:,}."
+
+
+def _link_text(found: Attack, link: Link) -> str:
+    """What a link says, with the numbers that are shown."""
+    sides = []
+    for side in link:
+        cells = [(found.linked.name_of(cell), found.linked.value(cell)) for cell in side]
+        sides.append(
+            " + ".join(name if value == SUPPRESSED else f"{name} ({value:,})" for name, value in cells)
+        )
+    return f"The tables are linked: {' = '.join(sides)}."
 
 
 def _step_text(found: Attack, step: Step) -> str:
@@ -259,12 +350,13 @@ def _unsettled(known: Known) -> str:
 
 
 def _knows_more(found: Attack) -> bool:
-    return found.table.least is not None or found.table.most is not None
+    tables = [found.linked.tables[number] for number in found.linked.attacked]
+    return any(table.least is not None or table.most is not None for table in tables)
 
 
 def _name(found: Attack, position: int) -> str:
     star = found.sums.stars[position]
-    return f"{found.table.row_name(star.row)}, {found.table.column_name(star.column)}"
+    return found.linked.name_of(CellOf(star.table, star.row, star.column))
 
 
 def _width(known: Known, position: int) -> float:
