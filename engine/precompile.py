@@ -271,6 +271,19 @@ def _learn_records() -> None:
     top_up(model, drawn, 1, tries, key=key)
 
 
+def _try_candidates() -> None:
+    from engine.records.acceptance import Acceptance
+    from engine.records.candidates import draw_candidates
+    from engine.records.groups import GroupTable
+    from engine.records.structure import Structure
+    from engine.records.tables import learn_model
+
+    key, codes = SecretKey.for_tests(), np.zeros((_N, 2), dtype=np.int32)
+    model = learn_model(codes, Structure.of_marginals([2, 2]), epsilon=1, key=key)
+    acceptance = Acceptance(min_plausible_seeds=2, threshold_epsilon=1, forced_fail=_HALF)
+    draw_candidates(codes, GroupTable.of(codes[:, :1], [2]), acceptance, model, n=_N, key=key)
+
+
 def _place_records() -> None:
     from engine.records.placing import RecordGround, draw_places
 
@@ -323,6 +336,7 @@ AUDIT_STAGES: Stages = {
 
 RECORD_STAGES: Stages = {
     "learn-records": (_learn_records, 5.0),
+    "try-candidates": (_try_candidates, 3.0),
     "place-records": (_place_records, 3.0),
     "points": STAGES["points"],
 }

@@ -23,6 +23,8 @@ DEAL           destination              segment          bounded integers: which
 FAR            destination              segment          one bounded integer per worker in a pool of far states
 CLEAN          destination tract        0                a word per rounded range, then two integers per worker redrawn
 TABLE          decision                 0                a word per 32 people and binary digit, sample after sample
+RECORD_SEED    candidate number         its high word    one bounded integer: which record is the seed
+RECORD_PASS    candidate number         its high word    words against the digits of two chances: forced failure, noise
 RECORD_SPLIT   block of 1024 records    its high word    one bounded integer per record: which subset it is in
 RECORD_NOISE   attribute                configuration    words against the digits of a chance, value after value
 RECORD_DRAW    record number            its high word    one bounded integer per attribute drawn
@@ -87,6 +89,8 @@ class Stage(IntEnum):
     FAR = chacha.STAGE_FAR
     CLEAN = chacha.STAGE_CLEAN
     TABLE = chacha.STAGE_TABLE
+    RECORD_SEED = chacha.STAGE_RECORD_SEED
+    RECORD_PASS = chacha.STAGE_RECORD_PASS
     RECORD_SPLIT = chacha.STAGE_RECORD_SPLIT
     RECORD_NOISE = chacha.STAGE_RECORD_NOISE
     RECORD_DRAW = chacha.STAGE_RECORD_DRAW

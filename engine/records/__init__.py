@@ -13,6 +13,17 @@ of attributes that are kept from a confidential record, the seed:
 - :mod:`engine.records.topping_up`: records of the model in place of candidates that failed (``top_up``);
 - :mod:`engine.records.expected`: expected errors of counts, from the private model alone (``expected_errors``).
 
+Which records are released, and what that promises:
+
+- :mod:`engine.records.plausible`: plausible deniability by its definition, for small examples (``output_law``);
+- :mod:`engine.records.acceptance`: the test of a candidate (``Acceptance``);
+- :mod:`engine.records.groups`: plausible seeds counted by a look-up (``GroupTable``);
+- :mod:`engine.records.candidates`: candidates from seeds, tried (``draw_candidates``);
+- :mod:`engine.records.divergence`: what one try can show about one worker (``OneTry``, ``worst_delta``);
+- :mod:`engine.records.tries`: the sound accountant, which charges every try (``seed_promise``);
+- :mod:`engine.records.choosing`: the least number of plausible seeds that keeps an epsilon (``find_min_seeds``);
+- :mod:`engine.records.theorem_one`: the paper's accountant (``paper_promise``).
+
 Records are int32[n, m], one row a worker, with columns in the order in which attributes are drawn; codes of an
 attribute are whole numbers from 0.
 

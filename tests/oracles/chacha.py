@@ -20,6 +20,8 @@ STAGES = {
     "FAR": 21,
     "CLEAN": 22,
     "TABLE": 23,
+    "RECORD_SEED": 24,
+    "RECORD_PASS": 25,
     "RECORD_SPLIT": 26,
     "RECORD_NOISE": 27,
     "RECORD_DRAW": 28,

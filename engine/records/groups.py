@@ -1,0 +1,177 @@
+"""Plausible seeds counted by one look-up: how many seeds share the kept attributes of a candidate.
+
+A candidate's chance given a seed is 0 unless the two agree on the kept attributes, and then does not depend on the
+seed. So its plausible seeds are the seeds of one group, whatever the similarity (docs/records.md, "The chance does
+not contain the seed").
+
+With several numbers of kept attributes at random, and a test that is not told which, the chance grows with the length
+of the prefix that seed and candidate share. Then the plausible seeds are those whose shared length lies in a range
+(``PrefixTable``).
+
+Source: docs/records.md, "Counting".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._kernels.record_candidates import GroupArrays
+from engine.errors import ParameterError
+from engine.records.plausible import partition
+
+__all__ = ["MOST_DENSE", "GroupTable", "PrefixTable", "prefix_codes"]
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+
+MOST_DENSE = 1 << 24
+"""Combinations of kept values up to which the table is an array with one count for each."""
+_MOST_CODES = 1 << 62
+
+
+def prefix_codes(codes: npt.NDArray[np.integer], domain: npt.ArrayLike) -> Ints:
+    """One whole number for each row's combination of values, in the order of the attributes: int64[n].
+
+    Parameters
+    ----------
+    codes : int[n, p]
+        The kept attributes.
+    domain : int[p]
+        Number of values of each.
+
+    Raises
+    ------
+    ParameterError
+        There are more combinations than 2^62, or a code is outside its domain.
+    """
+    sizes = np.asarray(domain, dtype=np.int64)
+    if codes.ndim != 2 or codes.shape[1] != sizes.size:
+        raise ParameterError(f"codes are {codes.shape} for {sizes.size} domains: give a column for each")
+    if math.prod(sizes.tolist()) > _MOST_CODES:
+        raise ParameterError("the kept attributes have more than 2^62 combinations: keep fewer")
+    if codes.size and (codes.min() < 0 or (codes.max(axis=0) >= sizes).any()):
+        raise ParameterError("a code is outside its attribute's domain: correct the input")
+    found = np.zeros(codes.shape[0], dtype=np.int64)
+    for column, size in enumerate(sizes.tolist()):
+        found *= size
+        found += codes[:, column]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTable:
+    """How many seeds have each combination of kept values.
+
+    Parameters
+    ----------
+    radix : int64[p]
+        Numbers of values of the kept attributes.
+    code : int64[G]
+        Combinations that occur, rising; empty if the table is dense.
+    size : int64[G]
+        Seeds of each; in a dense table at the position of the combination.
+    """
+
+    radix: Ints
+    code: Ints
+    size: Ints
+
+    @classmethod
+    def of(cls, codes: npt.NDArray[np.integer], domain: npt.ArrayLike) -> GroupTable:
+        """Count the seeds; ParameterError as for :func:`prefix_codes`.
+
+        Parameters
+        ----------
+        codes : int[n, p]
+            Kept attributes of all seeds; p may be 0, then all are one group.
+        domain : int[p]
+        """
+        found, sizes = prefix_codes(codes, domain), np.array(domain, dtype=np.int64)
+        n_codes = math.prod(sizes.tolist())
+        if n_codes <= MOST_DENSE:
+            return cls(
+                sizes, np.zeros(0, dtype=np.int64), np.bincount(found, minlength=n_codes).astype(np.int64)
+            )
+        code, size = np.unique(found, return_counts=True)
+        return cls(sizes, code, size.astype(np.int64))
+
+    @property
+    def n_seeds(self) -> int:
+        """All seeds."""
+        return int(self.size.sum())
+
+    @property
+    def arrays(self) -> GroupArrays:
+        """The table as kernels take it."""
+        return GroupArrays(self.radix, self.code, self.size)
+
+    def sizes(self, codes: npt.NDArray[np.integer]) -> Ints:
+        """Seeds that agree with each row on the kept attributes: int64[n].
+
+        Parameters
+        ----------
+        codes : int[n, p]
+            Kept attributes of candidates.
+        """
+        wanted = prefix_codes(codes, self.radix)
+        if self.code.size == 0:
+            return self.size[wanted]
+        at = np.minimum(np.searchsorted(self.code, wanted), self.code.size - 1)
+        return np.where(self.code[at] == wanted, self.size[at], 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixTable:
+    """Plausible seeds where the number of kept attributes is random and the test is not told it.
+
+    Parameters
+    ----------
+    groups : tuple of GroupTable
+        Of the first 0, 1, ..., p attributes.
+    """
+
+    groups: tuple[GroupTable, ...]
+
+    @classmethod
+    def of(cls, codes: npt.NDArray[np.integer], domain: npt.ArrayLike) -> PrefixTable:
+        """Count the seeds by every prefix of their attributes."""
+        sizes = np.asarray(domain, dtype=np.int64)
+        return cls(tuple(GroupTable.of(codes[:, :p], sizes[:p]) for p in range(codes.shape[1] + 1)))
+
+    def plausible_seeds(
+        self,
+        candidate: npt.NDArray[np.integer],
+        chances: Sequence[Fraction],
+        shared: int,
+        similarity: Fraction,
+    ) -> int:
+        """Number of seeds in the partition of a seed that shares its first ``shared`` attributes with the candidate.
+
+        Parameters
+        ----------
+        candidate : int[m]
+        chances : sequence of Fraction
+            Chance of the candidate given a seed that shares exactly the first 0, 1, ..., p attributes with it, never
+            falling: sum over j up to that length of w_j prod over i > j of Pr{y_i | parents}.
+        shared : int
+        similarity : Fraction
+            Gamma, at least 1.
+        """
+        own = partition(chances[shared], similarity)
+        if own is None:
+            return 0
+        inside = [length for length, p in enumerate(chances) if partition(p, similarity) == own]
+        # Chances never fall with the length, so a partition is a range of lengths.
+        return self._sharing(candidate, inside[0]) - self._sharing(candidate, inside[-1] + 1)
+
+    def _sharing(self, candidate: npt.NDArray[np.integer], length: int) -> int:
+        """Seeds that share at least so many attributes with the candidate."""
+        if length >= len(self.groups):
+            return 0
+        return int(self.groups[length].sizes(candidate[None, :length])[0])

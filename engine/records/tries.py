@@ -1,0 +1,237 @@
+"""The sound accountant: what all tries together promise, whether or not they passed (the default).
+
+Candidates are independent given the dataset, so their Rényi divergences add. How many tries there are, how many
+passed, and which ones may be public. The promise holds for every dataset of at least ``n_min`` records: their exact
+number stays secret. Epsilons are computed in floats from public parameters and rounded up.
+
+Source: docs/records.md, "Every try is charged"; Canonne, Kamath and Steinke 2020 (Rényi to epsilon and delta);
+Mironov 2017 (Rényi of two steps).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from engine.errors import ParameterError
+from engine.parameters import Number, exact_fraction
+from engine.records.acceptance import Acceptance
+from engine.records.divergence import OneTry, convex_excess
+from engine.records.plausible import check_similarity
+
+__all__ = [
+    "MOST_COUNTS",
+    "LogMoment",
+    "SeedPromise",
+    "best_order",
+    "epsilon_at",
+    "epsilon_of_tries",
+    "seed_promise",
+]
+
+_MICRO: Final = 10**6
+_MARGIN: Final = 1e-9
+_LEAST_ORDER, _MOST_ORDER = 2.0, 1e6
+_MOST_TRIES = 1 << 48
+MOST_COUNTS: Final = 50
+"""Counts are thinned to about this many where rough sums do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedPromise:
+    """What the records drawn from seeds promise.
+
+    Parameters
+    ----------
+    epsilon, epsilon_replace_one : Fraction
+        With this delta: for datasets that differ by one worker's whole record added or taken away, and by one replaced.
+        Rounded up to a multiple of 1e-6.
+    delta : Fraction
+        The given delta, for both readings.
+    rdp_order, rdp_order_replace_one : float
+        Orders of the Rényi divergences that give the two.
+    delta0 : float
+        The part of delta that one try uses up for seeds that nobody else could have been.
+    n_min, n_tries : int
+        Fewest records, and tries.
+    """
+
+    epsilon: Fraction
+    epsilon_replace_one: Fraction
+    delta: Fraction
+    rdp_order: float
+    rdp_order_replace_one: float
+    delta0: float
+    n_min: int
+    n_tries: int
+
+
+def seed_promise(
+    acceptance: Acceptance, *, similarity: Number = 1, n_min: int, n_tries: int, delta: Number
+) -> SeedPromise:
+    """The promise of ``n_tries`` candidates whose failures may be seen.
+
+    Parameters
+    ----------
+    acceptance : Acceptance
+        With forced failure above 0.
+    similarity : Fraction, str, int or float, optional
+        Gamma, at least 1. The default 1 is for models whose candidates depend on the kept attributes of the seed alone.
+    n_min : int
+        The seeds number at least this many; at least 2.
+    n_tries : int
+        At least 1.
+    delta : Fraction, str, int or float
+        Above 0 and below 1.
+
+    Raises
+    ------
+    ParameterError
+        A value is outside its range, or delta is below what the tries use up.
+    """
+    gamma = check_similarity(similarity)
+    allowed = _check_tries(acceptance, gamma, n_min, n_tries, delta)
+    one = OneTry.of(acceptance, float(gamma), n_min)
+    _refuse_small_delta(acceptance, one, n_tries, allowed)
+    few = OneTry.of(acceptance, float(gamma), n_min, MOST_COUNTS)
+    rough, moment = LogMoment(few, acceptance, float(gamma)), LogMoment(one, acceptance, float(gamma))
+    left = float(allowed) - n_tries * one.delta0
+    left_of_two = float(allowed) - n_tries * one.delta0 * (n_min + 1) / n_min
+    # Any order is valid. A good one is found from some of the counts, and used with all of them.
+    order = best_order(lambda at: epsilon_at(at, n_tries * rough(at), left))
+    order_of_two = best_order(lambda at: epsilon_at(at, n_tries * rough.of_two_steps(at), left_of_two))
+    epsilon = epsilon_at(order, n_tries * moment(order), left)
+    twice = epsilon_at(order_of_two, n_tries * moment.of_two_steps(order_of_two), left_of_two)
+    return SeedPromise(
+        epsilon=_rounded_up(epsilon),
+        epsilon_replace_one=_rounded_up(twice),
+        delta=allowed,
+        rdp_order=order,
+        rdp_order_replace_one=order_of_two,
+        delta0=one.delta0,
+        n_min=n_min,
+        n_tries=n_tries,
+    )
+
+
+class LogMoment(NamedTuple):
+    """(order - 1) times the Rényi divergence of one try, in the worse direction, for datasets of n or more records."""
+
+    one: OneTry
+    acceptance: Acceptance
+    similarity: float
+
+    def __call__(self, order: float) -> float:
+        """At this order."""
+        more = _larger_datasets(self.acceptance, self.similarity, self.one.n, order)
+        return math.log1p(max(self.one.excess(order)) + more)
+
+    def of_two_steps(self, order: float) -> float:
+        """The same for one record replaced: the divergence from either dataset to the two together, and back."""
+        return (order - 0.5) / (2 * order - 1) * self(2 * order) + self(2 * order - 1) / 2
+
+
+def epsilon_at(order: float, log_moment: float, delta: float) -> float:
+    """Epsilon at this delta from (order - 1) times the Rényi divergence of that order; inf if delta is not above 0."""
+    if delta <= 0:
+        return math.inf
+    return (
+        log_moment / (order - 1) + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
+    )
+
+
+def epsilon_of_tries(one: OneTry, n_tries: int, delta: float, order: float) -> float:
+    """Epsilon of so many tries on datasets of exactly ``one.n`` records, by one order."""
+    moment = n_tries * math.log1p(max(one.excess(order)))
+    return epsilon_at(order, moment, delta - n_tries * one.delta0)
+
+
+def _check_tries(
+    acceptance: Acceptance, gamma: Fraction, n_min: int, n_tries: int, delta: Number
+) -> Fraction:
+    """Delta as a fraction; ParameterError if a value is outside its range, or too few records are certain."""
+    allowed = exact_fraction(delta, "delta")
+    if not 1 <= n_tries <= _MOST_TRIES:
+        raise ParameterError(f"tries is {n_tries:,}; give at least 1, such as the number of records wanted")
+    if not 0 < allowed < 1:
+        raise ParameterError(
+            f"delta is {float(allowed):g}; it is a probability: give more than 0 and less than 1, such as 1e-6"
+        )
+    if acceptance.forced_fail == 0:
+        raise ParameterError(
+            "forced fail is 0, but the number of failures is published: give a chance above 0, such as 0.02"
+        )
+    least = _least_n_min(acceptance, float(gamma))
+    if n_min < least:
+        raise ParameterError(
+            f"n min is {n_min:,}; {acceptance.min_plausible_seeds:,} plausible seeds need at least {least:,} seeds: "
+            "lower the min plausible seeds, or give more records to the seeds"
+        )
+    return allowed
+
+
+def _refuse_small_delta(acceptance: Acceptance, one: OneTry, n_tries: int, delta: Fraction) -> None:
+    """Without a floor delta0 is at most e^-(threshold_epsilon (k - 1)) / (n + 1), so some k and some rate do."""
+    used = n_tries * one.delta0 * (one.n + 1) / one.n
+    if used < delta:
+        return
+    remedy = "allow fewer tries"
+    k, rate = acceptance.min_plausible_seeds, acceptance.threshold_epsilon
+    if rate is not None and k > 1 and acceptance.seed_floor is None:
+        needed = math.log(2 * n_tries / (float(delta) * one.n))
+        enough = Fraction(math.ceil(needed / (k - 1) * 10**4), 10**4)
+        k_enough = 1 + math.ceil(needed / float(rate))
+        remedy = f"give min plausible seeds {k_enough:,}, or threshold epsilon {float(enough):g}"
+    elif acceptance.seed_floor is not None:
+        remedy = "leave the seed floor out, or raise the min plausible seeds"
+    raise ParameterError(
+        f"delta is {float(delta):g}; {n_tries:,} tries use up {used:.3g} of it, and more must be left: {remedy}"
+    )
+
+
+def _least_n_min(acceptance: Acceptance, gamma: float) -> int:
+    """Fewest records for which :func:`_larger_datasets` holds: from there on nearly every candidate passes the test."""
+    k, rate = acceptance.min_plausible_seeds, acceptance.threshold_epsilon
+    if rate is None:
+        return max(2, k + 1)
+    beta = max(float(acceptance.forced_fail), 1e-300)
+    n = k + 1
+    for _ in range(8):
+        n = k + 1 + math.ceil(math.log(10 * gamma * n / beta) / float(rate))
+    return max(2, n)
+
+
+def _larger_datasets(acceptance: Acceptance, gamma: float, n_min: int, order: float) -> float:
+    """What larger datasets can add to E - 1 of n_min records; docs/records.md, "More records than n_min"."""
+    if order >= n_min / 2:
+        return math.inf
+    near = 2 / (n_min + 1 - order)
+    growth = acceptance.chances([n_min, n_min + 1])
+    ratios = [near + (1 + near) / n_min, growth[1] / growth[0] * (1 + gamma / n_min) - 1, -1 / (n_min + 1)]
+    return 2 * float(convex_excess(np.array(ratios), order).max())
+
+
+def best_order(epsilon: Callable[[float], float]) -> float:
+    """About the order from 2 on that gives the least epsilon: a grid, then finer ones around its best."""
+    low, high = math.log(_LEAST_ORDER - 1), math.log(_MOST_ORDER)
+    best = (math.inf, low)
+    for _ in range(4):
+        grid = np.linspace(low, high, 9)
+        best = min(best, *((epsilon(1 + math.exp(at)), at) for at in grid.tolist()))
+        step = grid[1] - grid[0]
+        low, high = max(low, best[1] - step), min(high, best[1] + step)
+    return 1 + math.exp(best[1])
+
+
+def _rounded_up(epsilon: float) -> Fraction:
+    """A multiple of 1e-6 that is not below the true value; floats err by much less than the margin."""
+    if not math.isfinite(epsilon):
+        raise ParameterError(
+            "no order of the Rényi divergence gives an epsilon: allow fewer tries or a larger delta"
+        )
+    return Fraction(math.ceil((max(epsilon, 0.0) * (1 + _MARGIN) + _MARGIN) * _MICRO), _MICRO)
