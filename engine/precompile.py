@@ -46,6 +46,7 @@ from engine.points import CellTriangles, place_points, sort_homes
 from engine.sound import certify_sound
 from engine.streams import PublicSeed, SecretKey
 from engine.support_table import SupportTable
+from engine.suppression.both_totals import TwoWayTable, suppress_two_way
 from engine.suppression.cells import suppress_cells
 from engine.suppression.rates import Rates
 from engine.suppression.rows import suppress_rows
@@ -196,6 +197,18 @@ def _decide_sums() -> None:
     suppress_tree(tree, np.array([75, 45, 30]), epsilon=_HALF, decision_delta=_HALF)
 
 
+def _decide_both_totals() -> None:
+    # More people than are decided in whole numbers.
+    table = TwoWayTable(
+        shape=(2, 2),
+        type_ptr=np.arange(5),
+        type_people=np.full(4, 90),
+        type_rates=Rates(numerator=np.full(4, 1), denominator=np.array([2, 3, 2, 3])),
+    )
+    values = np.array([75, 75, 90, 60, 45, 30, 45, 30])
+    suppress_two_way(table, values, epsilon=_HALF, decision_delta=_HALF)
+
+
 def _sample_cells() -> None:
     rates, key = Rates(numerator=_ONE, denominator=2 * _ONE), SecretKey.for_tests()
     suppress_cells_sampled(4 * _ONE, rates, 2 * _ONE, epsilon=_HALF, decision_delta=_HALF, key=key)
@@ -321,6 +334,7 @@ Neighboring stages have functions in common, which the first of them compiles.
 
 TABLE_STAGES: Stages = {
     "sums": (_decide_sums, 5.0),
+    "both-totals": (_decide_both_totals, 5.0),
     "samples": (_sample_cells, 2.0),
     "cells": (_decide_cells, 1.4),
 }

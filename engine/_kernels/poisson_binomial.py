@@ -17,15 +17,26 @@ from typing import NamedTuple
 from engine._jit import lean_jit
 from engine._kernels.arrays import Floats, Ints
 
-__all__ = ["Scratch", "law_of_types", "mean_sum", "split_masses", "tilt_for_mean"]
+__all__ = [
+    "INFLATE",
+    "STEP_ROUNDINGS",
+    "Scratch",
+    "binomial_window",
+    "keep_middle",
+    "law_of_types",
+    "mean_sum",
+    "split_masses",
+    "sum_in_order",
+    "tilt_for_mean",
+]
 
 _FLOOR = 1e-22
 """Weights below this part of the largest are left out."""
 
-_INFLATE = 1.0 + 1e-7
+INFLATE = 1.0 + 1e-7
 """Covers the rounding of sums that bound what is left out."""
 
-_STEP_ROUNDINGS = 6
+STEP_ROUNDINGS = 6
 """Roundings of one step from a binomial weight to the next: four operations, and the two of the odds."""
 
 _TILT_STEPS = 200
@@ -68,28 +79,28 @@ def tilt_for_mean(people: Ints, odds: Floats, target: float) -> float:
 
 
 @lean_jit
-def _steps(people: int, odds: float, center: int, up: bool, most: int) -> tuple[int, float]:
+def _steps(people: int, odds: float, center: int, up: bool, most: int, floor: float) -> tuple[int, float]:
     """How many weights on one side of the center are kept, and a bound on the sum of the others there."""
     weight, kept, at = 1.0, 0, center
     while (at < people) if up else (at > 0):
         ratio = (people - at) / (at + 1.0) * odds if up else at / ((people - at + 1.0) * odds)
         weight *= ratio
-        if weight < _FLOOR or kept == most:
+        if weight < floor or kept == most:
             if ratio >= 1.0:
                 return kept, math.inf
-            return kept, weight / (1.0 - ratio) * _INFLATE
+            return kept, weight / (1.0 - ratio) * INFLATE
         kept += 1
         at += 1 if up else -1
     return kept, 0.0
 
 
 @lean_jit
-def _binomial_window(people: int, odds: float, window: Floats) -> tuple[int, int, float, int]:
+def binomial_window(people: int, odds: float, floor: float, window: Floats) -> tuple[int, int, float, int]:
     """Binomial weights around their mean, where the weight is 1; start, length, bound of the rest, most steps."""
     center = min(int(people * odds / (1.0 + odds)), people)
     most = window.size // 2 - 1
-    below, tail_below = _steps(people, odds, center, False, most)
-    above, tail_above = _steps(people, odds, center, True, most)
+    below, tail_below = _steps(people, odds, center, False, most, floor)
+    above, tail_above = _steps(people, odds, center, True, most, floor)
     window[below] = 1.0
     weight = 1.0
     for step in range(below):
@@ -115,7 +126,8 @@ def _convolve(short: Floats, n_short: int, long: Floats, n_long: int, product: F
 
 
 @lean_jit
-def _sum(values: Floats, n: int) -> float:
+def sum_in_order(values: Floats, n: int) -> float:
+    """Sum of the first ``n`` values, added up one after the other."""
     total = 0.0
     for at in range(n):
         total += values[at]
@@ -123,7 +135,7 @@ def _sum(values: Floats, n: int) -> float:
 
 
 @lean_jit
-def _keep_middle(product: Floats, length: int, weights: Floats) -> tuple[int, int, float, float]:
+def keep_middle(product: Floats, length: int, floor: float, weights: Floats) -> tuple[int, int, float, float]:
     """Copy the weights that matter, scaled by a power of two: places cut at the start, length, what was cut, scale."""
     peak = 0.0
     for at in range(length):
@@ -131,10 +143,10 @@ def _keep_middle(product: Floats, length: int, weights: Floats) -> tuple[int, in
     _, exponent = math.frexp(peak)
     scale = math.ldexp(1.0, -exponent)
     first, last, cut = 0, length, 0.0
-    while product[first] < _FLOOR * peak:
+    while product[first] < floor * peak:
         cut += product[first]
         first += 1
-    while product[last - 1] < _FLOOR * peak:
+    while product[last - 1] < floor * peak:
         cut += product[last - 1]
         last -= 1
     for at in range(first, last):
@@ -165,20 +177,20 @@ def law_of_types(
     for number in range(people.size):
         if people[number] == 0:
             continue
-        first, n_window, tail, steps = _binomial_window(people[number], odds[number] * tilt, window)
+        first, n_window, tail, steps = binomial_window(people[number], odds[number] * tilt, _FLOOR, window)
         if length + n_window - 1 > product.size:
             return 0, 1, math.inf, roundings, total
         if length < n_window:
             _convolve(weights, length, window, n_window, product)
         else:
             _convolve(window, n_window, weights, length, product)
-        of_window = _sum(window, n_window)
-        left_out = (left_out * (of_window + tail) + total * tail) * _INFLATE
-        roundings += _STEP_ROUNDINGS * steps + min(length, n_window) + 1.0
-        cut_places, length, cut, scale = _keep_middle(product, length + n_window - 1, weights)
+        of_window = sum_in_order(window, n_window)
+        left_out = (left_out * (of_window + tail) + total * tail) * INFLATE
+        roundings += STEP_ROUNDINGS * steps + min(length, n_window) + 1.0
+        cut_places, length, cut, scale = keep_middle(product, length + n_window - 1, _FLOOR, weights)
         start += first + cut_places
-        left_out = (left_out + cut * _INFLATE) * scale
-        total = _sum(weights, length)
+        left_out = (left_out + cut * INFLATE) * scale
+        total = sum_in_order(weights, length)
     return start, length, left_out, roundings, total
 
 

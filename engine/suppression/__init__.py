@@ -10,7 +10,11 @@
 - :mod:`engine.suppression.poisson_binomial`: the law of a sum of yes-or-no values, exact or between bounds (``Types``);
 - :mod:`engine.suppression.safe_sums`: which sums over a set of people are safe, and the chance of an unsafe one;
 - :mod:`engine.suppression.sum_tree`: totals, remainders, and tables that refine each other (``suppress_tree``);
-- :mod:`engine.suppression.two_way`: row totals and column totals at once, for small tables (``suppress_two_way``);
+- :mod:`engine.suppression.both_totals`: row totals and column totals at once (``suppress_two_way``);
+- :mod:`engine.suppression.two_way`: the weights of such tables in whole numbers, and a sampler (``TwoWay``);
+- :mod:`engine.suppression.two_rows`: two rows at real size, by bounds (``TwoRows``);
+- :mod:`engine.suppression.two_rows_ways`: which tables of two rows are possible (``Ways``);
+- :mod:`engine.suppression.sum_laws`: laws of sums with the shares of types in them (``SumLaw``);
 - :mod:`engine.suppression.binning`: units of a public hierarchy that can be rows (``bin_rows``);
 - :mod:`engine.suppression.sketch`: a normal approximation, which certifies nothing;
 - :mod:`engine.suppression.theorems`: what the paper's theorems say, for tests and replications.

@@ -28,7 +28,7 @@ from engine.suppression.cells import safe_intervals
 from engine.suppression.poisson_binomial import BoundedLaw, Types, bounded_law, exact_weights
 from engine.suppression.rates import Rates
 
-__all__ = ["EXACT_PEOPLE", "NEVER", "safe_sums", "unsafe_sum_bound"]
+__all__ = ["EXACT_PEOPLE", "NEVER", "safe_split", "safe_sums", "unsafe_sum_bound"]
 
 EXACT_PEOPLE = 64
 """Sums over so many people are decided in exact integers."""
@@ -180,6 +180,28 @@ def _ratios(types: Types, checked: tuple[int, ...], tilt: float) -> tuple[list[_
 
     mean, _ = kernels.mean_sum(np.array(types.people, dtype=np.int64), types.odds(), tilt)
     return [ratio_for(partner) for partner in others], round(mean)
+
+
+def safe_split(asked: Types, others: Types, total: int | None, epsilon: Fraction) -> tuple[int, int]:
+    """Interval of sums over ``asked`` that are safe for them, and for the people with whom they have a known sum.
+
+    Parameters
+    ----------
+    asked, others, total
+        As in :func:`unsafe_sum_bound`.
+    epsilon : Fraction
+
+    Returns
+    -------
+    tuple of int
+        ``NEVER`` if no sum is safe.
+    """
+    low, high = safe_sums(asked, epsilon)
+    if low > high or total is None:
+        return (low, high) if low <= high else NEVER
+    least, most = safe_sums(others, epsilon)
+    low, high = max(low, total - most), min(high, total - least)
+    return (low, high) if least <= most and low <= high else NEVER
 
 
 def unsafe_sum_bound(

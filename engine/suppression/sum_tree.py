@@ -26,7 +26,7 @@ from engine._arrays import BoolArray, as_int, as_ptr
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.poisson_binomial import Types, window_length
 from engine.suppression.rates import Rates
-from engine.suppression.safe_sums import NEVER, safe_sums, unsafe_sum_bound
+from engine.suppression.safe_sums import safe_split, unsafe_sum_bound
 from engine.suppression.suppressed import Ints, check_people, check_promise
 
 __all__ = [
@@ -255,18 +255,12 @@ def expected_values(tree: SumTree) -> Ints:
 
 def _query(state: _State, node: int, epsilon: Fraction) -> _Query:
     part, around = state.part(node), state.around(node)
-    asked = state.types(part.holders)
-    low, high = safe_sums(asked, epsilon)
-    if around is None:
-        return _Query(asked, Types((), ()), None, part.base, (low, high) if low <= high else NEVER)
-    region, total = around
-    inside = set(part.holders)
-    others = state.types([holder for holder in region.holders if holder not in inside])
-    least, most = safe_sums(others, epsilon) if low <= high else NEVER
-    low, high = max(low, total - most), min(high, total - least)
-    if least > most or low > high:
-        low, high = NEVER
-    return _Query(asked, others, total, part.base, (low, high))
+    asked, others, total = state.types(part.holders), Types((), ()), None
+    if around is not None:
+        region, total = around
+        inside = set(part.holders)
+        others = state.types([holder for holder in region.holders if holder not in inside])
+    return _Query(asked, others, total, part.base, safe_split(asked, others, total, epsilon))
 
 
 def _is_releasable(query: _Query, decision_delta: Fraction) -> bool:

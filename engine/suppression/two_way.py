@@ -1,4 +1,4 @@
-"""Tables with both row totals and column totals: an exact counter and sampler, and the exact suppressor.
+"""Tables with both row totals and column totals: an exact counter and sampler.
 
 Totals in both directions tie all cells together. Cells are passed column by column; what matters of the cells so far is
 their sums by row, and the sum of the unfinished column. So the weight of all data sets that agree with what is known
@@ -6,8 +6,8 @@ is a sum over those states, and a table is drawn backwards, cell by cell. The pa
 C(b, s), for one rate, and says that there is no simple extension. There is: the weight is the cell's own
 Poisson-binomial, for given the value, the cell's people are independent of all others.
 
-Everything is in integers. The cost grows fast with people and rows, so tables of four or more rows, and large ones,
-are refused; a tree of sums (`engine.suppression.sum_tree`) has no such limit.
+Everything is in integers, and the cost grows fast with people and rows. `engine.suppression.both_totals` decides tables
+by these weights if they are small.
 
 Source: Nabar and Mishra, "Dynamic Programming" and Theorem 3; docs/tables.md, "Both totals".
 """
@@ -19,23 +19,12 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from engine._arrays import as_int, as_ptr
-from engine.errors import OverflowRefusedError, ParameterError
+from engine.errors import ParameterError
 from engine.suppression.poisson_binomial import Types, exact_weights
-from engine.suppression.rates import Rates
-from engine.suppression.safe_sums import NEVER
-from engine.suppression.sum_tree import DecidedTree
-from engine.suppression.suppressed import check_people, check_promise
 
-__all__ = ["MOST_ROWS", "Known", "TwoWay", "draw_people", "suppress_two_way"]
+__all__ = ["MOST_ROWS", "Known", "TwoWay", "draw_people"]
 
 MOST_ROWS = 3
-MOST_STEPS = 2 * 10**9
-"""Larger tables are refused before they start: some minutes."""
-
 _State = tuple[int, ...]
 _Sums = dict[_State, int]
 
@@ -245,17 +234,6 @@ class TwoWay:
             state, cells[place] = _chosen(ways, draw)
         return cells
 
-    def steps(self) -> int:
-        """About how many steps it takes to decide the whole table: states times values, for each possible value."""
-        states = math.prod(self.most(row) + 1 for row in range(self.rows))
-        once = sum(
-            states * (self.most(self.rows + column) + 1) * (self.cells[place].everyone + 1)
-            for _, column, place in self._order()
-        )
-        queries = self.rows + self.columns + len(self.cells)
-        widest = max(self.most(query) for query in range(queries)) + 1
-        return queries * widest * once // max(1, states // widest)
-
 
 def _chosen(ways: dict[_Item, int], draw: Draw) -> _Item:
     """One of the keys, with chances in proportion to their weights."""
@@ -284,129 +262,3 @@ def draw_people(types: Types, total: int, draw: Draw) -> list[int]:
         found.append(_chosen(ways, draw))
         total -= found[-1]
     return found
-
-
-def suppress_two_way(
-    shape: tuple[int, int],
-    type_ptr: npt.ArrayLike,
-    type_people: npt.ArrayLike,
-    type_rates: Rates,
-    values: npt.ArrayLike,
-    *,
-    epsilon: Fraction,
-    decision_delta: Fraction,
-) -> DecidedTree:
-    """Decide row totals, column totals and then the cells of a table: the exact suppressor.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows R, up to three, and columns C.
-    type_ptr : int64[R * C + 1]
-        CSR offsets of each cell's types, cells row by row.
-    type_people : int64[Y]
-        People of each type.
-    type_rates : Rates
-        Their prior [Y].
-    values : int[R + C + R * C]
-        Row totals, column totals, and cells row by row.
-    epsilon : Fraction
-        0 < epsilon < 1.
-    decision_delta : Fraction
-        Delta divided by the number of decisions, 0 < decision_delta < 1.
-
-    Returns
-    -------
-    DecidedTree
-        In the order of ``values``. An interval is the run of safe values that is most likely; values outside it count
-        as unsafe.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of range, there are more than three rows, or values contradict each other.
-    OverflowRefusedError
-        The table is too large to be decided exactly.
-    """
-    check_promise(epsilon, decision_delta)
-    table = TwoWay(*shape, _cells(shape, type_ptr, type_people, type_rates))
-    counts = _checked_values(table, values)
-    if table.steps() > MOST_STEPS:
-        raise OverflowRefusedError(
-            f"deciding this table with both totals takes about {table.steps():.1e} steps, more than {MOST_STEPS:.0e}: "
-            "give row totals or column totals only"
-        )
-    n = len(counts)
-    released, derived = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-    low, high = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    known, breach = Known.nothing(*shape), -1
-    for query in range(n):
-        if breach >= 0:
-            low[query], high[query] = NEVER
-            continue
-        law = table.law(known, query)
-        low[query], high[query], chance = _safe_run(table, known, query, law, epsilon)
-        if 1 - chance > decision_delta:
-            continue
-        released[query], known = True, known.with_value(query, counts[query])
-        if not low[query] <= counts[query] <= high[query]:
-            breach = query
-    for query in np.flatnonzero(~released).tolist():
-        derived[query] = len(table.law(known, query)) == 1
-    return DecidedTree(released, low, high, breach, derived)
-
-
-def _safe_run(
-    table: TwoWay, known: Known, query: int, law: dict[int, int], epsilon: Fraction
-) -> tuple[int, int, Fraction]:
-    """The most likely run of safe values, and its chance."""
-    whole = sum(law.values())
-    best, run, weight = (*NEVER, 0), list[int](), 0
-    for value, one in law.items():
-        if not table.is_safe(known.with_value(query, value), epsilon):
-            run, weight = [], 0
-            continue
-        run.append(value)
-        weight += one
-        if weight > best[2]:
-            best = (run[0], value, weight)
-    return best[0], best[1], Fraction(best[2], whole)
-
-
-def _cells(
-    shape: tuple[int, int], type_ptr: npt.ArrayLike, type_people: npt.ArrayLike, type_rates: Rates
-) -> list[Types]:
-    pointer = as_ptr("type_ptr", type_ptr, total=len(type_rates))
-    if pointer.size != shape[0] * shape[1] + 1:
-        raise ParameterError(
-            f"type_ptr has {pointer.size} offsets for {shape[0]} rows and {shape[1]} columns: "
-            f"give {shape[0] * shape[1] + 1}"
-        )
-    people = check_people("type_people", type_people, len(type_rates), "rates").tolist()
-    return [
-        Types.of((people[at], type_rates.fraction(at)) for at in range(first, last))
-        for first, last in zip(pointer[:-1].tolist(), pointer[1:].tolist(), strict=True)
-    ]
-
-
-def _checked_values(table: TwoWay, values: npt.ArrayLike) -> list[int]:
-    counts = as_int("values", values)
-    rows, columns = table.rows, table.columns
-    if counts.size != rows + columns + rows * columns:
-        raise ParameterError(
-            f"{counts.size} values for {rows} rows and {columns} columns: give the row totals, the column totals, and "
-            "then the cells"
-        )
-    cells = counts[rows + columns :].reshape(rows, columns)
-    if (cells.sum(axis=1) != counts[:rows]).any() or (
-        cells.sum(axis=0) != counts[rows : rows + columns]
-    ).any():
-        raise ParameterError("the totals are not the sums of the cells: correct the values")
-    people = np.array([types.everyone for types in table.cells])
-    above = np.flatnonzero(cells.ravel() > people)
-    if above.size:
-        at = int(above[0])
-        raise ParameterError(
-            f"the value of cell {at} exceeds its {people[at]} people: count each person at most once"
-        )
-    return [int(count) for count in counts]

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.streams import SecretKey
+from engine.suppression.both_totals import TwoWayTable, refuse_large_two_way, suppress_two_way
 from engine.suppression.cells import releasable, safe_intervals
 from engine.suppression.rates import Rates
 from engine.suppression.rows import suppress_rows, suppress_rows_by
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled, suppress_rows_sampled
 from engine.suppression.sum_tree import DecidedTree, refuse_large, suppress_tree
 from engine.suppression.suppressed import Decided, check_people, check_promise
-from engine.suppression.two_way import suppress_two_way
 from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned
 
@@ -194,26 +194,26 @@ def rows_of_flows(plan: Planned) -> tuple[Ints, Ints, Rates]:
 
 def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule) -> DecidedTree:
     """Decide row totals, column totals, and cells; the engine wants the cells without people, too."""
+    table, place = _two_way(nodes)
+    n_sums = nodes.cells.start
+    whole = np.zeros(n_sums + table.type_ptr.size - 1, dtype=np.int64)
+    mine = np.concatenate([np.arange(n_sums), n_sums + place])
+    whole[mine] = values
+    found = suppress_two_way(table, whole, epsilon=rule.epsilon, decision_delta=rule.decision_delta)
+    breach = int(np.searchsorted(mine, found.breach)) if found.breach >= 0 else -1
+    return DecidedTree(found.released[mine], found.low[mine], found.high[mine], breach, found.derived[mine])
+
+
+def _two_way(nodes: Nodes) -> tuple[TwoWayTable, Ints]:
+    """The table as the engine takes it, and the place of each cell in it."""
     plan, (rows, columns) = nodes.plan, nodes.before
     shape = rows.row.size, columns.column.size
-    n_sums = sum(shape)
     place = rows.of_cell * shape[1] + columns.of_cell
     holds = np.zeros(shape[0] * shape[1], dtype=np.int64)
     holds[place] = 1
-    whole = np.zeros(n_sums + holds.size, dtype=np.int64)
-    mine = np.concatenate([np.arange(n_sums), n_sums + place])
-    whole[mine] = values
-    found = suppress_two_way(
-        shape,
-        np.append(0, np.cumsum(holds)),
-        plan.people,
-        plan.rates,
-        whole,
-        epsilon=rule.epsilon,
-        decision_delta=rule.decision_delta,
-    )
-    breach = int(np.searchsorted(mine, found.breach)) if found.breach >= 0 else -1
-    return DecidedTree(found.released[mine], found.low[mine], found.high[mine], breach, found.derived[mine])
+    return TwoWayTable(
+        shape=shape, type_ptr=np.append(0, np.cumsum(holds)), type_people=plan.people, type_rates=plan.rates
+    ), place
 
 
 def decide_as_stated(nodes: Nodes, values: Ints, epsilon: Fraction) -> DecidedTree:
@@ -259,7 +259,7 @@ def require_decidable(nodes: Nodes, rule: Rule) -> None:
     if rule.key is not None:
         sampling_plan(rule.decision_delta)
     if nodes.is_two_way:
-        expected_decisions(nodes, rule)  # if it is not too large, it is quick
+        refuse_large_two_way(_two_way(nodes)[0], rule.decision_delta)
     elif not nodes.is_flat:
         refuse_large(nodes.tree())
 

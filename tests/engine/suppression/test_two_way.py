@@ -1,4 +1,4 @@
-"""Tables with both totals: the counter and the sampler against lists of all tables, the suppressor against the twin."""
+"""Tables with both totals: the counter and the sampler against lists of all tables."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import random
 from collections import Counter
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from scipy import stats
 
-from engine.errors import OverflowRefusedError, ParameterError
+from engine.errors import ParameterError
 from engine.suppression.poisson_binomial import Types, exact_weights
-from engine.suppression.rates import Rates
-from engine.suppression.sum_tree import DecidedTree
-from engine.suppression.two_way import Known, TwoWay, draw_people, suppress_two_way
+from engine.suppression.two_way import Known, TwoWay, draw_people
 from tests.golden import golden
-from tests.oracles.suppression import Counts, Group, Output, Population, Twin, certain, examine
 
 HALF = Fraction(1, 2)
 GOLDEN = golden("tables")
@@ -103,84 +99,10 @@ def test_figure_3_moves_no_belief_by_more_than_the_golden_shift() -> None:
     assert max(shifts) == Fraction(case["largest_shift"])
 
 
-TABLES = {
-    "2x2": (2, 2, [[(3, HALF)], [(4, Fraction(2, 5))], [(4, Fraction(3, 5))], [(3, HALF)]]),
-    "2x2, two types in a cell": (
-        2,
-        2,
-        [[(2, HALF), (2, Fraction(2, 5))], [(4, HALF)], [(3, HALF)], [(3, Fraction(3, 5))]],
-    ),
-    "3x1": (3, 1, [[(4, HALF)], [(5, Fraction(2, 5))], [(4, Fraction(3, 5))]]),
-}
-EPSILON, DELTA = Fraction(9, 10), Fraction(9, 10)
-
-
-def decided(name: str, values: list[int], q: Fraction) -> DecidedTree:
-    rows, columns, cells = TABLES[name]
-    flat = [pair for types in cells for pair in types]
-    return suppress_two_way(
-        (rows, columns),
-        np.cumsum([0, *(len(types) for types in cells)]),
-        np.array([people for people, _ in flat]),
-        Rates(
-            numerator=np.array([rate.numerator for _, rate in flat]),
-            denominator=np.array([rate.denominator for _, rate in flat]),
-        ),
-        values,
-        epsilon=EPSILON,
-        decision_delta=q,
-    )
-
-
-def population_of(name: str) -> Population:
-    rows, columns, cells = TABLES[name]
-    places = [place for place, types in enumerate(cells) for _ in types]
-    of_cell = [{at for at, one in enumerate(places) if one == place} for place in range(rows * columns)]
-    lines = [range(row * columns, (row + 1) * columns) for row in range(rows)]
-    lines += [range(column, rows * columns, columns) for column in range(columns)]
-    queries = [frozenset[int]().union(*(of_cell[place] for place in line)) for line in lines]
-    groups = tuple(Group(*pair) for types in cells for pair in types)
-    return Population(groups, (*queries, *(frozenset(one) for one in of_cell)))
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.jit_off) if name == "3x1" else name for name in TABLES]
-)
-def test_both_totals_equal_the_twin(name: str) -> None:
-    population = population_of(name)
-    q = DELTA / len(population.queries)
-    twin = Twin(population, EPSILON, q)
-    outputs: dict[Counts, Output] = {}
-    for counts in list(population.worlds())[::19]:
-        values = population.values(counts)
-        released = decided(name, list(values), q).released
-        outputs[counts] = tuple(value if kept else None for value, kept in zip(values, released, strict=True))
-        assert outputs[counts] == twin.exact(counts)
-    assert any(value is not None for output in outputs.values() for value in output)
-    found = examine(population, certain(twin.exact), EPSILON)
-    assert (found.moving, found.not_private <= DELTA) == (0, True)
-
-
 @pytest.mark.jit_off
 def test_four_rows_are_refused_and_a_tree_is_offered() -> None:
     with pytest.raises(ParameterError, match="4 rows with both totals; up to 3 are possible"):
         TwoWay(4, 1, [Types.of([(3, HALF)])] * 4)
-
-
-@pytest.mark.jit_off
-def test_a_large_table_is_refused_before_it_starts() -> None:
-    rates = Rates(numerator=np.full(6, 1), denominator=np.full(6, 2))
-    values = np.concatenate((np.full(2, 150), np.full(3, 100), np.full(6, 50)))
-    with pytest.raises(OverflowRefusedError, match="give row totals or column totals only"):
-        suppress_two_way(
-            (2, 3), np.arange(7), np.full(6, 100), rates, values, epsilon=EPSILON, decision_delta=DELTA
-        )
-
-
-@pytest.mark.jit_off
-def test_totals_that_are_not_sums_are_refused() -> None:
-    with pytest.raises(ParameterError, match="not the sums of the cells"):
-        decided("2x2", [3, 3, 3, 3, 1, 1, 1, 1], DELTA)
 
 
 @pytest.mark.jit_off
