@@ -123,14 +123,15 @@ class OneTry:
 def worst_delta(acceptance: Acceptance, similarity: float, n: int, epsilon: float) -> float:
     """Exact worst case of delta at an epsilon for one candidate, if nobody learns of candidates that fail.
 
-    max over c of [q(c + 1) (1 + c / gamma) - e^epsilon q(c) (c / gamma) (n + 1) / n]^+ / (n + 1); with a seed floor,
-    s = c gamma is worst where q(c) = 0. All models and all datasets of n records, a worker added or taken away.
+    max over c and s of [q(c + 1) (1 + s) - e^epsilon q(c) s (n + 1) / n]^+ / (n + 1), at an end of c / gamma ≤ s ≤
+    c gamma: the lower one, unless q(c + 1) / q(c) exceeds e^epsilon (n + 1) / n, as below epsilon = threshold_epsilon
+    or at a seed floor. All models and all datasets of n records, a worker added or taken away.
 
     Source: docs/records.md, "One candidate".
     """
     c = _counts(acceptance, n)
     q, q_next = acceptance.chances(c), acceptance.chances(c + 1)
-    s = np.where(q > 0, c / similarity, c * similarity)
+    s = np.stack((c / similarity, c * similarity))
     up = q_next * (1 + s) - math.exp(epsilon) * q * s * (n + 1) / n
     down = (1 - float(acceptance.forced_fail)) * -math.expm1(epsilon - math.log1p(1 / n))
     return max(0.0, float(up.max()) / (n + 1), down)
