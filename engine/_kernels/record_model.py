@@ -50,8 +50,9 @@ _LOW = 0xFFFFFFFF
 class Families(NamedTuple):
     """Parents of each attribute: CSR offsets [m + 1], the parents [P], and what each of their values adds.
 
-    `adds_at` [P] is where a parent's values begin in `adds`. `table_at` [m] is where an attribute's table begins, a
-    configuration after the other, and `sizes` [m] how many values it has.
+    `adds_at` [P + 1] is where a parent's values begin in `adds`, and `sizes` [m] how many values an attribute has.
+    `table_at` [m + 1] is where an attribute's configurations begin among all K. `first` [K] is the first possible value
+    of each, and `cell_ptr` [K + 1] are offsets of their cells, from that value on.
     """
 
     parent_ptr: Ints
@@ -59,11 +60,13 @@ class Families(NamedTuple):
     adds_at: Ints
     adds: Ints
     table_at: Ints
+    first: Ints
+    cell_ptr: Ints
     sizes: Ints
 
 
 class ModelTables(NamedTuple):
-    """Families, and the running sums of every configuration's weights, in the places of `table_at`."""
+    """Families, and the running sums of the weights of every configuration's cells."""
 
     families: Families
     sums: Ints
@@ -71,8 +74,8 @@ class ModelTables(NamedTuple):
 
 @lean_jit
 def configuration_of(families: Families, attribute: int, row: Indices) -> int:
-    """The configuration of an attribute's parents in a record."""
-    number = 0
+    """The configuration of an attribute's parents in a record, among those of all attributes."""
+    number = int(families.table_at[attribute])
     for parent in range(families.parent_ptr[attribute], families.parent_ptr[attribute + 1]):
         number += families.adds[families.adds_at[parent] + row[families.parent[parent]]]
     return number
@@ -80,12 +83,14 @@ def configuration_of(families: Families, attribute: int, row: Indices) -> int:
 
 @lean_jit
 def count_families(bounds: tuple[int, int], families: Families, codes: Indices, counts: Ints) -> int:
-    """Add the records to the tables of attributes ``bounds``."""
+    """Add the records to the tables of attributes ``bounds``; those outside the cells are left out."""
     for attribute in range(bounds[0], bounds[1]):
-        start, size = families.table_at[attribute], families.sizes[attribute]
         for record in range(codes.shape[0]):
             row = codes[record]
-            counts[start + configuration_of(families, attribute, row) * size + row[attribute]] += 1
+            number = configuration_of(families, attribute, row)
+            cell = families.cell_ptr[number] + row[attribute] - families.first[number]
+            if families.cell_ptr[number] <= cell < families.cell_ptr[number + 1]:
+                counts[cell] += 1
     return -1
 
 
@@ -103,22 +108,22 @@ def count_joint(codes: Indices, columns: Ints, sizes: Ints, counts: Ints) -> Non
 def add_noise(
     bounds: tuple[int, int],
     attribute: int,
+    ptr: Ints,
     possible: Bools,
     key: Words,
     stream: Ints,
     digits: Ints,
     short: Ints,
-    table: Ints,
+    counts: Ints,
 ) -> int:
     """Add noise to the possible cells of configurations ``bounds`` and cut them at 0; the others become 0."""
     for configuration in range(bounds[0], bounds[1]):
         open_stream(STAGE_RECORD_NOISE, attribute, configuration, stream)
-        for value in range(table.shape[1]):
-            if possible[configuration, value]:
-                noise = discrete_laplace(key, stream, digits, short)
-                table[configuration, value] = max(table[configuration, value] + noise, 0)
+        for cell in range(ptr[configuration], ptr[configuration + 1]):
+            if possible[cell]:
+                counts[cell] = max(counts[cell] + discrete_laplace(key, stream, digits, short), 0)
             else:
-                table[configuration, value] = 0
+                counts[cell] = 0
         if has_run_out(stream):
             return configuration
     return -1
@@ -129,10 +134,10 @@ def draw_attributes(key: Words, stream: Ints, model: ModelTables, kept: int, row
     """Draw the attributes from ``kept`` on of a record whose first ``kept`` are filled in, from an open stream."""
     families, sums = model.families, model.sums
     for attribute in range(kept, families.sizes.size):
-        size = families.sizes[attribute]
-        start = families.table_at[attribute] + configuration_of(families, attribute, row) * size
-        drawn = below(key, stream, sums[start + size - 1])
-        row[attribute] = find_weight(sums, start, start + size, drawn) - start
+        number = configuration_of(families, attribute, row)
+        start, stop = families.cell_ptr[number], families.cell_ptr[number + 1]
+        drawn = below(key, stream, sums[stop - 1])
+        row[attribute] = find_weight(sums, start, stop, drawn) - start + families.first[number]
 
 
 @lean_jit
@@ -211,12 +216,14 @@ def split_amounts(
     size = families.sizes[attribute]
     for prefix in range(bounds[0], bounds[1]):
         _fill_prefix(prefix, attribute, families.sizes, row)
-        start = families.table_at[attribute] + configuration_of(families, attribute, row) * size
+        number = configuration_of(families, attribute, row)
+        start, stop = families.cell_ptr[number], families.cell_ptr[number + 1]
+        parts[prefix * size : (prefix + 1) * size] = 0
         before = 0
-        for value in range(size):
-            weight = sums[start + value] - before
-            before = sums[start + value]
-            parts[prefix * size + value] = _part_of(amounts[prefix], weight, sums[start + size - 1])
+        for cell in range(start, stop):
+            value = families.first[number] + cell - start
+            parts[prefix * size + value] = _part_of(amounts[prefix], sums[cell] - before, sums[stop - 1])
+            before = sums[cell]
     return -1
 
 

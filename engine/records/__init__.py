@@ -4,6 +4,7 @@ A generative model, a Bayesian network with noisy tables, draws records, either 
 of attributes that are kept from a confidential record, the seed:
 
 - :mod:`engine.records.structure`: parents of every attribute, and the public structure (``Structure``);
+- :mod:`engine.records.cells`: the cells of a table, without most structural zeros;
 - :mod:`engine.records.learned`: a structure learned by noisy entropies (``learn_structure``);
 - :mod:`engine.records.entropy`: entropies with noise, and what one record changes in them;
 - :mod:`engine.records.composition`: advanced composition;

@@ -9,6 +9,7 @@ Source: P17 section 3.1 and 3.3, equations 2 and 7.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from engine._arrays import as_int
 from engine._kernels.record_model import Families
 from engine.errors import ParameterError
+from engine.records.cells import Rule, TableCells, offsets, table_cells
 
 __all__ = [
     "COMMUTE_PARENTS",
@@ -48,7 +50,9 @@ COMMUTE_PARENTS: Mapping[str, tuple[str, ...]] = {
 FURTHER_PARENTS = ("industry", "earnings")
 """Parents of any further attribute for which none are given."""
 
-_MOST_CELLS = 1 << 31
+_MOST_RULED = 1 << 25
+"""Configurations up to which structural zeros are counted."""
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +99,15 @@ class Structure:
     Raises
     ------
     ParameterError
-        A parent does not come before its child, buckets do not fit, or a table has more than 2^31 cells.
+        A parent does not come before its child, buckets do not fit, a table has more than 2^31 cells, or no value is
+        possible for some of the parents' values.
     """
 
     domain: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     buckets: tuple[tuple[Ints | None, ...], ...] = ()
     possible: tuple[Possible, ...] = ()
+    cells: tuple[TableCells, ...] = field(init=False, repr=False, compare=False)
     families: Families = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -115,10 +121,11 @@ class Structure:
         object.__setattr__(self, "buckets", full)
         for child, parents in enumerate(self.parents):
             _check_parents(child, parents, full[child], self.domain)
-            if self.n_configurations(child) * self.domain[child] > _MOST_CELLS:
-                raise ParameterError(
-                    f"attribute {child} with parents {parents} has more than 2^31 cells: give fewer parents"
-                )
+        cells = tuple(
+            table_cells(child, size, self.bucket_sizes(child), self._rules(child))
+            for child, size in enumerate(self.domain)
+        )
+        object.__setattr__(self, "cells", cells)
         object.__setattr__(self, "families", _families(self))
 
     @classmethod
@@ -142,26 +149,27 @@ class Structure:
         """Number of configurations of an attribute's parents."""
         return math.prod(self.bucket_sizes(child))
 
-    def possible_cells(self, child: int) -> Bools:
-        """Cells of an attribute's table that may hold people: bool[configurations, values].
+    def spread(self, child: int, values: npt.NDArray[_Value]) -> npt.NDArray[_Value]:
+        """Values of an attribute's cells at their places in the whole table, and zeros: [configurations, values]."""
+        whole = np.zeros((self.n_configurations(child), self.domain[child]), dtype=values.dtype)
+        whole[self.cells[child].places()] = values
+        return whole
 
-        Where a parent enters by buckets, a value is possible if it is for any value in the bucket.
-        """
-        cells = np.ones((self.n_configurations(child), self.domain[child]), dtype=np.bool_)
-        for rule in self.possible:
-            if rule.attribute == child and set(rule.given) <= set(self.parents[child]):
-                cells &= self._ruled(child, rule)
-        if not cells.any(axis=1).all():
-            raise ParameterError(
-                f"no value of attribute {child} is possible for some of its parents' values: allow at least one"
-            )
-        return cells
+    def _rules(self, child: int) -> list[Rule]:
+        """What is possible given some of an attribute's parents, each by values or buckets."""
+        parents = self.parents[child]
+        return [
+            self._rule(child, rule)
+            for rule in self.possible
+            if rule.attribute == child and set(rule.given) <= set(parents)
+        ]
 
-    def _ruled(self, child: int, rule: Possible) -> Bools:
-        sizes, parents = self.bucket_sizes(child), self.parents[child]
+    def _rule(self, child: int, rule: Possible) -> Rule:
+        """A rule by the places of its parents; a value is possible in a bucket if it is for any value in it."""
+        parents, sizes = self.parents[child], self.bucket_sizes(child)
         order = sorted(range(len(rule.given)), key=lambda at: parents.index(rule.given[at]))
         table = np.transpose(rule.table, (*order, len(order)))
-        places = [parents.index(rule.given[at]) for at in order]
+        places = tuple(parents.index(rule.given[at]) for at in order)
         for axis, place in enumerate(places):
             bucket = self.buckets[child][place]
             if bucket is not None:
@@ -169,13 +177,11 @@ class Structure:
                 merged = np.zeros(shape, dtype=np.bool_)
                 np.logical_or.at(np.moveaxis(merged, axis, 0), bucket, np.moveaxis(table, axis, 0))
                 table = merged
-        shape = tuple(sizes[place] if place in places else 1 for place in range(len(parents)))
-        spread = np.broadcast_to(table.reshape((*shape, self.domain[child])), (*sizes, self.domain[child]))
-        return spread.reshape(-1, self.domain[child])
+        return places, np.ascontiguousarray(table)
 
     def n_cells(self, child: int) -> int:
         """Number of cells of an attribute's table, without structural zeros."""
-        return int(np.count_nonzero(self.possible_cells(child)))
+        return self.cells[child].n_possible
 
     def covers(self, attributes: Sequence[int]) -> bool:
         """Whether one table of the model holds all of these attributes, each by its own values.
@@ -215,19 +221,19 @@ def _families(structure: Structure) -> Families:
             stride //= size
             own = np.arange(structure.domain[parent]) if bucket is None else bucket.astype(np.int64)
             adds.append(own * stride)
-    cells = [structure.n_configurations(child) * size for child, size in enumerate(structure.domain)]
+    cells = structure.cells
+    cells_at = offsets([one.possible.size for one in cells])
+    starts = [one.ptr[:-1] + at for one, at in zip(cells, cells_at.tolist(), strict=False)]
     return Families(
-        parent_ptr=_offsets([len(parents) for parents in structure.parents]),
+        parent_ptr=offsets([len(parents) for parents in structure.parents]),
         parent=np.array([parent for parents in structure.parents for parent in parents], dtype=np.int64),
-        adds_at=_offsets([one.size for one in adds])[:-1].copy(),
+        adds_at=offsets([one.size for one in adds]),
         adds=np.concatenate([*adds, np.zeros(0, dtype=np.int64)]),
-        table_at=_offsets(cells)[:-1].copy(),
+        table_at=offsets([one.first.size for one in cells]),
+        first=np.concatenate([one.first for one in cells]),
+        cell_ptr=np.concatenate([*starts, cells_at[-1:]]),
         sizes=np.array(structure.domain, dtype=np.int64),
     )
-
-
-def _offsets(counts: Sequence[int]) -> Ints:
-    return np.concatenate(([0], np.cumsum(np.array(counts, dtype=np.int64)))).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,7 +323,7 @@ def count_cells(
     """Cells of one table; all of them if there are too many to rule out any."""
     sizes = [domain[p] if bucket is None else int(bucket.max()) + 1 for p, bucket in kept]
     cells = math.prod(sizes) * domain[child]
-    if cells > _MOST_CELLS or not any(rule.attribute == child for rule in possible):
+    if math.prod(sizes) > _MOST_RULED or not any(rule.attribute == child for rule in possible):
         return cells
     empty: tuple[tuple[int, ...], ...] = tuple(() for _ in domain)
     own = tuple(p for p, _ in kept)

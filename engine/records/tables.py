@@ -23,6 +23,7 @@ from engine.errors import OverflowRefusedError, ParameterError
 from engine.mechanisms.chances import noise_digits
 from engine.mechanisms.drawing import with_digits
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
+from engine.records.cells import TableCells
 from engine.records.structure import Structure
 from engine.streams import Keyed, SecretKey, new_stream
 
@@ -34,7 +35,7 @@ Codes = npt.NDArray[np.int32]
 ALPHA = Fraction(1, 1000)
 """Weight of every possible cell beside its noisy count, in workers."""
 
-_MOST_WEIGHT = 1 << 62
+_MOST_WEIGHT = 1 << 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,25 +78,51 @@ class Model:
                 raise ParameterError(
                     f"weights of attribute {child} have shape {table.shape}: give {shape}, none negative"
                 )
-            if np.any(table.sum(axis=1, dtype=np.float64) > _MOST_WEIGHT / 2):
-                raise OverflowRefusedError(
-                    f"weights of attribute {child} reach 2^61 in a configuration: give a coarser alpha"
-                )
-            sums = np.cumsum(table, axis=1, dtype=np.int64)
-            if np.any(sums[:, -1] == 0):
-                raise ParameterError(
-                    f"attribute {child} has a configuration without any weight: add a constant to every possible cell"
-                )
-            parts.append(sums.ravel())
+            parts.append(table[structure.cells[child].places()].astype(np.int64))
+        return cls.of_cells(structure, parts, epsilon=epsilon, scale=scale)
+
+    @classmethod
+    def of_cells(
+        cls, structure: Structure, weights: Sequence[Ints], *, epsilon: Fraction | None, scale: int
+    ) -> "Model":
+        """A model with these weights of the cells of each attribute; errors as for :meth:`of_weights`."""
+        parts = [
+            _running_sums(child, cells, structure.cells[child].ptr) for child, cells in enumerate(weights)
+        ]
         tables = kernels.ModelTables(structure.families, np.concatenate(parts))
         return cls(structure=structure, tables=tables, epsilon=epsilon, scale=scale)
 
     def weights(self, child: int) -> Ints:
         """Weights of an attribute: int64[configurations, values]."""
-        shape = (self.structure.n_configurations(child), self.structure.domain[child])
-        start = int(self.structure.families.table_at[child])
-        sums = self.tables.sums[start : start + shape[0] * shape[1]].reshape(shape)
-        return np.diff(sums, axis=1, prepend=0)
+        cells = self.structure.cells[child]
+        sums = self.tables.sums[_cells_of(self.structure, child)]
+        before = np.concatenate(([0], sums[:-1]))
+        before[cells.ptr[:-1]] = 0
+        return self.structure.spread(child, sums - before)
+
+
+def _running_sums(child: int, weights: Ints, ptr: Ints) -> Ints:
+    """Running sums of the weights of each configuration."""
+    if np.any(np.add.reduceat(weights.astype(np.float64), ptr[:-1]) > _MOST_WEIGHT):
+        raise OverflowRefusedError(
+            f"weights of attribute {child} reach 2^61 in a configuration: give a coarser alpha"
+        )
+    # Sums of all configurations may wrap around; differences of two of one configuration do not.
+    sums = np.cumsum(weights, dtype=np.int64)
+    sums -= np.repeat(sums[ptr[:-1]] - weights[ptr[:-1]], np.diff(ptr))
+    if np.any(sums[ptr[1:] - 1] == 0):
+        raise ParameterError(
+            f"attribute {child} has a configuration without any weight: add a constant to every possible cell"
+        )
+    return sums
+
+
+def _cells_of(structure: Structure, child: int) -> slice:
+    """Where the cells of an attribute are among those of all."""
+    families = structure.families
+    return slice(
+        int(families.cell_ptr[families.table_at[child]]), int(families.cell_ptr[families.table_at[child + 1]])
+    )
 
 
 class FamilyCounts:
@@ -108,8 +135,7 @@ class FamilyCounts:
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
-        last = structure.n_configurations(structure.n_attributes - 1) * structure.domain[-1]
-        self._counts = np.zeros(int(structure.families.table_at[-1]) + last, dtype=np.int64)
+        self._counts = np.zeros(int(structure.families.cell_ptr[-1]), dtype=np.int64)
 
     def add(self, codes: Codes, *, threads: int = 1) -> None:
         """Count records: int32[n, m].
@@ -131,11 +157,9 @@ class FamilyCounts:
         """Let every record count ``factor`` times."""
         self._counts *= factor
 
-    def table(self, child: int) -> Ints:
-        """Counts of an attribute: int64[configurations, values]."""
-        shape = (self.structure.n_configurations(child), self.structure.domain[child])
-        start = int(self.structure.families.table_at[child])
-        return self._counts[start : start + shape[0] * shape[1]].reshape(shape)
+    def of_attribute(self, child: int) -> Ints:
+        """Counts of the cells of an attribute."""
+        return self._counts[_cells_of(self.structure, child)]
 
 
 def check_codes(codes: Codes, domain: Sequence[int]) -> Codes:
@@ -205,11 +229,11 @@ def model_from_counts(
         raise ParameterError(f"alpha is {alpha}: give a fraction above 0 with a denominator of at most 2^20")
     weights = []
     for child in range(structure.n_attributes):
-        possible = structure.possible_cells(child)
-        table = _noisy(child, counts.table(child), possible, rate, key, threads)
-        weights.append(table * alpha.denominator + np.where(possible, alpha.numerator, 0))
+        cells = structure.cells[child]
+        noisy = _noisy(child, counts.of_attribute(child), cells, rate, key, threads)
+        weights.append(noisy * alpha.denominator + np.where(cells.possible, alpha.numerator, 0))
     exact = None if epsilon is None else exact_fraction(epsilon, "epsilon")
-    return Model.of_weights(structure, weights, epsilon=exact, scale=alpha.denominator)
+    return Model.of_cells(structure, weights, epsilon=exact, scale=alpha.denominator)
 
 
 def _table_rate(epsilon: Number, structure: Structure) -> Fraction:
@@ -223,24 +247,19 @@ def _table_rate(epsilon: Number, structure: Structure) -> Fraction:
 
 
 def _noisy(
-    child: int,
-    table: Ints,
-    possible: npt.NDArray[np.bool_],
-    rate: Fraction | None,
-    key: Keyed,
-    threads: int,
+    child: int, counts: Ints, cells: TableCells, rate: Fraction | None, key: Keyed, threads: int
 ) -> Ints:
     if rate is None:
-        return np.where(possible, table, 0)
+        return np.where(cells.possible, counts, 0)
     exact = rate
 
     def over_ranges(n_digits: int, short: Ints) -> Ints:
-        digits, noisy = noise_digits(exact, n_digits), table.copy()
+        digits, noisy = noise_digits(exact, n_digits), counts.copy()
         run_ranges(
             lambda start, stop: kernels.add_noise(
-                (start, stop), child, possible, key.words, new_stream(), digits, short, noisy
+                (start, stop), child, cells.ptr, cells.possible, key.words, new_stream(), digits, short, noisy
             ),
-            np.full(table.shape[0], table.shape[1], dtype=np.int64),
+            np.diff(cells.ptr),
             threads,
         )
         return noisy

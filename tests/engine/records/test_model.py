@@ -33,13 +33,17 @@ def some_records(n: int, seed: int = 0) -> np.ndarray[tuple[int, int], np.dtype[
     return np.column_stack([rng.integers(0, size, n) for size in SMALL.domain]).astype(np.int32)
 
 
+def possible_cells(structure: Structure, child: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    return structure.spread(child, structure.cells[child].possible)
+
+
 @pytest.mark.jit_off
 def test_tables_without_noise_are_the_counts_and_alpha() -> None:
     codes = some_records(40)
     model = learn_model(codes, SMALL, epsilon=None, key=KEY, alpha=Fraction(1, 10))
     records = [tuple(row) for row in codes.tolist()]
     for child in range(3):
-        counted, possible = family_counts(SMALL, records, child), SMALL.possible_cells(child)
+        counted, possible = family_counts(SMALL, records, child), possible_cells(SMALL, child)
         for (place, value), weight in np.ndenumerate(model.weights(child)):
             assert weight == (10 * counted[place, value] + 1 if possible[place, value] else 0)
 
@@ -49,9 +53,9 @@ def test_possible_cells_follow_the_rule_through_buckets() -> None:
     by_value = Structure(domain=(3, 2), parents=((), (0,)), possible=(rule,))
     by_region = Structure(domain=(3, 2), parents=((), (0,)), buckets=((), (REGIONS,)), possible=(rule,))
     without = Structure(domain=(3, 2), parents=((), ()), possible=(rule,))
-    assert by_value.possible_cells(1).tolist() == [[True, False], [False, True], [False, True]]
-    assert by_region.possible_cells(1).tolist() == [[True, True], [False, True]]
-    assert without.possible_cells(1).tolist() == [[True, True]]
+    assert possible_cells(by_value, 1).tolist() == [[True, False], [False, True], [False, True]]
+    assert possible_cells(by_region, 1).tolist() == [[True, True], [False, True]]
+    assert possible_cells(without, 1).tolist() == [[True, True]]
 
 
 def test_a_rule_on_two_parents_is_read_in_the_order_of_the_parents() -> None:
@@ -60,7 +64,7 @@ def test_a_rule_on_two_parents_is_read_in_the_order_of_the_parents() -> None:
     rule = Possible(attribute=2, given=(0, 1), table=table)
     turned = Structure(domain=(3, 2, 2), parents=((), (), (1, 0)), possible=(rule,))
     for record in all_records(turned):
-        cell = turned.possible_cells(2)[configuration(turned, 2, record), record[2]]
+        cell = possible_cells(turned, 2)[configuration(turned, 2, record), record[2]]
         assert cell == table[record]
 
 
@@ -77,7 +81,7 @@ def test_noise_does_not_depend_on_threads_and_leaves_structural_zeros() -> None:
     one = learn_model(codes, SMALL, epsilon=2, key=KEY)
     two = learn_model(codes, SMALL, epsilon=2, key=KEY, threads=2)
     assert (one.tables.sums == two.tables.sums).all()
-    assert (one.weights(2) > 0).tolist() == SMALL.possible_cells(2).tolist()
+    assert (one.weights(2) > 0).tolist() == possible_cells(SMALL, 2).tolist()
     plain = learn_model(codes, SMALL, epsilon=None, key=KEY)
     assert (one.tables.sums != plain.tables.sums).any()
 
@@ -152,6 +156,21 @@ def test_structural_zeros_are_no_cells_of_the_public_structure() -> None:
     rule = Possible(attribute=1, given=(0,), table=np.arange(20)[None, :] // 2 == np.arange(10)[:, None])
     assert public_structure((10, 20), [(), (0,)], 30 * 20, possible=[rule]).dropped == ()
     assert public_structure((10, 20), [(), (0,)], 30 * 19, possible=[rule]).dropped == ((1, 0),)
+
+
+def test_places_within_regions_take_no_more_room_than_the_places() -> None:
+    """A dense table would have 3.6 million cells."""
+    n, regions = 6_000, np.arange(6_000) // 10
+    near = Possible(attribute=1, given=(0,), table=regions[None, :] == np.arange(600)[:, None])
+    structure = Structure(domain=(600, n, 11), parents=((), (0,), ()), possible=(near,))
+    assert structure.families.cell_ptr[-1] == 600 + n + 11
+    codes = np.column_stack([regions, np.arange(n), np.zeros(n)]).astype(np.int32)
+    outside = np.array([[0, 10, 3]], dtype=np.int32)
+    counts = FamilyCounts(structure)
+    counts.add(np.concatenate((codes, outside)))
+    assert counts.of_attribute(1).tolist() == [1] * n
+    drawn = draw_records(learn_model(counts, structure, epsilon=1, key=KEY), 500, key=KEY)
+    assert (regions[drawn[:, 1]] == drawn[:, 0]).all()
 
 
 def test_a_structure_says_which_attributes_are_in_one_table() -> None:
