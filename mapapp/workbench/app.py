@@ -107,7 +107,7 @@ def create_app(
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
     audit_callbacks.register(app, session)
-    tables_callbacks.register(app, plans)
+    tables_callbacks.register(app, session, plans)
     tradeoff_callbacks.register(app, session)
     design_callbacks.register(app, session)
     kept_callbacks.register(app, session, geography.title)

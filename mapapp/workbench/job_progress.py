@@ -14,7 +14,7 @@ from mapapp.workbench.dash_types import Answer, Answers, clientside
 from mapapp.workbench.jobs import Job, one_line
 from mapapp.workbench.session import Session
 
-WORK: Final = ("measure", "sweep", "audit", "tradeoff", "design", "justify", "publish")
+WORK: Final = ("measure", "sweep", "audit", "tradeoff", "tables", "design", "justify", "publish")
 """Kinds of work whose progress the page asks for."""
 
 
@@ -103,7 +103,7 @@ def row_state(job: Job[object] | None) -> tuple[bool, str | None, str]:
 
 
 def add_cancel(
-    app: Dash, session: Session, kind: Literal["design", "sweep", "audit", "tradeoff", "justify"]
+    app: Dash, session: Session, kind: Literal["design", "sweep", "audit", "tradeoff", "tables", "justify"]
 ) -> None:
     """Let the button of :func:`cancel_row` cancel a tab's work."""
 
@@ -120,6 +120,7 @@ def add_cancel(
             "sweep": state.sweep,
             "audit": state.audit,
             "tradeoff": state.tradeoff,
+            "tables": state.tables,
             "justify": state.justify,
         }[kind]
         if clicks and job is not None:

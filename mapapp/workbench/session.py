@@ -40,6 +40,7 @@ from mapapp.workbench.kept_settings import KeptSettings
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
 from mapapp.workbench.setting import Setting, Values, preset_values, read_setting, values_of
 from mapapp.workbench.sweep_results import SweepResults
+from mapapp.workbench.table_plans import CountedTable
 from mapapp.workbench.tradeoff_results import TradeOff
 
 _SAMPLE_PAIRS: Final = 120_000  # of destination and origin tracts: measured in a fraction of a second
@@ -68,7 +69,7 @@ class Tab:
         None until the first setting is measured.
     previous_setting : Setting or None
         The one shown before.
-    design, sweep, audit, tradeoff, justify, publish : Job or None
+    design, sweep, audit, tradeoff, tables, justify, publish : Job or None
         The tab's latest work of each kind.
     sweeps : SweepResults or None
         What its sweeps have found so far.
@@ -84,6 +85,7 @@ class Tab:
     sweep: Job[SweepResults] | None = None
     audit: Job[AuditedSettings] | None = None
     tradeoff: Job[TradeOff] | None = None
+    tables: Job[CountedTable] | None = None
     justify: Job[bytes] | None = None
     publish: Job[Outcome] | None = None
     sweeps: SweepResults | None = None
@@ -102,6 +104,7 @@ class Tab:
             self.sweep,
             self.audit,
             self.tradeoff,
+            self.tables,
             self.justify,
             self.publish,
             measuring,
@@ -277,6 +280,13 @@ class Session:
         with self._lock:
             tab.tradeoff = _in_place_of(tab.tradeoff, work)
             return tab.tradeoff
+
+    def start_tables(self, name: str, work: Work[CountedTable]) -> Job[CountedTable]:
+        """Start to count a table with suppressed cells; cancels the tab's count before."""
+        tab = self.tab(name)
+        with self._lock:
+            tab.tables = _in_place_of(tab.tables, work)
+            return tab.tables
 
     def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
         """Start to write the justification of the kept settings; cancels the tab's work on one before."""

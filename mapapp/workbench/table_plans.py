@@ -20,9 +20,10 @@ from geodata.store import Store
 from mapapp.answers.areas import LEVEL_LABELS, Areas
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
+from mapapp.progress import Report, silent
 from mapapp.publishing.tables.counts import count_people, count_values, read_ground
 from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
-from mapapp.publishing.tables.expected import expected_table
+from mapapp.publishing.tables.expected import ExpectedTable, expected_table
 from mapapp.publishing.tables.nodes import Nodes, nodes_of
 from mapapp.publishing.tables.prior import Planned, open_prior, plan_table
 from mapapp.publishing.tables.spec import TableSpec
@@ -31,6 +32,7 @@ __all__ = [
     "DELTAS",
     "EPSILONS",
     "ActualTable",
+    "CountedTable",
     "TablePlans",
     "actual_table",
     "expected_shift",
@@ -92,6 +94,7 @@ class TablePlans:
         self.store = store
         self.layers = [level for level in LEVEL_LABELS if level in areas.columns]
         self.usual_rows = areas.usual.named
+        self._areas = areas
         self._plans: ResultCache[Nodes] = ResultCache(max_entries=_KEPT_PLANS)
         self._shares: ResultCache[Floats] = ResultCache(max_entries=_KEPT_PLANS)
 
@@ -113,7 +116,7 @@ class TablePlans:
 
     def _planned(self, spec: TableSpec, path: Path) -> Nodes:
         prior = open_prior(path, self.store)
-        ground = read_ground(self.store, spec)
+        ground = read_ground(self.store, spec, self._areas)
         plan = plan_table(spec, ground, count_people(self.store, spec, ground), prior)
         return nodes_of(plan, [spec], [ground], remainders=not spec.flows)
 
@@ -177,10 +180,30 @@ class ActualTable:
     shift: Floats
 
 
-def actual_table(store: Store, nodes: Nodes, epsilon: Fraction, delta: Fraction) -> ActualTable:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedTable:
+    """What a tab's job counted: confidential.
+
+    Attributes
+    ----------
+    asked : tuple
+        The controls that describe the table and its promise.
+    expected : ExpectedTable
+    actual : ActualTable
+    """
+
+    asked: tuple[object, ...]
+    expected: ExpectedTable
+    actual: ActualTable
+
+
+def actual_table(
+    store: Store, nodes: Nodes, epsilon: Fraction, delta: Fraction, report: Report = silent
+) -> ActualTable:
     """Count a table from real homes, and decide it as publishing would."""
     plan = nodes.plan
-    counted = count_values(store, plan.spec, plan.ground)[plan.row, plan.column]
+    counted = count_values(store, plan.spec, plan.ground, report)[plan.row, plan.column]
+    report("deciding", 0, 0)
     decided, _ = decide_twice(nodes, Sealed(counted), Rule(epsilon, delta / len(nodes)))
     released, outside = _cells(nodes, decided, counted)
     found = np.flatnonzero(outside)

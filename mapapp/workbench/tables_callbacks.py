@@ -6,25 +6,29 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
-from dash import Dash, Input, Output, ctx
+from dash import Dash, Input, Output, State, ctx, no_update
 
+from mapapp.progress import Report
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.workbench.dash_types import Answers, Dependency, DependencyType
-from mapapp.workbench.job_progress import refused
+from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS
-from mapapp.workbench.table_plans import TablePlans, actual_table, spec_of
+from mapapp.workbench.session import Session
+from mapapp.workbench.table_plans import CountedTable, TablePlans, actual_table, spec_of
 from mapapp.workbench.tables_panel import actual_cards, delta_at, expected_cards, share_card
 
 _TABLE: Final = ("rows", "columns", "counts", "miles", "prior")
 _PROMISE: Final = ("epsilon", "delta")
 
 
-def register(app: Dash, plans: TablePlans) -> None:
+def register(app: Dash, session: Session, plans: TablePlans) -> None:
     """Attach them to an app."""
     _heed(app)
     _expect(app, plans)
     _draw_shares(app, plans)
-    _count(app, plans)
+    _count(app, session, plans)
+    _show_count(app, session)
+    add_cancel(app, session, "tables")
 
 
 def _values(kind: DependencyType, names: Sequence[str]) -> list[Dependency]:
@@ -89,22 +93,61 @@ def _draw_shares(app: Dash, plans: TablePlans) -> None:
         return share_card(shares, (float(epsilon), float(delta)))
 
 
-def _count(app: Dash, plans: TablePlans) -> None:
+def _count(app: Dash, session: Session, plans: TablePlans) -> None:
     @app.callback(
-        Output("tables-actual", "children"),
+        Output("tables-more", "data"),
+        Output("tables-progress", "children"),
+        *row_outputs("tables"),
         Input("tables-count", "n_clicks"),
-        *_values(Input, (*_TABLE, *_PROMISE)),
-        running=[(Output("busy", "className"), "busy on", "busy")],
+        State("tab", "data"),
+        *_values(State, (*_TABLE, *_PROMISE)),
         prevent_initial_call=True,
     )
-    def count(_clicks: int, *values: object) -> object:
-        if ctx.triggered_id != "tables-count":
-            return None  # what was counted is not what the controls say now
-        given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
-        epsilon, delta = _promise(given)
-        try:
-            nodes = plans.nodes(spec_of(given), str(given["prior"] or ""))
-            expected = expected_table(nodes, epsilon, delta)
-            return actual_cards(expected, actual_table(plans.store, nodes, epsilon, delta))
-        except EXPECTED_ERRORS as error:
-            return refused(error)
+    def start(clicks: int, tab: str, *values: object) -> Answers:
+        if not clicks:
+            return (no_update,) * 5
+        job = session.start_tables(tab, lambda report: _counted(plans, values, report))
+        return ask(), None, *row_state(job)
+
+    @app.callback(
+        Output("tables-more", "data", allow_duplicate=True),
+        Output("tables-progress", "children", allow_duplicate=True),
+        Output("tables-shown", "data"),
+        *row_outputs("tables"),
+        Input("tables-pulse", "data"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_pulse: int | None, tab: str) -> Answers:
+        return followed(session.tab(tab).tables, "The count")
+
+
+def _counted(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
+    """Count the table that the controls describe."""
+    given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
+    epsilon, delta = _promise(given)
+    report("planning", 0, 0)
+    nodes = plans.nodes(spec_of(given), str(given["prior"] or ""))
+    expected = expected_table(nodes, epsilon, delta)
+    actual = actual_table(plans.store, nodes, epsilon, delta, report)
+    return CountedTable(asked=values, expected=expected, actual=actual)
+
+
+def _show_count(app: Dash, session: Session) -> None:
+    @app.callback(
+        Output("tables-actual", "children"),
+        Input("tables-shown", "data"),
+        *_values(Input, (*_TABLE, *_PROMISE)),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def show(_number: int | None, *values: object) -> object:
+        *asked, tab = values
+        job = session.tab(str(tab)).tables
+        if job is None:
+            return None
+        if job.result is None or job.result.asked != tuple(asked):
+            if ctx.triggered_id != "tables-shown":
+                job.cancel()  # the controls describe another table now
+            return None
+        return actual_cards(job.result.expected, job.result.actual)

@@ -19,6 +19,7 @@ from mapapp.publishing.tables.expected import ExpectedTable
 from mapapp.publishing.tables.prior import Planned
 from mapapp.workbench.fields import Content, percent, slider, table
 from mapapp.workbench.figures import GRAPH_CONFIG
+from mapapp.workbench.job_progress import cancel_row
 from mapapp.workbench.table_plans import DELTAS, ActualTable, expected_shift
 from mapapp.workbench.tables_figures import pattern_figure, shares_figure, shift_figure
 
@@ -117,6 +118,8 @@ def tables_panel(layers: Sequence[str], usual: str) -> Component:
                         className="caution",
                     ),
                     html.Button("Count", id="tables-count", n_clicks=0, className="button"),
+                    cancel_row("tables"),
+                    html.Div(id="tables-progress"),
                 ],
                 className="card",
                 **aria(label="Expected, and then actual"),

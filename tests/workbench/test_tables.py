@@ -14,9 +14,12 @@ from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.answers.areas import Areas
 from mapapp.errors import UsageError
+from mapapp.publishing.tables import counts
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.publishing.tables.run import Choice, make_table
 from mapapp.workbench import table_plans
+from mapapp.workbench.app import create_app
+from mapapp.workbench.jobs import Cancelled
 from mapapp.workbench.table_plans import (
     DELTAS,
     EPSILONS,
@@ -29,10 +32,12 @@ from mapapp.workbench.tables_figures import pattern_figure
 from mapapp.workbench.tables_panel import actual_cards, delta_at, expected_cards, tables_panel
 from tests.sharing import made_once
 from tests.tables import write_later_jobs, write_prior
+from tests.workbench.browser_requests import ask, entered
 from tests.workbench.test_lab import parts, texts
 
 CONTROLS = {"rows": "county", "columns": "industry,earnings", "counts": "same-unit", "miles": 25}
 SPEC = spec_of(CONTROLS)
+PATIENCE_S = 60
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
 
@@ -178,3 +183,65 @@ def test_a_prior_that_is_missing_or_made_of_these_jobs_is_refused(
 
 def test_stops_of_delta_stay_within_their_range() -> None:
     assert (delta_at(-1), delta_at(99)) == (DELTAS[0], DELTAS[-1])
+
+
+def test_a_count_reports_its_progress_and_ends_when_it_is_cancelled(plans: TablePlans, prior: str) -> None:
+    said: list[str] = []
+
+    def report(stage: str, _done: int, total: int) -> None:
+        said.append(stage)
+        if stage == "counting workers":
+            assert total > 0
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        actual_table(plans.store, plans.nodes(SPEC, prior), HALF, TENTH, report)
+    assert said == ["counting workers"]
+
+
+def test_areas_are_opened_once(later: Path, prior: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = plans_of(open_store(later, "dataset", verify=False))
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("areas were opened again")
+
+    monkeypatch.setattr(counts, "Areas", refuse)
+    assert plans.nodes(SPEC, prior).plan.n_cells > 0
+
+
+def test_count_runs_behind_the_page_and_shows_what_the_controls_still_say(
+    later: Path, prior: str, tmp_path: Path
+) -> None:
+    app = create_app(Path(shutil.copytree(later, tmp_path / "later.dataset")))
+    client, session = entered(app), app.server.extensions["workbench"][0]
+    given = {f"tables-{name}.value": value for name, value in CONTROLS.items()}
+    given |= {
+        "tables-prior.value": prior,
+        "tables-epsilon.value": 0.5,
+        "tables-delta.value": 6,
+        "tab.data": "a tab",
+    }
+    started = ask(client, app, "tables-progress.children", {"tables-count.n_clicks": 1} | given)
+    assert started.get_json()["response"]["tables-row"] == {"hidden": False}
+    job = session.tab("a tab").tables
+    assert job.wait(PATIENCE_S)
+    followed = ask(client, app, "tables-shown.data", {"tables-pulse.data": 1} | given).get_json()["response"]
+    assert followed["tables-shown"] == {"data": job.number}
+    shown = ask(client, app, "tables-actual.children", {"tables-shown.data": job.number} | given)
+    assert "Confidential: counted from real homes." in shown.get_data(as_text=True)
+    other = ask(
+        client,
+        app,
+        "tables-actual.children",
+        {"tables-epsilon.value": 0.6} | given | {"tables-epsilon.value": 0.6},
+    )
+    assert other.get_json()["response"]["tables-actual"] == {"children": None}
+    ask(
+        client,
+        app,
+        "tables-progress.children",
+        {"tables-count.n_clicks": 2} | given | {"tables-prior.value": ""},
+    )
+    assert session.tab("a tab").tables.wait(PATIENCE_S)
+    refused = ask(client, app, "tables-shown.data", {"tables-pulse.data": 2} | given)
+    assert "the prior is missing" in refused.get_data(as_text=True)

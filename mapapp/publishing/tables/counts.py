@@ -20,6 +20,7 @@ from geodata.store import Store
 from mapapp.answers.areas import Areas
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.errors import UsageError
+from mapapp.progress import Report, silent
 from mapapp.publishing.tables.spec import TableSpec
 from mapapp.question.filters import CHARACTERISTICS
 
@@ -131,10 +132,14 @@ def count_people(store: Store, spec: TableSpec, ground: Ground) -> Ints:
     return people.reshape(-1, n_columns)
 
 
-def count_values(store: Store, spec: TableSpec, ground: Ground) -> Ints:
-    """Count the workers that each cell's value is about: int64[rows, columns]. Of a dataset, this is confidential."""
+def count_values(store: Store, spec: TableSpec, ground: Ground, report: Report = silent) -> Ints:
+    """Count the workers that each cell's value is about: int64[rows, columns]. Of a dataset, this is confidential.
+
+    `report` is called as report(stage, done, total), in rows of jobs.
+    """
     n_rows, n_columns = ground.shape
     values = np.zeros(n_rows * n_columns, dtype=np.int64)
+    n_done, n_jobs = 0, int(store.manifest["files"]["jobs.parquet"]["rows"])
     for part in store.batches("jobs", ["destination_index", "origin_index", *_SEGMENT, "count"]):
         jobs = {name: part[name].to_numpy() for name in part.column_names}
         work, home = jobs["destination_index"], jobs["origin_index"]
@@ -143,6 +148,8 @@ def count_values(store: Store, spec: TableSpec, ground: Ground) -> Ints:
         counted = (row >= 0) & (column >= 0) & ground.work_blocks[work] & spec.jobs.among(jobs)
         if not spec.flows:
             counted &= _is_counted(spec, ground, work, home)
+        report("counting workers", n_done, n_jobs)
+        n_done += len(home)
         cell = (row * n_columns + column)[counted]
         values += np.bincount(cell, jobs["count"][counted], minlength=values.size).astype(np.int64)
     return values.reshape(n_rows, n_columns)
