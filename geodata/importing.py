@@ -14,6 +14,7 @@ import pandas
 from geodata.base_files import BaseFile
 from geodata.base_map import read_base_map
 from geodata.boundaries import Boundaries, read_boundaries
+from geodata.characteristics import characteristics_table, read_characteristics
 from geodata.commutes import OdCommutes, WorkerCommutes
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.elsewhere import states
@@ -21,13 +22,13 @@ from geodata.errors import SourceFileError
 from geodata.flows import Flows, prior_table, read_flows
 from geodata.hierarchy import Hierarchy, assemble
 from geodata.json_objects import JsonObject
-from geodata.lodes import OdFile, read_od
+from geodata.lodes import BlockLookup, OdFile, read_od
 from geodata.population import Residents, read_population
 from geodata.progress import Progress, silent
 from geodata.pumas import Pumas, read_pumas
 from geodata.reading import TextTable
 from geodata.recognize import Sources
-from geodata.schema import BASE_TABLES, TABLES
+from geodata.schema import COPIED_TABLES, TABLES
 from geodata.store import StoreWriter, writing_store
 from geodata.vintage import of_table_vintage
 from geodata.worker_columns import read_worker_columns
@@ -35,6 +36,7 @@ from geodata.worker_spool import WorkerSource, count_jobs
 
 _KEY = re.compile(r"^[0-9a-f]{64}$")
 READING = "reading files"
+READING_CHARACTERISTICS = "reading characteristics"
 WRITING = "writing tables"
 
 
@@ -64,6 +66,7 @@ def import_dataset(
     *,
     title: str | None = None,
     commitment_key: str | None = None,
+    public_characteristics: bool = False,
     threads: int = 2,
     scratch: Path | None = None,
     progress: Progress = silent,
@@ -78,6 +81,9 @@ def import_dataset(
         By default made of states and year.
     commitment_key : str, optional
         64 hexadecimal digits; by default from the operating system's secure source.
+    public_characteristics : bool
+        Read the files of characteristics, because they are published. By default they are left alone: an agency's own
+        file of residence characteristics counts real homes.
     threads : int
         Threads that read and cut; the result is the same for any number.
     scratch : Path, optional
@@ -106,6 +112,9 @@ def import_dataset(
         progress=progress,
     )
     base, base_files = read_base_map(sources.base_map, hierarchy.tables)
+    described = _characteristics(
+        sources.characteristics if public_characteristics else (), hierarchy, read.crosswalk, progress
+    )
     commutes = planned.place(hierarchy, read.crosswalk, progress)
     prior, unmatched = prior_table(read.flows, hierarchy.tract_names, _elsewhere_tracts(hierarchy))
     flows = [f"prior flows: {unmatched:,} of {len(read.flows.table):,} are between tracts not imported"]
@@ -129,10 +138,13 @@ def import_dataset(
         ],
         "commitment_key": key,
         **commutes.facts,
+        **described.facts,
     }
     counted = {} if commutes.jobs is None else {"jobs": commutes.jobs}
     return Imported(
-        tables=hierarchy.tables | base | counted | {"prior": prior}, facts=facts, workers=commutes.workers
+        tables=hierarchy.tables | base | counted | described.tables | {"prior": prior},
+        facts=facts,
+        workers=commutes.workers,
     )
 
 
@@ -162,7 +174,7 @@ def write_dataset(
         When the place is taken or cannot be written.
     """
     with writing_store(path, "dataset") as writer:
-        tables = [*TABLES["dataset"], *(table for table in BASE_TABLES if table.name in imported.tables)]
+        tables = [*TABLES["dataset"], *(table for table in COPIED_TABLES if table.name in imported.tables)]
         writer.facts(**imported.facts)
         for done, table in enumerate(tables):
             progress(WRITING, done, len(tables))
@@ -180,6 +192,29 @@ def _write_workers(writer: StoreWriter, workers: WorkerSource) -> None:
         for part in workers.parts():
             rows.write(part)
             jobs.write(count_jobs(part))
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """Public characteristics of places: the table and the facts, empty without files."""
+
+    tables: dict[str, pandas.DataFrame]
+    facts: JsonObject
+
+
+def _characteristics(
+    paths: Sequence[Path], hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress
+) -> _Described:
+    if not paths:
+        return _Described({}, {})
+    progress(READING_CHARACTERISTICS, 0, len(paths))
+    files = []
+    for done, path in enumerate(sorted(paths)):
+        files.append(read_characteristics(path))
+        progress(READING_CHARACTERISTICS, done + 1, len(paths))
+    lookup = BlockLookup.of(hierarchy.tables["blocks"], crosswalk.vintage)
+    table = characteristics_table(files, lookup, crosswalk.state_ids)
+    return _Described({"characteristics": table}, {"characteristics": [file.as_fact() for file in files]})
 
 
 @dataclass(frozen=True, slots=True)

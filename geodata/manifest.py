@@ -81,6 +81,7 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "notes": (_is_texts, "a list of texts"),
     "commitment_key": (_is_sha256, "64 hexadecimal digits"),
     "budget": (_is_text_by_name, "an object of texts"),
+    "characteristics": (_is_objects, "a list of objects"),
     "worker_attributes": (_is_objects, "a list of objects"),
     "last_release": (_is_object, "an object"),
 }

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from geodata.base_files import base_layer_of, is_gnis
 from geodata.boundaries import levels_of
+from geodata.characteristics import is_characteristics, require_all_workers
 from geodata.crosswalk import is_crosswalk
 from geodata.errors import SourceFileError
 from geodata.flows import BY_NAME, is_flows, is_flows_by_name
@@ -26,7 +27,7 @@ _CENSUS_POLYGONS = re.compile(  # names of the bureau's boundary files
     re.IGNORECASE,
 )
 _CENSUS_TABLE = re.compile(  # names of its tables that an import reads
-    r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
+    r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_(wac|rac)_s000_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
     r"|\d{4}_census_tract_to_\d{4}_puma)(\W.*)?\.(csv|txt)(\.gz)?$",
     re.IGNORECASE,
 )
@@ -52,6 +53,8 @@ class Sources:
         CTPP tract-to-tract flows.
     base_map : tuple of Path
         TIGER/Line water, roads, and rails, and names from the GNIS.
+    characteristics : tuple of Path
+        LODES workplace and residence characteristics (WAC and RAC).
     workers, worker_schema : tuple of Path
         Worker records instead of OD files, and the one schema file that says what their columns mean. They are named,
         never recognized.
@@ -66,6 +69,7 @@ class Sources:
     population: tuple[Path, ...] = ()
     prior_flows: tuple[Path, ...] = ()
     base_map: tuple[Path, ...] = ()
+    characteristics: tuple[Path, ...] = ()
     workers: tuple[Path, ...] = ()
     worker_schema: tuple[Path, ...] = ()
 
@@ -146,10 +150,14 @@ def roles_of(path: Path) -> tuple[str, ...]:
     role = _text_role(header)
     if role is None:
         raise SourceFileError(f"{path}: {_why_not(path, header)}")
+    if role == "characteristics":
+        require_all_workers(path)
     return (role,)
 
 
 def _text_role(header: Sequence[str]) -> str | None:
+    if is_characteristics(header):
+        return "characteristics"
     if set(HEADER[:2]) <= {name.lower() for name in header}:
         return "od"
     if is_crosswalk(header):

@@ -220,6 +220,29 @@ LANDMARKS = Table(
     },
 )
 
+CHARACTERISTIC_CODES = (
+    "C000",
+    *(f"CA{number:02d}" for number in (1, 2, 3)),
+    *(f"CE{number:02d}" for number in (1, 2, 3)),
+    *(f"CNS{number:02d}" for number in range(1, 21)),
+    *(f"CR{number:02d}" for number in (1, 2, 3, 4, 5, 7)),
+    *(f"CT{number:02d}" for number in (1, 2)),
+    *(f"CD{number:02d}" for number in (1, 2, 3, 4)),
+    *(f"CS{number:02d}" for number in (1, 2)),
+    *(f"CFA{number:02d}" for number in range(1, 6)),
+    *(f"CFS{number:02d}" for number in range(1, 6)),
+)
+"""Columns of counts of a LODES file of workplace characteristics; a file of residences lacks CFA and CFS."""
+CHARACTERISTICS = Table(
+    "characteristics",  # published counts of LODES; nothing here is counted for a release
+    {
+        "block_index": "int32",
+        "end": "str",  # "work": of the jobs at the block; "home": of those that its residents hold
+        **dict.fromkeys(CHARACTERISTIC_CODES, "int32"),
+    },
+    bounds=dict.fromkeys(CHARACTERISTIC_CODES, (0, 2**31 - 1)),
+)
+
 GEOGRAPHY = (BLOCKS, TRACTS, PUMAS, SUPERPUMAS, COUNTIES, STATES, CELLS, LAYERS)
 PUBLIC_TABLES = (*GEOGRAPHY, PRIOR)  # the same in a dataset and in its releases; `certify` needs them all
 TABLES: dict[StoreKind, tuple[Table, ...]] = {
@@ -230,11 +253,13 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
 """Tables of the base map, by which nothing is counted: the same in a dataset and in its publications."""
+COPIED_TABLES = (*BASE_TABLES, CHARACTERISTICS)
+"""Public tables that a dataset may have, and its publications then have as well."""
 OPTIONAL_TABLES: dict[StoreKind, tuple[Table, ...]] = {
-    "dataset": (*BASE_TABLES, WORKERS),
-    "release": BASE_TABLES,
-    "table": BASE_TABLES,
-    "records": BASE_TABLES,
+    "dataset": (*COPIED_TABLES, WORKERS),
+    "release": COPIED_TABLES,
+    "table": COPIED_TABLES,
+    "records": COPIED_TABLES,
 }
 """Tables that a store of each kind may lack; `Store.table` then returns one without rows."""
 CELL_KINDS = ("cell", "row_total", "column_total", "grand_total", "remainder")

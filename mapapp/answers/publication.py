@@ -28,6 +28,7 @@ PUBLIC_FACTS: Final = (
     "destination_states",
     "layers",
     "last_release",
+    "characteristics",
 )
 """Facts that a release's manifest copies from its dataset's. They do not depend on confidential homes."""
 

@@ -41,9 +41,16 @@ _ROLES = {
     "population": "population",
     "prior_flows": "prior_flows",
     "basemap": "base_map",
+    "characteristics": "characteristics",
     "workers": "workers",
     "schema": "worker_schema",
 }
+
+
+_NOT_PUBLIC = (
+    "characteristics of places are read only with --public-characteristics, because an agency's own file of residences "
+    "counts real homes"
+)
 
 
 @click.command("import")
@@ -68,6 +75,18 @@ _ROLES = {
 @click.option("--prior-flows", type=FILES, multiple=True, help="Public tract-to-tract flows (CTPP).")
 @click.option(
     "--basemap", type=FILES, multiple=True, help="Water, roads, or rails (TIGER/Line), or names (GNIS)."
+)
+@click.option(
+    "--characteristics",
+    type=FILES,
+    multiple=True,
+    help="LODES workplace or residence characteristics (WAC, RAC).",
+)
+@click.option(
+    "--public-characteristics",
+    is_flag=True,
+    help="Read WAC and RAC files, and copy them into every publication. Only for published files: an agency's own RAC "
+    "file counts real homes.",
 )
 @click.option(
     "--workers",
@@ -99,7 +118,11 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     sources, unused = _sources(directory, options)
     with show_progress(quiet=quiet) as report:
         imported = import_dataset(
-            sources, title=options["title"], scratch=dataset.absolute().parent, progress=report
+            sources,
+            title=options["title"],
+            public_characteristics=options["public_characteristics"],
+            scratch=dataset.absolute().parent,
+            progress=report,
         )
         if budget is not None:
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
@@ -138,20 +161,25 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     named = {role: options[option] for option, role in _ROLES.items() if options[option]}
     if "worker_schema" in named:
         named["worker_schema"] = (options["schema"],)
-    _check_worker_options(named)
+    _check_options(named, public=options["public_characteristics"])
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
     found, unused = (Sources(), {}) if directory is None else sources_in(directory)
     if "workers" in named:
         unused |= dict.fromkeys(found.od, "an OD file; the jobs are counted from the worker records")
         found = replace(found, od=())
+    if not options["public_characteristics"]:
+        unused |= dict.fromkeys(found.characteristics, _NOT_PUBLIC)
+        found = replace(found, characteristics=())
     sources = replace(found, **named)
     used = {path.resolve() for paths in sources.roles().values() for path in paths}
     return sources, {path: why for path, why in unused.items() if path.resolve() not in used}
 
 
-def _check_worker_options(named: Mapping[str, tuple[Path, ...]]) -> None:
+def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> None:
     """Refuse options that do not go together, before any file is read."""
+    if "characteristics" in named and not public:
+        raise UsageError(f"--characteristics {named['characteristics'][0]}: {_NOT_PUBLIC}")
     if "workers" in named and "od" in named:
         raise UsageError("--workers and --od: jobs come from worker records or from OD files; leave out one")
     if "workers" in named and "worker_schema" not in named:

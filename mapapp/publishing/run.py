@@ -13,7 +13,7 @@ from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from geodata.json_objects import JsonObject
-from geodata.schema import BASE_TABLES, PUBLIC_TABLES
+from geodata.schema import COPIED_TABLES, PUBLIC_TABLES
 from geodata.store import (
     Store,
     StoreWriter,
@@ -283,8 +283,8 @@ def _stream(writer: StoreWriter, table: str, parts: Iterator[Columns]) -> None:
 
 
 def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
-    """Copy the geography, the public prior and the base map of a dataset into a release, byte for byte."""
-    base = [table for table in BASE_TABLES if dataset.has_table(table.name)]
+    """Copy a dataset's geography, public prior, base map, and characteristics into a release, byte for byte."""
+    base = [table for table in COPIED_TABLES if dataset.has_table(table.name)]
     for table in (*PUBLIC_TABLES, *base):
         writer.copy_table(dataset, table.name)
 

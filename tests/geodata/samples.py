@@ -16,6 +16,8 @@ from typing import Any, Literal
 import geopandas
 import shapely
 
+from geodata.schema import CHARACTERISTIC_CODES
+
 Flavour = Literal[7, 8]
 
 SIDE_DEG = 0.03
@@ -56,6 +58,17 @@ def block_place(tract: str, number: int) -> tuple[float, float]:
     west, south = WEST_SOUTH[tract]
     across, up = BLOCK_PLACES[number]
     return west + across * SIDE_DEG, south + up * SIDE_DEG
+
+
+def characteristics(rows: dict[str, int], end: Literal["work", "home"]) -> str:
+    """A file of workplace (WAC) or residence (RAC) characteristics: jobs by block, all in the first classes."""
+    letter = "w" if end == "work" else "h"
+    first = {"C000", "CA01", "CE03", "CNS05", "CR01", "CT02", "CD04", "CS02"}
+    codes = [code for code in CHARACTERISTIC_CODES if end == "work" or not code.startswith(("CFA", "CFS"))]
+    lines = [f"{letter}_geocode,{','.join(codes)},createdate"]
+    for block, n in rows.items():
+        lines.append(f"{block},{','.join(str(n) if code in first else '0' for code in codes)},20211018")
+    return "\n".join(lines) + "\n"
 
 
 def write_sources(

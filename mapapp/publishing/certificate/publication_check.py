@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow.parquet
 
 from geodata.json_objects import JsonObject
-from geodata.schema import BASE_TABLES, LAYER_LABELS, TABLES
+from geodata.schema import COPIED_TABLES, LAYER_LABELS, TABLES
 from geodata.store import Store
 from mapapp.answers.publication import (
     BOUND_FIELD,
@@ -27,7 +27,7 @@ from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 
 def check_files(release: Store) -> CertificateCheck:
     """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
-    base = [table for table in BASE_TABLES if release.has_table(table.name)]
+    base = [table for table in COPIED_TABLES if release.has_table(table.name)]
     tables = (*TABLES[release.kind], *base)
     allowed = {f"{table.name}.parquet" for table in tables} | {CERTIFICATE}
     strange = sorted(set(release.manifest["files"]) ^ allowed)

@@ -19,7 +19,7 @@ import pandas
 from engine.precompile import TABLE_STAGES, ensure_compiled
 from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
-from geodata.schema import BASE_TABLES, GEOGRAPHY
+from geodata.schema import COPIED_TABLES, GEOGRAPHY
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
@@ -311,7 +311,7 @@ def _write(
     prior: pandas.DataFrame,
     claims: JsonObject,
 ) -> None:
-    base = [table for table in BASE_TABLES if dataset.has_table(table.name)]
+    base = [table for table in COPIED_TABLES if dataset.has_table(table.name)]
     for table in (*GEOGRAPHY, *base):
         writer.copy_table(dataset, table.name)
     writer.table("table_cells", cells)
