@@ -27,6 +27,7 @@ from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, rati
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Miles
 from mapapp.answers.picks import CellPicks, by_unit
+from mapapp.answers.place_characteristics import AreaCharacteristics, PlaceCharacteristics
 from mapapp.answers.prepared import DIRECTIONS, prepare
 from mapapp.answers.publication import open_publication
 from mapapp.answers.results import (
@@ -84,6 +85,7 @@ class Release:
         self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
         self.outlines = self.areas.outlines
         self.flows = Flows(prepared, store)
+        self._characteristics = PlaceCharacteristics(store)
         self.errors = Errors(store, self.areas, self.flows, self.certificate)
 
     @classmethod
@@ -170,6 +172,14 @@ class Release:
             margins=counted.margins(counts),
         )
         return self._answered(answer, errors)
+
+    def characteristics(self, area: Given = EVERYTHING, *, side: Side = "work") -> AreaCharacteristics | None:
+        """Return what LODES publishes about all jobs in an area, or of its residents (side "home").
+
+        The release has these counts only if its dataset was imported with public characteristics; else None. They are
+        not drawn, and cannot be filtered.
+        """
+        return self._characteristics.of(self._select(area), side)
 
     def comparison(
         self,

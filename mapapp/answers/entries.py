@@ -29,6 +29,7 @@ from mapapp.question.question import OTHER_END, Question
 
 if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
+    from mapapp.answers.place_characteristics import AreaCharacteristics
 
 LARGEST_ROWS: Final = 8
 _N_SEGMENT_ROWS: Final = 27  # all of them are shown
@@ -37,6 +38,12 @@ _N_SEGMENT_ROWS: Final = 27  # all of them are shown
 def entry_of(result: Result) -> Entry:
     """Return the entry of an answer's analysis."""
     return ENTRIES[result.about.analysis]
+
+
+def characteristics_of(release: Release, question: Question) -> AreaCharacteristics | None:
+    """Return what LODES publishes about the area of a question, if its analysis shows that and the release has it."""
+    shown = ENTRIES[question.analysis].characteristics
+    return release.characteristics(question.area, side=question.side) if shown else None
 
 
 def headline_of(result: Result) -> Number:
@@ -237,6 +244,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         ),
         grid=grids.of_profile,
         n_error_rows=_N_SEGMENT_ROWS,
+        characteristics=True,
         compared="bands",
         keys=("characteristic", "band"),
         names=("label",),

@@ -279,6 +279,8 @@ class Entry:
         their own.
     lists_largest : bool
         Whether a report lists the largest rows of `units` among the key numbers.
+    characteristics : bool
+        Whether published characteristics of the area, if the release has them, are shown below the answer.
     compared : str
         The table whose rows are compared between two releases.
     measure : MeasureEntry
@@ -312,6 +314,7 @@ class Entry:
     n_error_rows: int | None = None
     distance_tables: tuple[str, ...] = ()
     lists_largest: bool = False
+    characteristics: bool = False
     compared: str
     keys: tuple[str, ...]
     names: tuple[str, ...]

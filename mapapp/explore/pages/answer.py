@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
-from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.entries import characteristics_of, entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.over_years import OverYears
@@ -21,10 +21,11 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
+from mapapp.drawing.bar_groups import Bar
 from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
 from mapapp.explore.pages.answer_charts import charts
-from mapapp.explore.pages.bars import mark
+from mapapp.explore.pages.bars import bar_table, mark
 from mapapp.explore.pages.year_card import year_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END, Question
@@ -51,6 +52,7 @@ def answer(
         year_card(over, color_scheme.shown_theme(address.view)) if n and not missing else None,
         later_alone(result),
         *(charts(shown) if n and not missing else []),
+        place_card(release, question) if n and not missing else None,
         remarks(result),
     ]
 
@@ -58,6 +60,18 @@ def answer(
 def main_result(result: Result) -> Result:
     """The answer itself, or the later answer of a change."""
     return result.after if isinstance(result, Change) else result
+
+
+def place_card(release: ServedRelease, question: Question) -> Component | None:
+    """What LODES publishes about the area, below a profile; nothing if the release has no such counts."""
+    found = characteristics_of(release.analyses, question)
+    if found is None:
+        return None
+    parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
+    for title, classes in found.groups.items():
+        bars = [Bar(each.label, each.jobs, each.share) for each in classes]
+        parts += [html.H3(title), bar_table(bars, title)]
+    return html.Section([html.H2(found.title), *parts], className="card", id="characteristics")
 
 
 def later_alone(result: Result) -> Component | None:

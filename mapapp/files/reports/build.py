@@ -31,6 +31,7 @@ from mapapp.files.reports.numbers import (
     why_empty,
 )
 from mapapp.files.reports.part import Part
+from mapapp.files.reports.place_tables import place_tables
 from mapapp.files.reports.remake import PRINTED_ROWS, remake
 from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
 from mapapp.files.reports.tables import cut, printed_tables, tables
@@ -136,6 +137,7 @@ def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pi
     about, place = one.result.about, place_of(one.release, one.part.question)
     has_workers = n_about(one.result) > 0
     grid, left_out = sheet_grid(one.result)
+    published = place_tables(one.release.analyses, one.part.question)
     return Answer(
         name=name,
         heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",
@@ -151,8 +153,8 @@ def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pi
         first_numbers=first_numbers(one.result),
         numbers=(*key_numbers(one.result), *largest(one.result)),
         charts=charts_of(one.release, one.result, name) if has_workers and pictures else (),
-        tables=_with_rows(tables(one.result, grid)),
-        printed=_with_rows(printed_tables(one.result, rows)),
+        tables=_with_rows((*tables(one.result, grid), *published)),
+        printed=_with_rows((*printed_tables(one.result, rows), *published)),
         notes=(*_coverage(one), *map(str, about.notes), *_errors(one.result), *_exceeding(one.result)),
         left_out=left_out,
     )
