@@ -176,6 +176,8 @@ class Structure:
                 shape = (*table.shape[:axis], sizes[place], *table.shape[axis + 1 :])
                 merged = np.zeros(shape, dtype=np.bool_)
                 np.logical_or.at(np.moveaxis(merged, axis, 0), bucket, np.moveaxis(table, axis, 0))
+                # A bucket that no value is in occurs nowhere; its cells only need to be drawable.
+                np.moveaxis(merged, axis, 0)[np.bincount(bucket, minlength=sizes[place]) == 0] = True
                 table = merged
         return places, np.ascontiguousarray(table)
 
@@ -288,7 +290,8 @@ def public_structure(
     Notes
     -----
     No table has more cells than ``n_records / 30`` unless the attribute alone has. The last parent is
-    coarsened first, then dropped; then the one before it.
+    coarsened first, then dropped; then the one before it. A parent that costs no cells is kept: a table of tracts alone
+    has as many cells as one of the tracts within each region.
     """
     first, second = dict(buckets or {}), dict(coarser or {})
     parents: list[tuple[int, ...]] = []
@@ -297,10 +300,16 @@ def public_structure(
     coarsened: list[tuple[int, int]] = []
     for child, wish in enumerate(wished):
         kept = [(parent, first.get(parent)) for parent in wish]
-        while kept and count_cells(domain, child, kept, possible) * RECORDS_PER_CELL > n_records:
-            last, bucket = kept.pop()
-            if last in second and bucket is not second[last]:
-                kept.append((last, second[last]))
+        cells = count_cells(domain, child, kept, possible)
+        while kept and cells * RECORDS_PER_CELL > n_records:
+            smaller = _with_less(kept, second)
+            fewer = count_cells(domain, child, smaller, possible)
+            if fewer >= cells and len(smaller) == len(kept):
+                smaller = kept[:-1]
+                fewer = count_cells(domain, child, smaller, possible)
+            if fewer >= cells:
+                break
+            kept, cells = smaller, fewer
         parents.append(tuple(parent for parent, _ in kept))
         chosen.append(tuple(bucket for _, bucket in kept))
         dropped += [(child, parent) for parent in wish if parent not in parents[-1]]
@@ -312,6 +321,18 @@ def public_structure(
         dropped=tuple(dropped),
         coarsened=tuple(coarsened),
     )
+
+
+_Kept = list[tuple[int, Ints | None]]
+"""Parents, and by which buckets they enter."""
+
+
+def _with_less(kept: _Kept, coarser: Mapping[int, Ints]) -> _Kept:
+    """The last parent by its coarser buckets, or without it."""
+    last, bucket = kept[-1]
+    if last in coarser and bucket is not coarser[last]:
+        return [*kept[:-1], (last, coarser[last])]
+    return kept[:-1]
 
 
 def count_cells(

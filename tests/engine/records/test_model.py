@@ -56,6 +56,8 @@ def test_possible_cells_follow_the_rule_through_buckets() -> None:
     assert possible_cells(by_value, 1).tolist() == [[True, False], [False, True], [False, True]]
     assert possible_cells(by_region, 1).tolist() == [[True, True], [False, True]]
     assert possible_cells(without, 1).tolist() == [[True, True]]
+    skipped = Structure(domain=(3, 2), parents=((), (0,)), buckets=((), (2 * REGIONS,)), possible=(rule,))
+    assert possible_cells(skipped, 1).tolist() == [[True, True], [True, True], [False, True]]
 
 
 def test_a_rule_on_two_parents_is_read_in_the_order_of_the_parents() -> None:
@@ -155,7 +157,10 @@ def test_the_public_structure_drops_what_the_records_cannot_fill() -> None:
 def test_structural_zeros_are_no_cells_of_the_public_structure() -> None:
     rule = Possible(attribute=1, given=(0,), table=np.arange(20)[None, :] // 2 == np.arange(10)[:, None])
     assert public_structure((10, 20), [(), (0,)], 30 * 20, possible=[rule]).dropped == ()
-    assert public_structure((10, 20), [(), (0,)], 30 * 19, possible=[rule]).dropped == ((1, 0),)
+    finer = public_structure((10, 20, 3), [(), (0,), (1,)], 30 * 19, possible=[rule])
+    # Without the region there would be as many cells, and places outside their region.
+    assert finer.structure.parents == ((), (0,), ())
+    assert finer.dropped == ((2, 1),)
 
 
 def test_places_within_regions_take_no_more_room_than_the_places() -> None:
