@@ -14,6 +14,7 @@ from geodata.errors import GeodataError, GeometryError, StoreError
 from mapapp.answers.about import About, Note
 from mapapp.answers.area_argument import Near
 from mapapp.answers.change import change
+from mapapp.answers.cross_table import CrossTable
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.measures import Miles, Number, Ratio, caution
@@ -42,6 +43,7 @@ __all__ = [
     "AreaComparison",
     "AreaProfile",
     "Change",
+    "CrossTable",
     "Destinations",
     "DistanceDirection",
     "Filters",

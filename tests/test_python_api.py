@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "api.md"
 QUESTIONS: dict[str, Callable[[cm.Release], cm.Result]] = {
     "profile": lambda r: r.profile("county:10001", cm.Filters(age=(1, 2))),
+    "cross-table": lambda r: r.cross_table("county:10001", ("age", "industry")),
     "comparison": lambda r: r.comparison(side="home", layer="tract"),
     "destinations": lambda r: r.destinations("county:10001", layer="city"),
     "distance-direction": lambda r: r.distance_direction("circle:-70.9,42.1,6", edges_mi=(1, 5)),

@@ -53,9 +53,11 @@ class About:
         Which workers are included, in words; empty for all.
     kept_bands : tuple of three tuples of int
         The same as bands of age, earnings, and industry; empty for all.
+    kept_attributes : tuple of str
+        The same as values of further attributes, such as ``sex:F``; empty for all.
     promise : dict
         ``status``, ``epsilon_final``, ``delta``, ``accountant``, and where stated ``mechanism`` and ``preset`` of the
-        certificate.
+        certificate; ``kind`` if it is one of worker records.
     notes : tuple of Note
         Notes that must be read with the numbers.
     """
@@ -73,6 +75,7 @@ class About:
     n_edge_blocks: int = 0
     filters: str = ""
     kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
+    kept_attributes: tuple[str, ...] = ()
     promise: JsonObject = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
@@ -87,8 +90,11 @@ class About:
         return self.side
 
     def to_dict(self) -> JsonObject:
-        """Return plain values, with notes as text."""
-        return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
+        """Return plain values, with notes as text; without values of attributes if all are included."""
+        found = dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
+        if not self.kept_attributes:
+            del found["kept_attributes"]
+        return found
 
 
 def far_notes(units: pandas.DataFrame) -> tuple[Note, ...]:

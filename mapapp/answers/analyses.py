@@ -16,12 +16,20 @@ from geodata.progress import Progress, silent
 from geodata.store import Store, store_digest
 from mapapp.answers import counted, words
 from mapapp.answers.about import About, Note, edge_notes, far_notes
-from mapapp.answers.answer_errors import ROWS, Errors
+from mapapp.answers.answer_errors import ROWS
 from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas, level_named
 from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import promise_of, read_certificate
 from mapapp.answers.counted import band_sums, most_first
+from mapapp.answers.cross_table import (
+    USUAL_ATTRIBUTES,
+    CrossTable,
+    attribute_rows,
+    cell_rows,
+    chosen_attributes,
+    total_rows,
+)
 from mapapp.answers.flows import Flows, Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
@@ -29,7 +37,9 @@ from mapapp.answers.measures import Miles
 from mapapp.answers.picks import CellPicks, by_unit
 from mapapp.answers.place_characteristics import AreaCharacteristics, PlaceCharacteristics
 from mapapp.answers.prepared import DIRECTIONS, prepare
-from mapapp.answers.publication import open_publication
+from mapapp.answers.publication import RELEASED, open_publication
+from mapapp.answers.publication_errors import errors_of
+from mapapp.answers.records.certificate import edge_cautions, read_attributes
 from mapapp.answers.results import (
     AreaComparison,
     AreaProfile,
@@ -80,13 +90,14 @@ class Release:
         self.certificate: JsonObject = read_certificate(store)
         self.digest = store_digest(store.path)
         self.version = self.digest[:12]
+        self.attributes = read_attributes(store, self.certificate)
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
         self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
         self.outlines = self.areas.outlines
-        self.flows = Flows(prepared, store)
+        self.flows = Flows(prepared, store, self.attributes)
         self._characteristics = PlaceCharacteristics(store)
-        self.errors = Errors(store, self.areas, self.flows, self.certificate)
+        self.errors = errors_of(store, self.areas, self.flows, self.certificate)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:
@@ -106,7 +117,7 @@ class Release:
         UsageError
             If the path is not a path.
         """
-        return cls(open_publication(path, "release"), report=report)
+        return cls(open_publication(path, *RELEASED), report=report)
 
     @property
     def title(self) -> str:
@@ -170,6 +181,7 @@ class Release:
             bands=counted.bands(counts),
             segments=counted.segments(counts),
             margins=counted.margins(counts),
+            attributes=self._by_attribute(Pick.at(side, chosen.blocks, filters)),
         )
         return self._answered(answer, errors)
 
@@ -180,6 +192,49 @@ class Release:
         not drawn, and cannot be filtered.
         """
         return self._characteristics.of(self._select(area), side)
+
+    def cross_table(
+        self,
+        area: Given = EVERYTHING,
+        by: Sequence[str] = USUAL_ATTRIBUTES,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        errors: bool = False,
+    ) -> CrossTable:
+        """Count the people who work or live in an area, by one to three attributes together.
+
+        Parameters
+        ----------
+        by : sequence of str
+            Names of attributes: age, earnings, industry, and for worker records those of `attributes`.
+
+        Raises
+        ------
+        UsageError
+            Also if an attribute does not exist or is given twice, or the table would have too many cells.
+        """
+        chosen = self._select(area)
+        attributes = chosen_attributes(self.attributes, by)
+        counts = self.flows.by_values(
+            Pick.at(side, chosen.blocks, filters), [each.name for each in attributes]
+        )
+        answer = CrossTable(
+            about=self._about(
+                "cross-table", chosen, filters, side, edge_cautions(self.certificate, attributes)
+            ),
+            by=tuple(each.name for each in attributes),
+            attributes=attributes,
+            workers=counted.number(int(counts.sum())),
+            cells=cell_rows(attributes, counts),
+            totals=total_rows(attributes, counts),
+        )
+        return self._answered(answer, errors)
+
+    def _by_attribute(self, pick: Pick) -> pandas.DataFrame:
+        """Return the workers of a pick by the values of every further attribute."""
+        further = self.attributes.further
+        return attribute_rows([(each, self.flows.by_values(pick, [each.name])) for each in further])
 
     def comparison(
         self,
@@ -504,8 +559,9 @@ class Release:
             area_text=area.text,
             n_blocks=area.n_blocks,
             n_edge_blocks=area.n_edge_blocks,
-            filters=filters.words,
+            filters=self.attributes.words(filters),
             kept_bands=(tuple(filters.age), tuple(filters.earnings), tuple(filters.industry)),
+            kept_attributes=tuple(filters.attributes),
             promise=self.promise,
             notes=notes + edge_notes(area.n_edge_blocks),
         )

@@ -26,13 +26,14 @@ from mapapp.answers import watch
 from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
+from mapapp.answers.entry import Entry
 from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.noisy_tables import ReleasedRows
 from mapapp.answers.other_flows import Cell, error_of_other_flows
-from mapapp.answers.picks import CellPicks, pick_of_rows
+from mapapp.answers.picks import CellPicks, Counts, pick_of_rows
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
@@ -68,8 +69,13 @@ class Errors:
         """Return the expected root mean squared error of the count of a pick, in workers; None if unknown."""
         return self.of_counts([pick])[0]
 
-    def of_counts(self, picks: Sequence[Pick]) -> list[float | None]:
-        """Return the errors of several picks; those with the same work area are computed together, much faster."""
+    def of_counts(
+        self, picks: Sequence[Pick], values: Sequence[int | None] | None = None
+    ) -> list[float | None]:
+        """Return the errors of several picks; those with the same work area are computed together, much faster.
+
+        `values` are their counts where these are known already; the formula for releases needs counts by tract.
+        """
         if not self.is_known:
             return [None] * len(picks)
         found: list[float | None] = [0.0] * len(picks)
@@ -125,7 +131,7 @@ class Errors:
             answer = self._of_distances(cast(DistanceDirection | PairedAreas, answer), entry.distance_tables)
         if any(number.kind == "miles" for number in entry.numbers):
             answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
-        numbers, row_picks = entry.counts(self._areas, answer)
+        numbers, row_picks = self._counts(entry, answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(rows).itertuples()]
             for name, pick_of in row_picks.items()
@@ -138,7 +144,9 @@ class Errors:
         }
         every = itertools.chain(numbers.values(), rests.values(), *of_rows.values())
         picks = {id(pick): pick for pick in every if pick}
-        errors = dict(zip(picks, self.of_counts(list(picks.values())), strict=True))
+        values = _known_values(answer, numbers, of_rows)
+        found = self.of_counts(list(picks.values()), [values.get(key) for key in picks])
+        errors = dict(zip(picks, found, strict=True))
         changed: dict[str, Number | pandas.DataFrame] = {
             name: replace(getattr(answer, name), expected_error=errors[id(pick)])
             for name, pick in numbers.items()
@@ -159,6 +167,11 @@ class Errors:
                 }
             changed[name] = with_rest_errors(table.assign(expected_error=column), shown, of_rest)
         return entry.with_derived_errors(with_fields(answer, changed))
+
+    def _counts(self, entry: Entry, answer: Result) -> Counts:
+        """Return what the numbers and rows of an answer count."""
+        found: Counts = entry.counts(self._areas, answer)
+        return found
 
     def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:
         """Return the error of a matrix's workers outside the cells that are shown."""
@@ -369,6 +382,20 @@ class Errors:
             block, workers = self._flows.by_block(Pick(), "work")
             np.add.at(tract_workers, self._blocks[0][block], workers)
         return UnitsOfTracts(unit, tract_workers)
+
+
+def _known_values(
+    answer: Result, numbers: Mapping[str, Pick], of_rows: Mapping[str, Sequence[Pick | None]]
+) -> dict[int, int | None]:
+    """Return the counts that an answer states, by the identity of their picks; a pick of several counts has None."""
+    pairs = [(id(pick), int(getattr(answer, name).value)) for name, pick in numbers.items()]
+    for name, listed in of_rows.items():
+        workers = getattr(answer, name)["workers"].head(len(listed)).tolist()
+        pairs += [(id(pick), int(n)) for pick, n in zip(listed, workers, strict=True) if pick]
+    found: dict[int, int | None] = {}
+    for key, value in pairs:
+        found[key] = value if found.get(key, value) == value else None
+    return found
 
 
 def _key(blocks: Blocks | None) -> bytes | None:

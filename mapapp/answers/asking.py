@@ -54,6 +54,8 @@ def question_of(answer: Result) -> Question:
         age=age,
         earnings=earnings,
         industry=industry,
+        attributes=about.kept_attributes,
+        by=getattr(answer, "by", ()),
     )
 
 

@@ -10,6 +10,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store import Store
 from mapapp.answers.error_models import check_terms
+from mapapp.answers.publication import is_of_records
 
 CERTIFICATE: Final = "certificate.json"
 _PROMISED: Final = ("epsilon", "epsilon_final", "delta")
@@ -61,7 +62,8 @@ def promise_of(certificate: JsonObject) -> JsonObject:
         for value in (certificate.get(name),)
     }
     return (
-        {"status": certificate.get("status")}
+        ({"kind": "records"} if is_of_records(certificate) else {})
+        | {"status": certificate.get("status")}
         | numbers
         | {"accountant": certificate.get("accountant")}
         | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pandas
 
-from mapapp.answers import finding_sentences, grids, job_balance, picks, wide_tables, words
+from mapapp.answers import cross_table_entry, finding_sentences, grids, job_balance, picks, wide_tables, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
 from mapapp.answers.grids import Limit
 from mapapp.answers.measures import Number, Value
@@ -224,6 +224,7 @@ _MEDIAN: Final = NumberEntry(
 _BANDS: Final = TableEntry("Age, earnings, and industry", "Shares are within each characteristic.")
 _DISTANCES: Final = TableEntry("Distance from home to work", "Great-circle miles between blocks.")
 _WHO_THEY_ARE: Final = BarsEntry("Who they are", "bands", by_characteristic=True)
+_ATTRIBUTES: Final = BarsEntry("Further attributes", "attributes", group="title")
 _LARGEST_BARS: Final = BarsEntry(_largest, "units", "name", n_rows=LARGEST_ROWS)
 
 ENTRIES: Final[dict[str, Entry]] = {
@@ -238,18 +239,21 @@ ENTRIES: Final[dict[str, Entry]] = {
             "margins": TableEntry(
                 "Two characteristics together", "Band 0 of a characteristic means all of its bands."
             ),
+            "attributes": TableEntry("Further attributes", "Shares are within each attribute."),
         },
         page_table=PageTable(
             "Age, earnings, and industry together", "Earnings by age", wide=wide_tables.by_segment
         ),
         grid=grids.of_profile,
+        in_grid=("segments", "margins"),
         n_error_rows=_N_SEGMENT_ROWS,
         characteristics=True,
         compared="bands",
         keys=("characteristic", "band"),
         names=("label",),
-        bars=(_WHO_THEY_ARE,),
+        bars=(_WHO_THEY_ARE, _ATTRIBUTES),
     ),
+    "cross-table": cross_table_entry.ENTRY,
     "comparison": Entry(
         ask=_comparison,
         counts=picks.of_comparison,

@@ -174,15 +174,21 @@ class BarsEntry:
         Column with the names of the bars.
     by_characteristic : bool
         Whether each characteristic has its own group of bars.
+    group : str
+        Column with the heading of each bar's group; empty for one group.
     n_rows : int or None
         Maximum number of bars.
+    by_size : bool
+        Whether the bars are sorted, most workers first; tables of units are already.
     """
 
     title: Text
     table: str
     name: str = "label"
     by_characteristic: bool = False
+    group: str = ""
     n_rows: int | None = None
+    by_size: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +276,8 @@ class Entry:
     grid : callable or None
         Makes a table with two sides and their totals from an answer and a `mapapp.answers.grids.Limit` or None, for
         text, CSV, workbooks and reports.
+    in_grid : tuple of str
+        Tables that a printed grid replaces.
     pairs : str
         Table whose rows are pairs of units, which maps and exports show as lines; empty if it has no such table.
     n_error_rows : int or None
@@ -310,6 +318,7 @@ class Entry:
     page_table: PageTable | None = None
     row_link: RowLink = to_profile
     grid: Read[pandas.DataFrame] | None = None
+    in_grid: tuple[str, ...] = ()
     pairs: str = ""
     n_error_rows: int | None = None
     distance_tables: tuple[str, ...] = ()

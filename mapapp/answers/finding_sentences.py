@@ -191,6 +191,11 @@ def of_flow_matrix(answer: FlowMatrix) -> Sentences:
     )
 
 
+def of_people(answer: Result, workers: Number) -> Sentences:
+    """Return how many people an answer about one area counts."""
+    return (_who_is_there(answer, workers),)
+
+
 # Parts of these sentences
 
 

@@ -20,7 +20,8 @@ import pyarrow
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
-from mapapp.answers.prepared import N_OCTANTS, Prepared
+from mapapp.answers.attributes import Attribute, Attributes
+from mapapp.answers.prepared import ATTRIBUTE, N_OCTANTS, Prepared
 from mapapp.errors import UsageError
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters, check_filters
@@ -100,12 +101,20 @@ class Distances(NamedTuple):
 class Flows:
     """The commutes of one release; safe to use from several threads at once."""
 
-    def __init__(self, prepared: Prepared, store: Store) -> None:
+    def __init__(self, prepared: Prepared, store: Store, attributes: Attributes) -> None:
+        self._attributes = attributes
         self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
         self._connection = duckdb.connect(":memory:")
         files = {"by_work": prepared.by_work, "by_home": prepared.by_home, "points": store.file("points")}
+        if attributes.further:
+            files["records"] = store.file("records")
         for name, file in files.items():
             self._connection.execute(f"CREATE VIEW {name} AS FROM read_parquet({_quoted(file)})")
+        if attributes.further:  # row i of `records` belongs to row i of `points`
+            columns = ", ".join(f'"{each.name}" AS "{ATTRIBUTE}{each.name}"' for each in attributes.further)
+            self._connection.execute(
+                f"CREATE VIEW attribute_points AS FROM points POSITIONAL JOIN (SELECT {columns} FROM records)"
+            )
         allowed = ", ".join(_quoted(file) for file in files.values())
         for statement in (
             # From here on, only these files can be read, and settings cannot be changed.
@@ -120,6 +129,21 @@ class Flows:
         """Return workers of each joint segment: int64[27]."""
         found = self._ask(pick, "segment, sum(workers)::BIGINT AS n", "GROUP BY segment")
         return _spread(found["segment"], found["n"], N_SEGMENTS)
+
+    def by_values(self, pick: Pick, names: Sequence[str]) -> Ints:
+        """Return workers by the values of some attributes: int64, with one axis for each attribute.
+
+        Raises
+        ------
+        UsageError
+            If the publication does not have an attribute.
+        """
+        attributes = [self._attributes[name] for name in names]
+        columns = [f"{_value_of(each)} AS value_{place}" for place, each in enumerate(attributes)]
+        found = self._ask(pick, f"{', '.join(columns)}, sum(workers)::BIGINT AS n", "GROUP BY ALL")
+        counts = np.zeros([each.size for each in attributes], dtype=np.int64)
+        counts[tuple(found[f"value_{place}"].astype(np.int64) for place in range(len(names)))] = found["n"]
+        return counts
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
@@ -288,11 +312,12 @@ class Flows:
 
     def places(self, pick: Pick, end: Side) -> Places:
         """Return the place of each worker's `end` as float32 `lon_deg`, `lat_deg`, without homes outside the area."""
+        points = "attribute_points" if pick.filters.attributes else "points"
         with self._cursor(pick) as cursor:
             found = _fetched(
                 cursor.execute(
                     f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
-                    "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
+                    f"(SELECT destination_index AS work, origin_index AS home, * FROM {points}) "
                     f"WHERE {self._where(pick)}"
                 )
             )
@@ -350,6 +375,8 @@ class Flows:
         kept = pick.filters.segments
         if len(kept) < N_SEGMENTS:
             conditions.append(f"segment IN ({', '.join(map(str, kept))})")
+        for name, places in self._attributes.chosen(pick.filters).items():
+            conditions.append(f'"{ATTRIBUTE}{name}" IN ({", ".join(map(str, places))})')
         return " AND ".join(conditions)
 
 
@@ -358,6 +385,14 @@ def _band(n_edges: int, *, own_block: bool) -> str:
     cases = " ".join(f"WHEN distance_mi < ${place + 1} THEN {place}" for place in range(n_edges))
     band = f"CASE {cases} ELSE {n_edges} END" if n_edges else "0"
     return f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END" if own_block else band
+
+
+_OF_SEGMENT: Final = {"age": "segment // 9", "earnings": "segment // 3 % 3", "industry": "segment % 3"}
+
+
+def _value_of(attribute: Attribute) -> str:
+    """Return SQL for the position of a row's value."""
+    return _OF_SEGMENT.get(attribute.name, f'"{ATTRIBUTE}{attribute.name}"')
 
 
 def _fetched(cursor: duckdb.DuckDBPyConnection) -> _Fetched:

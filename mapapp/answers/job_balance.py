@@ -77,12 +77,17 @@ class JobBalance(Result):
     units: pandas.DataFrame
 
 
-def ratio_of(jobs: int, residents: Number) -> Ratio:
-    """Return jobs per resident worker, with its expected error if that of the residents is known."""
+def ratio_of(jobs: int, residents: Number, jobs_error: float = 0.0) -> Ratio:
+    """Return jobs per resident worker, with its expected error if that of the residents is known.
+
+    `jobs_error` is the expected error of the jobs: 0 for a release, which publishes them unchanged.
+    """
     if residents.value < LEAST_RESIDENTS:
         return Ratio(None, None, FEW_RESIDENTS if residents.value else NO_RESIDENTS)
     error = residents.expected_error
-    return Ratio(jobs / residents.value, None if error is None else jobs * error / residents.value**2)
+    if error is not None:
+        error = math.hypot(jobs * error / residents.value**2, jobs_error / residents.value)
+    return Ratio(jobs / residents.value, error)
 
 
 def balance_units(
@@ -156,9 +161,11 @@ def _with_ratio_errors(answer: JobBalance) -> JobBalance:
     error = (
         units["jobs_per_resident"].to_numpy() * units["expected_error"].to_numpy() / np.maximum(residents, 1)
     )
+    if answer.jobs.expected_error:  # the jobs of single units have no error of their own in the table
+        error = np.full(len(units), math.nan)
     return replace(
         answer,
-        jobs_per_resident=ratio_of(answer.jobs.value, answer.workers),
+        jobs_per_resident=ratio_of(answer.jobs.value, answer.workers, answer.jobs.expected_error or 0.0),
         units=units.assign(jobs_per_resident_error=error),
     )
 

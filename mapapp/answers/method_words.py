@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from mapapp.answers import words
+from mapapp.answers.chapters import Chapter
 from mapapp.answers.error_cautions import error_caution
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
-from mapapp.answers.publication import UNBOUND_NOTE, is_bound
+from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
+from mapapp.answers.records.record_words import record_chapters
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 
@@ -47,14 +48,6 @@ _HOW_DRAWN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
-    """A section of text: its title and paragraphs, with lists as tuples."""
-
-    title: str
-    parts: tuple[str | tuple[str, ...], ...]
-
-
 def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> list[Chapter]:
     """Return the sections of text on one release.
 
@@ -65,6 +58,9 @@ def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> li
         All releases that readers see beside it. If there are some, the text says what the promises add up to.
     """
     certificate = release.certificate
+    if is_of_records(certificate):
+        others = list(served)
+        return [*record_chapters(release, others), *_together(release, others), _authentic(certificate)]
     promised = _promise(certificate) if words.is_private(certificate) else _NO_PROMISE
     return [
         _synthetic(certificate),

@@ -40,14 +40,15 @@ def of_area(areas: Areas, answer: Result) -> Pick:
 
 def kept_by(answer: Result) -> Filters:
     """Return the filters of an answer."""
-    return Filters(*answer.about.kept_bands)
+    return Filters(*answer.about.kept_bands, answer.about.kept_attributes)
 
 
 def of_profile(areas: Areas, answer: AreaProfile) -> Counts:
     """Return the counts of an area profile."""
     pick = of_area(areas, answer)
     by_segment = _by_segment(pick)
-    return {"workers": pick}, {"bands": by_band(pick), "segments": by_segment, "margins": by_segment}
+    tables = {"bands": by_band(pick), "segments": by_segment, "margins": by_segment}
+    return {"workers": pick}, tables | ({"attributes": by_value(pick)} if len(answer.attributes) else {})
 
 
 def of_comparison(areas: Areas, answer: AreaComparison) -> Counts:
@@ -127,22 +128,41 @@ def _of_two_areas(areas: Areas, answer: Result) -> Pick:
 
 def by_band(pick: Pick) -> PickOf:
     """Return the picks of rows with ``characteristic`` and ``band``."""
-    return lambda row: _narrowed(pick, {row.characteristic: row.band})
+    return lambda row: narrowed(pick, {row.characteristic: row.band})
 
 
 def _by_segment(pick: Pick) -> PickOf:
     """Return the picks of rows with ``age``, ``earnings`` and ``industry``; band 0 is every band."""
-    return lambda row: _narrowed(
+    return lambda row: narrowed(
         pick, {name: band for name in CHARACTERISTICS if (band := getattr(row, name))}
     )
 
 
-def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
+def by_value(pick: Pick) -> PickOf:
+    """Return the picks of rows with ``attribute`` and ``code``."""
+    return lambda row: with_values(pick, [f"{row.attribute}:{row.code}"])
+
+
+def with_values(pick: Pick, values: Iterable[str]) -> Pick:
+    """Return a pick narrowed to one value of some further attributes; an empty pick if a filter excludes one."""
+    kept = list(pick.filters.attributes)
+    for value in values:
+        name = value.partition(":")[0]
+        mine = [text for text in kept if text.startswith(f"{name}:")]
+        if mine and value not in mine:
+            return replace(pick, work=np.empty(0, dtype=np.int32))
+        kept = [text for text in kept if text not in mine] + [value]
+    return replace(pick, filters=replace(pick.filters, attributes=tuple(kept)))
+
+
+def narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
     """Return the pick narrowed to these bands; an empty pick if it excludes one of them."""
     kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
     if any(band not in kept[name] for name, band in wanted.items()):
         return replace(pick, work=np.empty(0, dtype=np.int32))
-    return replace(pick, filters=Filters(**(kept | {name: (band,) for name, band in wanted.items()})))
+    bands = kept | {name: (band,) for name, band in wanted.items()}
+    filters = Filters(bands["age"], bands["earnings"], bands["industry"], pick.filters.attributes)
+    return replace(pick, filters=filters)
 
 
 class UnitPicks:

@@ -32,6 +32,7 @@ from geodata.schema import segment_code
 from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.prepared_space import Lease, evict, lease, limit_bytes
 from mapapp.paths import data_home
+from mapapp.question.filters import CHARACTERISTICS
 
 LAYOUT: Final = 2
 """Version of the files below; increase it when they change."""
@@ -41,6 +42,8 @@ NO_OCTANT: Final = -1
 """Direction of a commute between two blocks at one place."""
 DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
 """Names of the octants in answers; the last is for no direction."""
+ATTRIBUTE: Final = "attribute_"
+"""How the column of a further attribute of worker records begins."""
 
 _GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zone map each
 _VOUCHER: Final = "prepared.json"
@@ -204,15 +207,31 @@ def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> No
 
 
 def _write_by_work(store: Store, file: Path) -> None:
-    with pyarrow.parquet.ParquetWriter(file, _SCHEMA, compression="lz4", use_dictionary=False) as writer:
-        for rows in _rows(store):
+    schema = _jobs_schema(store)
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer:
+        for rows in _rows(store, schema):
             writer.write_table(rows, row_group_size=_GROUP_ROWS)
 
 
-def _rows(store: Store) -> Iterator[pyarrow.Table]:
+def attribute_columns(store: Store) -> list[str]:
+    """Return the columns of further attributes in the table `records`; none for a publication without it."""
+    if store.kind != "records":
+        return []
+    known = ("destination_index", "origin_index", *CHARACTERISTICS)
+    return [name for name in pyarrow.parquet.read_schema(store.file("records")).names if name not in known]
+
+
+def _jobs_schema(store: Store) -> pyarrow.Schema:
+    further = [(f"{ATTRIBUTE}{name}", pyarrow.int16()) for name in attribute_columns(store)]
+    return pyarrow.schema([*_SCHEMA, *further])
+
+
+def _rows(store: Store, schema: pyarrow.Schema) -> Iterator[pyarrow.Table]:
+    """Yield the jobs of a release, or the workers of a publication of worker records, one each."""
+    further = attribute_columns(store)
     blocks = store.table("blocks", ["lon_deg", "lat_deg"])
     lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
-    for batch in store.batches("jobs"):
+    for batch in store.batches("records" if further else "jobs"):
         jobs = {name: batch[name].to_numpy() for name in batch.column_names}
         work, home = jobs["destination_index"], jobs["origin_index"]
         places = lon[work], lat[work], lon[home], lat[home]
@@ -221,12 +240,13 @@ def _rows(store: Store) -> Iterator[pyarrow.Table]:
                 "work": work,
                 "home": home,
                 "segment": segment_code(jobs["age"], jobs["earnings"], jobs["industry"]).astype(np.int8),
-                "workers": jobs["count"],
+                "workers": jobs["count"] if "count" in jobs else np.ones(len(work), dtype=np.int32),
                 "distance_mi": np.where(work == home, 0.0, distance_mi(*places)),
                 "octant_work": octant(bearing_deg(*places)),
                 "octant_home": octant(bearing_deg(*places[2:], *places[:2])),
+                **{f"{ATTRIBUTE}{name}": jobs[name] for name in further},
             },
-            schema=_SCHEMA,
+            schema=schema,
         )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from geodata.json_objects import JsonObject
+from geodata.manifest import read_manifest
 from geodata.schema import StoreKind
 from geodata.store import Store, open_store
 from mapapp.errors import UsageError
@@ -46,19 +47,31 @@ UNBOUND_NOTE: Final = (
 )
 
 
-def open_publication(path: str | os.PathLike[str], kind: StoreKind) -> Store:
+RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records")
+"""Publications that answer every analysis: synthetic jobs, and synthetic worker records."""
+
+
+def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
     """Open and verify a publication, for :meth:`Release.open` and :meth:`PublishedTable.open`.
+
+    Parameters
+    ----------
+    path : str or path
+    kinds : str
+        Kinds that it may have; messages name the first one.
 
     Raises
     ------
     StoreError
-        It is not a complete, unaltered store of this kind.
+        It is not a complete, unaltered store of one of these kinds.
     UsageError
         The path is not a path.
     """
+    kind = kinds[0]
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError(f"{kind} {str(path)[:60]!r}: give the path of the {kind}'s directory")
-    return open_store(Path(path), kind)
+    found = read_manifest(Path(path)).get("kind")
+    return open_store(Path(path), next((each for each in kinds if each == found), kind))
 
 
 def public_facts(manifest: Mapping[str, object]) -> JsonObject:
@@ -92,6 +105,11 @@ def bind_publication(
     """
     publication = {"facts": dict(facts), "files": listed_tables(files)}
     return {**claims, "schema_version": BOUND_SCHEMA, BOUND_FIELD: publication}
+
+
+def is_of_records(certificate: Mapping[str, object]) -> bool:
+    """Return whether a certificate is one of worker records."""
+    return certificate.get("kind") == "records"
 
 
 def is_bound(certificate: Mapping[str, object]) -> bool:

@@ -249,12 +249,21 @@ class AreaProfile(Result):
         ``age``, ``earnings``, ``industry`` (1..3), ``label``, and worker columns: all 27 joint segments.
     margins : DataFrame
         The same columns for two characteristics together: 27 rows, with band 0 for every band of the third.
+    attributes : DataFrame
+        ``attribute``, ``title``, ``code``, ``label``, and worker columns: a row for each value of each further
+        attribute of worker records; shares are within each attribute. Without rows for a release, and then not among
+        `tables()`.
     """
 
     workers: Number
     bands: pandas.DataFrame
     segments: pandas.DataFrame
     margins: pandas.DataFrame
+    attributes: pandas.DataFrame = field(default_factory=pandas.DataFrame)
+
+    def _fields(self) -> list[tuple[str, object]]:
+        found = Result._fields(self)
+        return found if len(self.attributes) else [each for each in found if each[0] != "attributes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mapapp.answers.analyses import Release
+from mapapp.answers.attributes import Attributes
 from mapapp.answers.measures import caution
 from mapapp.answers.release_names import NamedRelease, menu_names, names_apart
 from mapapp.answers.served_publication import ServedPublication, free_slug
@@ -29,6 +30,11 @@ class ServedRelease(ServedPublication):
         super().__init__(
             self.analyses.store, self.analyses.areas, self.analyses.certificate, self.analyses.version, slug
         )
+
+    @property
+    def attributes(self) -> Attributes:
+        """The attributes of its workers."""
+        return self.analyses.attributes
 
     def covers(self, areas: tuple[str, ...]) -> bool:
         """Return whether the release may contain workplaces in any of the areas; True if unknown."""

@@ -16,6 +16,7 @@ import numpy as np
 from mapapp.answers.analyses import Release
 from mapapp.answers.flows import Ints, Pick
 from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.publication import is_of_records
 
 __all__ = ["FLOW_CLASSES", "MOST_FLOWS", "MOST_TOWNS", "TypicalErrors", "typical_errors"]
 
@@ -48,8 +49,11 @@ class TypicalErrors:
 
 
 def typical_errors(release: Release) -> TypicalErrors | None:
-    """Return how far typical numbers are off; None if the release or the model of its mechanism lacks them."""
-    if not release.errors.is_known:
+    """Return how far typical numbers are off; None if the release or the model of its mechanism lacks them.
+
+    Worker records have none: their certificate does not cover flows between tracts.
+    """
+    if not release.errors.is_known or is_of_records(release.certificate):
         return None
     layer = "ctycsub" if "ctycsub" in release.areas.columns else "county"
     flows, inflow = _flow_errors(release), _inflow_error(release, release.areas.units(layer))

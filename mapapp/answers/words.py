@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from geodata.json_objects import JsonObject
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.publication import is_of_records
 from mapapp.answers.unit_names import state_names
 from mapapp.question.question import Question
 
@@ -72,16 +73,6 @@ def plural(word: str) -> str:
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
-def filter_words(question: Question) -> str:
-    """Return the included bands in words; empty if all are included."""
-    parts = [
-        " or ".join(BAND_LABELS[name][band - 1] for band in getattr(question, name))
-        for name in BAND_LABELS
-        if getattr(question, name)
-    ]
-    return "; ".join(parts)
-
-
 def listed(names: list[str]) -> str:
     """Join names as in a sentence, "A, B, and C"; empty without names."""
     if len(names) > 2:
@@ -130,7 +121,13 @@ def plain(value: float) -> str:
 
 
 def mechanism(certificate: Mapping[str, object]) -> str:
-    """Return the name of the mechanism; the default one if the certificate does not name it."""
+    """Return the name of the mechanism; the default one if the certificate of a release does not name it."""
+    if is_of_records(certificate):
+        return (
+            "worker records from seeds and a model"
+            if certificate.get("seeds")
+            else "worker records from a model"
+        )
     return str(_section(certificate).get("name") or "dirichlet-multinomial")
 
 
@@ -223,6 +220,17 @@ ERRORS_NOTE: Final = (
     "± is the expected error: how far a count typically is from the confidential count. Counts by workplace alone are "
     "exact, because they are published unchanged."
 )
+
+
+RECORD_ERRORS_NOTE: Final = (
+    "± is the expected error: how far a count typically is from the confidential count, because of the noise in the "
+    "model and of drawing records. It is stated for work areas of whole tracts and home areas of whole PUMAs."
+)
+
+
+def errors_note(promise: Mapping[str, object]) -> str:
+    """Return what the errors of an answer mean, given its `About.promise`."""
+    return RECORD_ERRORS_NOTE if is_of_records(promise) else ERRORS_NOTE
 
 
 def miles(value: float | None) -> str:

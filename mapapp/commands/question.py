@@ -58,7 +58,7 @@ class AnalysisName(click.Choice[str]):
 def _click_option(option: Option) -> Callable[[Function], Function]:
     """Return an option as a click decorator; :func:`questions_of_options` parses lists of numbers."""
     more: dict[str, Any] = {"show_default": True} if option.default else {}
-    if option.kind == "areas":
+    if option.kind in ("areas", "attributes"):
         more = {"multiple": True}
     elif option.kind == "choice":
         more |= {"type": click.Choice(QUESTION[option.field].choices)}
@@ -66,7 +66,11 @@ def _click_option(option: Option) -> Callable[[Function], Function]:
         more |= {"metavar": "LAYER"}
     elif option.kind == "distance":
         more |= {"metavar": "MILES"}
-    if option.kind != "areas":
+    if option.kind == "attributes":
+        more |= {"metavar": "NAME:CODE"}
+    elif option.kind == "names":
+        more |= {"metavar": "NAMES"}
+    if option.kind not in ("areas", "attributes"):
         more |= {"default": option.default}
     return click.option(f"--{option.name}", help=option.help, **more)
 
@@ -125,6 +129,8 @@ def questions_of_options(options: Options, analysis: str) -> Questions:
     for name, option in OPTIONS.items():
         if option.kind in ("bands", "miles"):
             given[name] = _numbers(f"--{name}", given[name], int if option.kind == "bands" else float)
+        elif option.kind == "names":
+            given[name] = tuple(part.strip() for part in given[name].split(",") if part.strip())
     return questions_from(given, analysis)
 
 

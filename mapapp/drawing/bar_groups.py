@@ -65,7 +65,11 @@ class BarChart:
 
 def bar_charts(result: Result) -> list[BarChart]:
     """The bar charts of an answer."""
-    return [_chart(text_of(bars.title, result), _groups(bars, result)) for bars in entry_of(result).bars]
+    return [
+        _chart(text_of(bars.title, result), _groups(bars, result))
+        for bars in entry_of(result).bars
+        if bars.table in result.tables()
+    ]
 
 
 def _chart(title: str, groups: list[Group]) -> BarChart:
@@ -79,6 +83,13 @@ def _chart(title: str, groups: list[Group]) -> BarChart:
 
 def _groups(bars: BarsEntry, result: Result) -> list[Group]:
     frame = result.tables()[bars.table]
+    if bars.group:
+        return [
+            Group(str(heading), tuple(bars_of(rows, bars.name)))
+            for heading, rows in frame.groupby(bars.group, sort=False)
+        ]
+    if bars.by_size:
+        frame = frame.sort_values("workers", ascending=False, kind="stable")
     if not bars.by_characteristic:
         return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name)))]
     return [

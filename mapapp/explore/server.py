@@ -23,6 +23,7 @@ from werkzeug.exceptions import HTTPException, InternalServerError
 
 from geodata.manifest import read_manifest
 from mapapp.answers import served_answers, watch
+from mapapp.answers.records import record_words
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.answers.tables.beside import beside_sentences
@@ -168,12 +169,20 @@ def _opened(paths: Sequence[Path]) -> tuple[dict[str, ServedRelease], dict[str, 
 
 
 def beside_lines(app: Dash) -> list[str]:
-    """Sentences on releases and tables of the same jobs that the app serves, for its operator."""
+    """Sentences on publications of the same jobs that the app serves, for its operator."""
     views = _views_of(app)
+    served = views.releases.values()
     return [
-        f"{table.title}: {sentence}"
-        for table in views.tables.values()
-        for sentence in beside_sentences(table, views.releases.values())
+        *(
+            f"{table.title}: {said}"
+            for table in views.tables.values()
+            for said in beside_sentences(table, served)
+        ),
+        *(
+            f"{release.title}: {said}"
+            for release in served
+            for said in record_words.beside_sentences(release, served)
+        ),
     ]
 
 

@@ -21,6 +21,7 @@ from mapapp.question.fields import (
     VIEW,
     Field,
     FieldValue,
+    NotAllowed,
     Values,
     kept_bands,
 )
@@ -93,8 +94,10 @@ def query_of(question: Question, view: View | None = None) -> str:
 
 def _written(each: Field, value: FieldValue) -> Iterator[str]:
     """Yield the texts of one field; none for its default."""
-    if each.kind == "steps":
+    if each.kind in ("steps", "attributes"):
         yield from value
+    elif each.kind == "names":
+        yield from ([",".join(value)] if value else ())
     elif value != each.default:
         yield ("all" if value is True else numbers_text(value) if isinstance(value, tuple) else str(value))
 
@@ -110,6 +113,7 @@ def from_query(
     releases: Iterable[str],
     is_area: Callable[[str, str], bool],
     is_layer: Callable[[str, str], bool],
+    is_attribute: Callable[[str, str], bool] = lambda _release, _text: True,
 ) -> tuple[Address, tuple[str, ...]]:
     """Read the query of an address; also return a note for the reader on each part that was left out.
 
@@ -122,6 +126,9 @@ def from_query(
     is_area, is_layer : callable
         `is_area(release, step)` returns whether that release has what a step of an area names;
         `is_layer(release, layer)` whether it has that layer. `release` is as in the address.
+    is_attribute : callable
+        `is_attribute(release, text)` returns whether that release has an attribute, given by its name, and the values
+        after it, if there are some.
     """
     text = query.removeprefix("?") if isinstance(query, str) else ""  # a forged request can contain anything
     if len(text) > MAX_QUERY_LENGTH:
@@ -138,6 +145,8 @@ def from_query(
             return _areas(texts, lambda area: is_area(release, area), notes)
         if each.kind == "layer":
             return _layer(each, texts, lambda layer: is_layer(release, layer), notes)
+        if each.kind in ("attributes", "names"):
+            return _known_attributes(each, texts, lambda text: is_attribute(release, text), notes)
         return _READ[each.kind](each, texts, notes)
 
     found: Values = {name: read(each) for name, each in _FIELDS.items()}
@@ -216,6 +225,24 @@ def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -
         else:
             notes.append(f"There is no area {_short(area)} in this release; it was left out.")
     return tuple(known)
+
+
+def _known_attributes(
+    each: Field, given: list[str], is_attribute: Callable[[str], bool], notes: list[str]
+) -> FieldValue:
+    """Return the attributes that a release has, of those in an address."""
+    parts = given if each.kind == "attributes" else [name for text in given for name in text.split(",")]
+    known: list[str] = []
+    for part in parts:
+        try:
+            fits = bool(each.check([*known, part])) and is_attribute(part)
+        except NotAllowed:
+            fits = False
+        if fits:
+            known.append(part)
+        else:
+            notes.append(f"There is no attribute {_short(part)} in this release; it was left out.")
+    return each.check(known)
 
 
 def edges_of(text: str) -> tuple[float, ...] | None:

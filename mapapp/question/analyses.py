@@ -73,6 +73,14 @@ ANALYSES: Final = _by_name(
             shows_chosen_end=True,
         ),
         Analysis(
+            name="cross-table",
+            title="Cross table",
+            words="Who are they, by two or three attributes?",
+            fields=("side", "layer", "by"),
+            shows=("points", "areas", "density"),
+            shows_chosen_end=True,
+        ),
+        Analysis(
             name="comparison",
             title="Area comparison",
             words="How do its parts compare?",

@@ -16,15 +16,17 @@ from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.area_text import MAX_TEXT
 from mapapp.question.cost import MAX_PARTS
 from mapapp.question.distance_bands import ALLOWED, check_edges
-from mapapp.question.filters import BANDS
+from mapapp.question.filters import ATTRIBUTE_FORM, BANDS, attribute_texts, is_attribute_name
 
 Side = Literal["work", "home"]
 Theme = Literal["light", "dark"]
 ThemeChoice = Literal["light", "dark", "system"]
 Per = Literal["area", "share", "square-mile"]
-Kind = Literal["choice", "steps", "layer", "miles", "bands", "flag", "count"]
+Kind = Literal["choice", "steps", "layer", "miles", "bands", "attributes", "names", "flag", "count"]
 MAX_LAYER_NAME: Final = 24
 MAX_COUNT: Final = 1_000_000
+MAX_NAMES: Final = 3
+"""Number of attributes that one cross table can have."""
 USUAL: Final = "usual"
 """In place of a layer: the one that people name, as `mapapp.answers.usual_layers` chooses it."""
 
@@ -47,7 +49,7 @@ class Field:
     ----------
     name : str
         Name of the attribute; the same in a setup file.
-    kind : {"choice", "steps", "layer", "miles", "bands", "flag", "count"}
+    kind : {"choice", "steps", "layer", "miles", "bands", "attributes", "names", "flag", "count"}
     default : object
         Value if a question does not set the field.
     help : str
@@ -58,6 +60,8 @@ class Field:
         Allowed values of a choice.
     unknown : str
         Note on the page for a value that it ignores; `{}` is the value.
+    is_optional : bool
+        Whether a setup file leaves the field out if it has its default.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Field:
     address: str
     choices: tuple[str, ...] = ()
     unknown: str = ""
+    is_optional: bool = False
 
     @property
     def allowed(self) -> str:
@@ -77,6 +82,8 @@ class Field:
             "layer": "the name of a layer",
             "miles": ALLOWED,
             "bands": "bands 1, 2, and 3",
+            "attributes": f"a list; each part is {ATTRIBUTE_FORM}",
+            "names": f"a list of at most {MAX_NAMES} attributes, such as sex and education",
             "flag": "true or false",
             "count": f"a whole number from 1 to {MAX_COUNT:,}",
         }[self.kind]
@@ -157,6 +164,22 @@ def _bands(field: Field, value: object) -> tuple[int, ...]:
     return kept_bands(bands)
 
 
+def _attributes(field: Field, value: object) -> tuple[str, ...]:
+    try:
+        return attribute_texts(_listed(value))
+    except NotAllowed:
+        raise
+    except UsageError:
+        raise NotAllowed(field.allowed) from None
+
+
+def _names(field: Field, value: object) -> tuple[str, ...]:
+    names = [name for name in _listed(value) if is_attribute_name(name)]
+    if len(names) < len(_listed(value)) or len(set(names)) > MAX_NAMES:
+        raise NotAllowed(field.allowed)
+    return tuple(dict.fromkeys(map(str, names)))
+
+
 def kept_bands(bands: Iterable[int]) -> tuple[int, ...]:
     """Return bands 1..3 in order, each once; empty if all are present."""
     found = tuple(sorted(set(bands)))
@@ -169,6 +192,8 @@ _CHECKS: Final = {
     "layer": _layer,
     "miles": _miles,
     "bands": _bands,
+    "attributes": _attributes,
+    "names": _names,
     "flag": _flag,
     "count": _count,
 }
@@ -263,6 +288,22 @@ QUESTION: Final = _by_name(
         default=(),
         help="Industry groups to include (1: goods producing, 2: trade and transportation, 3: other services).",
         address="industry",
+    ),
+    Field(
+        name="attributes",
+        kind="attributes",
+        default=(),
+        help="Value of an attribute of worker records to include, such as sex:F. Repeatable.",
+        address="attribute",
+        is_optional=True,
+    ),
+    Field(
+        name="by",
+        kind="names",
+        default=(),
+        help="Attributes of a cross table, one to three, such as sex,education.  [default: (age,earnings)]",
+        address="by",
+        is_optional=True,
     ),
 )
 """The fields of :class:`mapapp.question.question.Question`, by name."""

@@ -1,7 +1,8 @@
-"""Which workers a question covers: bands of age, earnings, and industry."""
+"""Which workers a question covers: bands of age, earnings, and industry, and values of further attributes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,10 @@ from mapapp.errors import UsageError
 BANDS: Final = (1, 2, 3)
 CHARACTERISTICS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
 """Labels of bands 1, 2 and 3, by characteristic."""
+MAX_ATTRIBUTE_VALUES: Final = 200
+MAX_ATTRIBUTE_TEXT: Final = 200
+ATTRIBUTE_FORM: Final = "an attribute and the code of one of its values, such as sex:F"
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +27,23 @@ class Filters:
     ----------
     age, earnings, industry : tuple of int
         Bands 1..3, ascending, each once; any sequence is converted to this form.
+    attributes : tuple of str
+        Values of further attributes to include, such as ``sex:F``: an attribute's name and the code of a value. An
+        attribute without any is not restricted. Only publications of worker records have such attributes.
 
     Raises
     ------
     UsageError
-        If a band is not 1, 2 or 3.
+        If a band is not 1, 2 or 3, or the text of an attribute does not have that form.
     """
 
     age: Sequence[int] = ()
     earnings: Sequence[int] = ()
     industry: Sequence[int] = ()
+    attributes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", attribute_texts(self.attributes))
         for name in CHARACTERISTICS:
             given = _bands(name, getattr(self, name))
             wrong = [band for band in given if band not in BANDS]
@@ -64,6 +74,50 @@ class Filters:
             for name, labels in CHARACTERISTICS.items()
             if getattr(self, name)
         )
+
+
+def attribute_of(text: object) -> tuple[str, str] | None:
+    """Return the attribute and the code that a text such as ``sex:F`` names; None for any other text."""
+    if not isinstance(text, str) or len(text) > MAX_ATTRIBUTE_TEXT or not text.isprintable():
+        return None
+    name, _, code = text.partition(":")
+    return (name, code) if is_attribute_name(name) and code else None
+
+
+def is_attribute_name(text: object) -> bool:
+    """Return whether a text could be the name of an attribute."""
+    return isinstance(text, str) and bool(_NAME.fullmatch(text))
+
+
+def attribute_texts(given: object) -> tuple[str, ...]:
+    """Return values of attributes in normal form: sorted, each once.
+
+    Raises
+    ------
+    UsageError
+        If there are too many, or one does not name an attribute and a code.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"attributes {str(given)[:40]!r}: give a tuple or list, such as ('sex:F',)")
+    texts = list(given)
+    wrong = [text for text in texts if attribute_of(text) is None]
+    if wrong:
+        raise UsageError(f"attribute {str(wrong[0])[:40]!r}: give {ATTRIBUTE_FORM}")
+    kept = tuple(sorted(set(texts)))
+    if len(kept) > MAX_ATTRIBUTE_VALUES:
+        raise UsageError(
+            f"{len(kept)} values of attributes: at most {MAX_ATTRIBUTE_VALUES} can be included; leave some out"
+        )
+    return kept
+
+
+def values_by_attribute(texts: Iterable[str]) -> dict[str, list[str]]:
+    """Return the codes of values in normal form, by attribute."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, code = text.partition(":")
+        found.setdefault(name, []).append(code)
+    return found
 
 
 def check_filters(filters: object) -> None:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from mapapp.errors import UsageError
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
-from mapapp.question.fields import QUESTION, Kind, Values
+from mapapp.question.fields import QUESTION, Kind, NotAllowed, Values
 from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, Question
 from mapapp.question.questions import Questions
@@ -97,6 +97,8 @@ OPTIONS: Final = _by_name(
     *(_of_field(characteristic) for characteristic in CHARACTERISTICS),
     *(_of_field(layer, default=QUESTION[layer].default) for layer in ("layer", "home_layer", "work_layer")),
     _of_field("edges", name="bands", default=numbers_text(EDGES_MI)),
+    _of_field("attributes", name="attribute"),
+    _of_field("by"),
 )
 """By name, in the order of the help text."""
 
@@ -115,7 +117,9 @@ def questions_from(given: Values, analysis: str) -> Questions:
     UsageError
         If a value is not allowed, or the analysis does not take the given areas.
     """
-    kept = Filters(**{name: given.get(name, ()) for name in CHARACTERISTICS})
+    kept = Filters(
+        **{name: given.get(name, ()) for name in CHARACTERISTICS}, attributes=given.get("attribute", ())
+    )
     edges = check_edges(given.get("bands", EDGES_MI))
     layers = {
         option.field: given.get(name, option.default)
@@ -129,6 +133,8 @@ def questions_from(given: Values, analysis: str) -> Questions:
         age=tuple(kept.age),
         earnings=tuple(kept.earnings),
         industry=tuple(kept.industry),
+        attributes=tuple(kept.attributes),
+        by=_names(given.get("by", ())),
         **layers,
     )
     home, work = _ends(given, question)
@@ -140,6 +146,17 @@ def questions_from(given: Values, analysis: str) -> Questions:
         work_area=work,
         within_mi=given.get("within"),
     )
+
+
+def _names(given: object) -> tuple[str, ...]:
+    """Return the attributes of a cross table."""
+    try:
+        names: tuple[str, ...] = QUESTION["by"].check(
+            list(given) if isinstance(given, tuple | list) else given
+        )
+    except NotAllowed as allowed:
+        raise UsageError(f"by {str(given)[:60]!r}: give {allowed}") from None
+    return names
 
 
 def _ends(given: Values, question: Question) -> tuple[str, str]:
@@ -176,6 +193,8 @@ def options_of(questions: Sequence[Question]) -> list[str] | None:
         options += [*_unless("home-layer", first.home_layer), *_unless("work-layer", first.work_layer)]
     for name in CHARACTERISTICS:
         options += _unless(name, ",".join(map(str, getattr(first, name))))
+    options += [part for text in first.attributes for part in ("--attribute", text)]
+    options += _unless("by", ",".join(first.by))
     return options + _unless("bands", numbers_text(first.edges_mi))
 
 

@@ -35,6 +35,10 @@ class Question:
         Ends of the distance bands, miles, increasing; empty for the default.
     age, earnings, industry : tuple of int
         Bands 1..3 that are included, ascending; empty for all.
+    attributes : tuple of str
+        Values of further attributes that are included, such as ``sex:F``; empty for all.
+    by : tuple of str
+        Attributes of a cross table; empty for age and earnings.
     """
 
     analysis: str = "destinations"
@@ -48,6 +52,8 @@ class Question:
     age: tuple[int, ...] = ()
     earnings: tuple[int, ...] = ()
     industry: tuple[int, ...] = ()
+    attributes: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
 
     @property
     def entry(self) -> Analysis:
@@ -57,7 +63,7 @@ class Question:
     @property
     def filters(self) -> Filters:
         """Which workers are included."""
-        return Filters(self.age, self.earnings, self.industry)
+        return Filters(self.age, self.earnings, self.industry, self.attributes)
 
     @property
     def edges_mi(self) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -40,6 +40,13 @@ class KnownAreas(Protocol):
         """Select an area; raises GeometryError or UsageError if the release does not have it."""
 
 
+class KnownAttributes(Protocol):
+    """Which attributes of workers a release has."""
+
+    def has(self, text: str) -> bool:
+        """Return whether it has an attribute, given by its name, and the values after it, if there are some."""
+
+
 class Opened(Protocol):
     """A release that a setup can be applied to: `ServedRelease` or `commutemap.Release`."""
 
@@ -48,6 +55,10 @@ class Opened(Protocol):
     @property
     def areas(self) -> KnownAreas:
         """The areas of the release."""
+
+    @property
+    def attributes(self) -> KnownAttributes:
+        """The attributes of its workers."""
 
     @property
     def title(self) -> str:
@@ -191,6 +202,10 @@ def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[A
         elif each.kind == "layer" and value != each.default and not has_layer(release, value):
             missing.append(f"layer {_short(value)}")
             address = address.having(**{name: each.default})
+        elif each.kind in ("attributes", "names"):
+            held = tuple(text for text in value if release.attributes.has(text))
+            missing += [f"attribute {_short(text)}" for text in value if text not in held]
+            address = address.having(**{name: held})
     if missing and not leave_out:
         raise UsageError(f"this setup needs {missing[0]}, which {_short(release.title)} does not have")
     notes += [f"There is no {each} in this release; it was left out." for each in dict.fromkeys(missing)]
@@ -241,8 +256,13 @@ def _source(release: Opened, name: str) -> dict[str, str]:
 def _parts(address: Address) -> JsonObject:
     """Return question and view as plain values, with lists in place of tuples."""
 
-    def plain(of: object, names: Collection[str]) -> JsonObject:
-        values = {name: getattr(of, name) for name in names}
+    def plain(of: object, fields: Mapping[str, Field]) -> JsonObject:
+        values = {name: getattr(of, name) for name in fields}
+        values = {
+            name: value
+            for name, value in values.items()
+            if not (fields[name].is_optional and value == fields[name].default)
+        }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     return {"question": plain(address.question, QUESTION), "look": plain(address.view, VIEW)}

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from engine.errors import EngineError
+from mapapp.answers.chapters import Chapter
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence
-from mapapp.answers.method_words import Chapter
 from mapapp.answers.words import plain
 from mapapp.errors import UsageError
 from mapapp.files.reports.content import Column, Table

@@ -57,6 +57,10 @@ ASKS: list[tuple[list[str], Any]] = [
         lambda r: r.distance_direction("circle:-70.9,42.1,6", edges_mi=(1, 5)),
     ),
     (
+        ["cross-table", "--area", "county:10001", "--by", "age,industry", "--side", "home"],
+        lambda r: r.cross_table("county:10001", ("age", "industry"), side="home"),
+    ),
+    (
         ["inflow-outflow", "--area", "county:10001 -stplc:4459", "--earnings", "3"],
         lambda r: r.inflow_outflow("county:10001 -stplc:4459", Filters(earnings=(3,))),
     ),

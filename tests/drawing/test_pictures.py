@@ -38,6 +38,7 @@ STATES = {
     "density": shown(areas=COUNTY, show="density"),
     "lines": shown(areas=COUNTY, show="lines"),
     "profile": shown(areas=COUNTY, analysis="profile"),
+    "cross-table": shown(areas=COUNTY, analysis="cross-table"),
     "comparison": shown(areas=COUNTY, analysis="comparison"),
     "distance-direction": shown(areas=COUNTY, analysis="distance-direction", edges=(1.0, 2.0)),
     "inflow-outflow": shown(areas=COUNTY, analysis="inflow-outflow"),

@@ -17,6 +17,7 @@ PLACE = Question(areas=("stplc:4460",), layer="county")
 QUESTIONS = {
     "destinations": PLACE,
     "profile": Question(areas=("county:10001",), analysis="profile", side="home"),
+    "cross-table": Question(areas=("county:10001",), analysis="cross-table", by=("age", "industry")),
     "comparison": Question(areas=("all",), analysis="comparison", layer="tract"),
     "distance-direction": Question(areas=("county:10003",), analysis="distance-direction"),
     "inflow-outflow": Question(areas=("stplc:4459",), analysis="inflow-outflow"),

@@ -294,6 +294,7 @@ def test_only_the_page_refuses_a_setup_that_costs_too_much(views: Views, release
 STATES = {
     "destinations": STATE,
     "profile": STATE,
+    "cross-table": STATE.having(by=("age", "earnings", "industry")),
     "comparison": STATE,
     "distance-direction": STATE,
     "inflow-outflow": STATE,

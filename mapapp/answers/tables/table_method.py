@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mapapp.answers.method_words import Chapter
+from mapapp.answers.chapters import Chapter
 from mapapp.answers.tables import table_words
 from mapapp.answers.tables.served_table import ServedTable
 

@@ -231,7 +231,7 @@ def _what(
     before: ServedRelease | None,
     zoom: float | None,
 ) -> list[str]:
-    only = words.filter_words(question)
+    only = release.attributes.words(question.filters)
     return [
         map_content.what_is_drawn(release, question, view, before, zoom),
         *([f"Only: {only}"] if only else []),

@@ -176,4 +176,8 @@ def fitted(views: Views, address: Address) -> tuple[Address, str]:
     ]
     n_lost = len(address.question.areas) + len(address.question.others) - len(kept[0]) - len(kept[1])
     lost = f"{n_lost} part{'s' * (n_lost != 1)} of the area left out: not in this release."
-    return address.having(areas=kept[0], others=kept[1]), lost if n_lost else ""
+    known = {
+        name: tuple(text for text in address.value(name) if views.has_attribute(slug, text))
+        for name in events.ATTRIBUTES
+    }
+    return address.having(areas=kept[0], others=kept[1], **known), lost if n_lost else ""

@@ -30,7 +30,8 @@ from mapapp.question.drawn_parts import geometries_of, part_of
 from mapapp.question.fields import QUESTION, USUAL, VIEW, NotAllowed
 
 BANDS: Final = ("age", "earnings", "industry")
-CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
+ATTRIBUTES: Final = ("attributes", "by")
+CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS, *ATTRIBUTES)
 """Components whose values are parts of the address."""
 SLIDER: Final = "least"
 """The slider of the map of flows, which the page's script makes."""
@@ -120,6 +121,8 @@ def _with_control(address: Address, name: str, value: object) -> Address:
     elif name in BANDS:
         bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
         kept = bands if len(bands) < 3 else ()
+    elif name in ATTRIBUTES:
+        kept = _checked(name, value)
     elif name == "edges":
         kept = edges_of(value) if isinstance(value, str) else address.question.edges
         if kept is None:
@@ -130,11 +133,12 @@ def _with_control(address: Address, name: str, value: object) -> Address:
 
 
 def _checked(name: str, value: object) -> object:
-    """A value of a field of the view, or its default if a forged request has one that is not allowed."""
+    """A value of a field, or its default if a forged request has one that is not allowed."""
+    field = VIEW[name] if name in VIEW else QUESTION[name]
     try:
-        return VIEW[name].check(value)
+        return field.check(value)
     except NotAllowed:
-        return VIEW[name].default
+        return field.default
 
 
 def with_step(

@@ -33,6 +33,7 @@ from mapapp.explore.pages import (
     answer_matrix,
     answer_tables,
     area_controls,
+    attribute_menus,
     certificate,
     controls,
     explore,
@@ -255,6 +256,8 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "targets": Output("target", "data"),
             "against": Output("against", "data"),
             "layers": {name: Output(name, "data") for name in layer_menus.MENUS},
+            "attributes": {name: Output(name, "data") for name in attribute_menus.MENUS},
+            "filters": [Output("filters-label", "children"), Output("field-attributes", "hidden")],
             "drawn": _drawn("asked"),
         },
         inputs={"query": Input("url", "search")},
@@ -273,6 +276,8 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "targets": area_controls.target_options(address.question),
             "against": controls.options_of(controls.other_releases(views.releases, address)),
             "layers": {name: controls.options_of(menu) for name, menu in menus.items()},
+            "attributes": attribute_menus.attribute_menus(release),
+            "filters": [controls.filters_label(release), not release.attributes.further],
             "drawn": [query],
         }
 
@@ -292,7 +297,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
         return (
             [
                 *area_controls.chips(release, address.question.areas, "areas", first),
-                *area_controls.filter_chips(address.question),
+                *area_controls.filter_chips(release, address.question),
             ],
             f"chips {address.question.side}",
             area_controls.chips(release, address.question.others, "others", second),

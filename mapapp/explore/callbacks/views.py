@@ -55,7 +55,13 @@ class Views:
         text = query if isinstance(query, str) else ""  # a forged request may contain anything
         return self._parsed.get_or_make(
             (text, tuple(self.releases)),
-            lambda: from_query(text, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer),
+            lambda: from_query(
+                text,
+                releases=self.releases,
+                is_area=self.has_area,
+                is_layer=self._is_layer,
+                is_attribute=self.has_attribute,
+            ),
         )
 
     def add(self, path: Path) -> ServedRelease:
@@ -133,6 +139,10 @@ class Views:
         except (UsageError, GeometryError):
             return False
         return all(opened.areas.has_outline(of) for of in near if isinstance(of, Unit))
+
+    def has_attribute(self, release: str, text: str) -> bool:
+        """Whether a release has an attribute, given by its name, and the values after it, if there are some."""
+        return self.release(Address(release=release)).attributes.has(text)
 
     def _is_layer(self, release: str, layer: str) -> bool:
         return has_layer(self.release(Address(release=release)), layer)

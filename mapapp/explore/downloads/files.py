@@ -129,7 +129,10 @@ def _matrix_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
         )
     found = answer(wanted)
     if entry_of(found).grid is None:
-        raise Refused(400, "Only a profile and a flow matrix have a wide table. Download the table instead.")
+        raise Refused(
+            400,
+            "Only a profile, a cross table, and a flow matrix have a wide table. Download the table instead.",
+        )
     with file.open("w", encoding="utf-8", newline="") as stream:
         answer_files.write_csv(answer_files.wide_tables([found]), stream)
     watch()
@@ -139,7 +142,7 @@ def _source_columns(wanted: FileRequest) -> dict[str, str | float | None]:
     """Columns that say where a table comes from; CSV has no other place for this."""
     source, before = Provenance.of(wanted.release.store), wanted.before
     return {
-        "workers_kept": wanted.address.question.filters.words or "all",
+        "workers_kept": wanted.release.attributes.words(wanted.address.question.filters) or "all",
         "vintage_blocks": source.vintage_blocks,
         "epsilon_final": source.epsilon_final,
         "delta": source.delta,

@@ -28,6 +28,7 @@ from mapapp.explore.pages.answer_charts import charts
 from mapapp.explore.pages.bars import bar_table, mark
 from mapapp.explore.pages.year_card import year_card
 from mapapp.question.address import Address, to_query
+from mapapp.question.filters import Filters
 from mapapp.question.question import OTHER_END, Question
 
 N_SUGGESTIONS: Final = 5
@@ -264,7 +265,7 @@ def remarks(result: Result) -> Component | None:
     notes = [note.text for note in result.about.notes]
     numbers = main_result(result).numbers().values()
     if any(getattr(number, "expected_error", None) is not None for number in numbers):
-        notes.append(words.ERRORS_NOTE)
+        notes.append(words.errors_note(main_result(result).about.promise))
     if not notes:
         return None
     return html.Section(
@@ -327,9 +328,9 @@ def no_match(release: ServedRelease, address: Address) -> Component:
     if question.side == "work" and not release.covers(question.areas):
         title = "Workplaces in this area are not in the release"
         text = "The release therefore does not show how many people work there."
-    elif words.filter_words(question):
+    elif question.filters != Filters():
         title, text = "No synthetic workers match", "No worker in this area matches these filters."
-        unfiltered = address.having(age=(), earnings=(), industry=())
+        unfiltered = address.having(age=(), earnings=(), industry=(), attributes=())
         links.insert(0, ("Clear the filters", unfiltered))
     elif turns:
         title = f"No synthetic workers {words.VERB[question.side]} in this area"

@@ -18,7 +18,7 @@ from mapapp.answers.words import Attributes, aria
 from mapapp.explore.pages.chip_editor import chip_editor
 from mapapp.question.area_text import Circle, parse_area
 from mapapp.question.fields import USUAL
-from mapapp.question.filters import CHARACTERISTICS
+from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import Question
 
 TYPED: Final = "Latitude, longitude "
@@ -263,7 +263,7 @@ def _chip(release: ServedRelease, step: str, field: str) -> Component:
     )
 
 
-def filter_chips(question: Question) -> list[Component]:
+def filter_chips(release: ServedRelease, question: Question) -> list[Component]:
     """The groups of workers, the layer, and the distance bands of a question, each with a button to drop it."""
     found = [
         (
@@ -274,6 +274,11 @@ def filter_chips(question: Question) -> list[Component]:
         for name in CHARACTERISTICS
         if getattr(question, name)
     ]
+    if question.attributes:
+        only = release.attributes.words(Filters(attributes=question.attributes))
+        found.append(("attributes", only, "Attributes"))
+    if question.by and "by" in question.entry.fields:
+        found.append(("by", ", ".join(release.attributes[name].title for name in question.by), "Table by"))
     layers = [name for name in ("layer", "home_layer", "work_layer") if name in question.entry.fields]
     for name in layers:
         level = getattr(question, name)

@@ -10,7 +10,8 @@ from dash.development.base_component import Component
 
 from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise
-from mapapp.answers.publication import is_bound
+from mapapp.answers.publication import is_bound, is_of_records
+from mapapp.answers.records.record_words import promised_rows, whole_record_void
 from mapapp.answers.served_publication import ServedPublication, certificate_json
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.beside import same_jobs
@@ -53,6 +54,9 @@ def card(
     beside = [table.title for table in tables if same_jobs(table, [release])]
     if beside:
         rows.append(("Not accounted for", f"a table of the same jobs, {words.listed(beside)}"))
+    rows += [
+        ("Whole records", f"not protected beside {title}") for title in whole_record_void(release, served)
+    ]
     rows.append(("Mechanism", words.mechanism(certificate)))
     rows.append(("Release digest", f"{release.version}…"))
     if not is_bound(certificate):
@@ -96,6 +100,8 @@ def summary_card(
 
 def _promised(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
     """The numbers of the promise, and the accountant that certifies them."""
+    if is_of_records(certificate):
+        return promised_rows(certificate)
     final, delta = (words.number_text(certificate, name) for name in ("epsilon_final", "delta"))
     if not words.has_accountant(certificate):
         return [("ε (epsilon)", final), ("δ (delta)", delta), ("Accountant", "none needed")]

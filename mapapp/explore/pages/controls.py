@@ -13,10 +13,12 @@ from mapapp.answers import words
 from mapapp.answers.served_release import ServedRelease, menu_names_of, names_of
 from mapapp.answers.words import aria
 from mapapp.drawing.density import MAX_POINTS
+from mapapp.explore.pages import attribute_menus
 from mapapp.explore.pages.area_controls import area_controls, file_choice
 from mapapp.explore.pages.layer_menus import layer_menus
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
+from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from mapapp.question.view import View
 
@@ -29,7 +31,7 @@ PLAIN: Final = ("analysis", "side", "show", "per", "layer", "home_layer", "work_
 LOOK_FOR_RELEASES_MS: Final = 2_000
 
 PERS: Final = {"area": "Workers", "share": "Share", "square-mile": "Per sq. mile"}
-FIELDS: Final = ("side", "show", "per", "layer", "matrix", "edges")
+FIELDS: Final = ("side", "show", "per", "layer", "matrix", "edges", "by")
 """Settings that only some analyses have."""
 
 
@@ -56,6 +58,7 @@ def values(address: Address) -> dict[str, object]:
     """The value of each control that sets a part of the address, except `show`, which the map decides."""
     found: dict[str, object] = {name: address.value(name) for name in PLAIN if name != "show"}
     found["against"] = address.against
+    found |= {name: list(address.value(name)) for name in attribute_menus.MENUS}
     found["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
     return found | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
 
@@ -101,7 +104,8 @@ def controls(
     `awaited` has a few words for each release that is still being made.
     """
     hidden = dict(zip(FIELDS, hidden_fields(address.question, address.view), strict=True))
-    menus = layer_menus(releases[_chosen(releases, address)], address.question, layers)
+    release = releases[_chosen(releases, address)]
+    menus = layer_menus(release, address.question, layers)
     return html.Div(
         [
             html.P(awaited_text(awaited), id="awaited", className="quiet small", role="status"),
@@ -114,16 +118,22 @@ def controls(
             _field("show", _show(address.question, address.view), hidden),
             _field("per", switch("per", "Colors of areas show", address.view.per, PERS), hidden),
             _field("edges", _edges(address.question), hidden),
+            _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
             html.Div(
                 select("against", "Compare with", address.against, other_releases(releases, address)),
                 id="field-against",
             ),
             html.Details(
                 [
-                    html.Summary("Filter by age, earnings, or industry"),
+                    html.Summary(filters_label(release), id="filters-label"),
                     *[_bands(name, address.value(name)) for name in words.BAND_LABELS],
+                    html.Div(
+                        attribute_menus.value_menu(release, address.question.attributes),
+                        id="field-attributes",
+                        hidden=not release.attributes.further,
+                    ),
                 ],
-                open=bool(address.question.age or address.question.earnings or address.question.industry),
+                open=address.question.filters != Filters(),
                 className="more-controls filters",
                 id="filters",
             ),
@@ -140,6 +150,12 @@ def controls(
         id="asked",
         **words.PART,
     )
+
+
+def filters_label(release: ServedRelease) -> str:
+    """What the filters of a publication are called."""
+    more = " and more" if release.attributes.further else ""
+    return f"Filter by age, earnings, industry{more}" if more else "Filter by age, earnings, or industry"
 
 
 def _field(name: str, child: Component, hidden: dict[str, bool]) -> Component:

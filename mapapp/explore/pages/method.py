@@ -8,7 +8,8 @@ from typing import Final
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers.method_words import Chapter, chapters
+from mapapp.answers.chapters import Chapter
+from mapapp.answers.method_words import chapters
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.table_method import table_chapters

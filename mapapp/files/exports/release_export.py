@@ -15,8 +15,9 @@ import pyarrow.compute
 import pyarrow.csv
 
 from geodata.progress import Progress, silent
-from geodata.store import Store, open_store
+from geodata.store import Store
 from mapapp.answers.analyses import Release
+from mapapp.answers.publication import RELEASED, open_publication
 from mapapp.errors import UsageError
 from mapapp.files.exports.answers import readme, sidecar
 from mapapp.files.exports.layer import Layer, arrow_column, safe_name
@@ -108,7 +109,7 @@ def export_release(
         raise UsageError(f"--to {form}: choose {', '.join(FORMS)}")
     as_file = bool(target.suffix) and target.suffix.lower() == ONE_FILE.get(form)
     with new_place(target, folder=not as_file) as place:
-        store = open_store(release, "release")
+        store = open_publication(release, *RELEASED)
         provenance = Provenance.of(store)
         if form in ("lodes", "points"):
             notes, said = _WHOLE[form](store, place, date, report)

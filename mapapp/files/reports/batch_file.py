@@ -121,6 +121,8 @@ _OF_OPTION: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "layer": _TEXT,
     "choice": _one_of(*QUESTION["side"].choices),
     "bands": (_bands, QUESTION["age"].allowed),
+    "attributes": (_texts, QUESTION["attributes"].allowed),
+    "names": (_texts, QUESTION["by"].allowed),
     "miles": (_miles, "a list of miles"),
     "distance": (_distance, "a distance in miles, above 0"),
 }
@@ -264,7 +266,7 @@ def _listed(value: object) -> list[object]:
 
 
 def _questions(entry: JsonObject, analysis: str) -> Questions:
-    several = ("areas", "bands", "miles")
+    several = ("areas", "bands", "miles", "attributes", "names")
     given = {
         name: _listed(entry[name]) if option.kind in several else entry[name]
         for name, option in OPTIONS.items()

@@ -218,7 +218,7 @@ def _errors(result: Result) -> tuple[str, ...]:
     if not known:
         return ()
     return (
-        words.ERRORS_NOTE,
+        words.errors_note(result.about.promise),
         "“Caution” marks counts of 3 to 9, and “substantial variability” marks counts of 1 and 2.",
     )
 

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Final, Literal, get_args
 
 from mapapp.answers import words
-from mapapp.answers.method_words import Chapter
+from mapapp.answers.chapters import Chapter
 
 NumericKind = Literal[
     "number",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from mapapp.answers.method_words import Chapter
+from mapapp.answers.chapters import Chapter
 from mapapp.files.reports.content import Paper, Table
 from mapapp.files.reports.pdf_report import MOST_ROWS, table_data, typeset
 

@@ -11,6 +11,7 @@ import pandas
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
+from mapapp.answers.cross_table import KEYS
 from mapapp.answers.entries import entry_of, grid_of
 from mapapp.answers.entry import ColumnEntry, text_of
 from mapapp.answers.grids import ERROR, Limit
@@ -47,6 +48,10 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
     "work_name": ("Work in", "text", True),
     "work_id": ("Workplace identifier", "code", False),
     "work_kind": ("Workplace kind", "text", False),
+    **{name: (f"{name.capitalize()} attribute", "code", False) for name in KEYS},
+    "attribute": ("Attribute", "code", False),
+    "title": ("Attribute", "text", True),
+    "code": ("Code", "code", False),
     "workers": ("Workers", "count", True),
     "share": ("Share", "share", True),
     "expected_error": ("Expected error", "error", True),
@@ -59,7 +64,15 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
     },
 }
 _NOTHING: Final[Mapping[str, ColumnEntry]] = MappingProxyType({})
-_FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label", "band_label", "label")
+_FIRST: Final = (
+    "name",
+    "group_label",
+    "characteristic_label",
+    "direction_label",
+    "band_label",
+    "title",
+    "label",
+)
 _ENDS: Final = {"work": "homes", "home": "workplaces"}
 
 
@@ -71,18 +84,11 @@ def tables(result: Result, grid: pandas.DataFrame | None = None) -> tuple[Table,
 def printed_tables(result: Result, rows: int | None) -> tuple[Table, ...]:
     """The tables of an answer for HTML and PDF: tables of areas have at most `rows` rows, and one for all others.
 
-    A grid comes after the main table, and replaces the tables of joint segments and of their margins.
+    A grid comes after the main table, and replaces the tables that have the same counts.
     """
-    in_grid = _IN_GRID if _has_grid(result) else ()
-    first, *others = [table for table in _tables(result, rows) if table.name not in in_grid]
-    return (first, *_grid_tables(result, grid_of(result, _GRID)), *others)
-
-
-_IN_GRID: Final = ("segments", "margins")
-
-
-def _has_grid(result: Result) -> bool:
-    return not result.has_several and entry_of(result).grid is not None
+    in_grid = () if result.has_several else entry_of(result).in_grid
+    found = [table for table in _tables(result, rows) if table.name not in in_grid]
+    return (*found[:1], *_grid_tables(result, grid_of(result, _GRID), most=True), *found[1:])
 
 
 def _tables(result: Result, rows: int | None) -> list[Table]:
@@ -104,6 +110,8 @@ def _tables(result: Result, rows: int | None) -> list[Table]:
 
 def _short(frame: pandas.DataFrame, rows: int | None) -> pandas.DataFrame:
     """The first rows of a table of areas, and one for all others; other tables are short."""
+    if rows is not None and "first" in frame.columns and len(frame) > max(rows, _MOST_GRID_ROWS):
+        return frame.sort_values("workers", ascending=False, kind="stable").head(_MOST_GRID_ROWS)
     is_long = rows is not None and len(frame) > rows + 1
     if rows is None or not is_long or not {"kind", "home_kind"} & set(frame.columns):
         return frame
@@ -114,6 +122,8 @@ def _cut_words(about: str, short: pandas.DataFrame, whole: pandas.DataFrame) -> 
     if len(short) == len(whole):
         return about
     # A table of units ends with those outside any unit and with other states; a table of pairs does not.
+    if "first" in short:
+        return f"The {len(short):,} largest of {len(whole):,} rows. The XLSX report has every row. {about}"
     n_largest = int((short["kind"] == "unit").sum()) if "kind" in short else len(short) - 1
     return (
         f"The {n_largest:,} largest of {len(whole):,} rows, and all others together. "
@@ -138,8 +148,11 @@ _GRID: Final = Limit(rows=20, columns=7)
 """Printed size of a grid, whose columns must fit on a page."""
 
 
-def _grid_tables(result: Result, grid: pandas.DataFrame | None) -> tuple[Table, ...]:
-    """The grid of an answer as a table; none without a grid."""
+_MOST_GRID_ROWS: Final = 200
+
+
+def _grid_tables(result: Result, grid: pandas.DataFrame | None, *, most: bool = False) -> tuple[Table, ...]:
+    """The grid of an answer as a table; none without a grid. With `most`, a long grid is cut for printing."""
     if grid is None:
         return ()
     columns = []
@@ -147,9 +160,15 @@ def _grid_tables(result: Result, grid: pandas.DataFrame | None) -> tuple[Table, 
         kind: Kind = "count" if grid[name].dtype.kind in "iu" else "text"
         kind = "error" if name.endswith(ERROR) else kind
         columns.append(Column(name=name, head="±" if kind == "error" else name, kind=kind))
+    n_rows, grid = len(grid), grid.head(_MOST_GRID_ROWS) if most else grid
+    cut = (
+        f" The first {len(grid):,} of {n_rows:,} rows; the XLSX report has every row."
+        if len(grid) < n_rows
+        else ""
+    )
     rows = tuple(zip(*(plain_column(grid[name]) for name in grid.columns), strict=True))
     title = f"{_title(result, next(iter(result.tables())))[0]}: as a grid"
-    return (Table(name=WIDE, title=title, words=_GRID_WORDS, columns=tuple(columns), rows=rows),)
+    return (Table(name=WIDE, title=title, words=f"{_GRID_WORDS}{cut}", columns=tuple(columns), rows=rows),)
 
 
 _GRID_WORDS: Final = "Totals are at the end of rows and columns."
@@ -246,6 +265,8 @@ def _label_head(frame: pandas.DataFrame) -> str:
     for column, head in (
         ("characteristic", "Band"),
         ("age", "Segment"),
+        ("first", "Group"),
+        ("attribute", "Value"),
         ("group", "Group"),
         ("direction", "Direction"),
     ):

@@ -58,7 +58,8 @@ class Jobs:
         if area is not None and not isinstance(area, str):
             raise UsageError(f"--work-area {str(area)[:40]}: give the name of a unit, or level:identifier")
         bands = {name: _bands(name, given.get(name)) for name in CHARACTERISTICS}
-        return cls(filters=Filters(**bands), work_area=(area or "").strip())
+        filters = Filters(bands["age"], bands["earnings"], bands["industry"])
+        return cls(filters=filters, work_area=(area or "").strip())
 
     @classmethod
     def from_dict(cls, stated: JsonMapping | None) -> Self:
@@ -67,7 +68,8 @@ class Jobs:
             return cls()
         area = stated["work_area"] or {"area": "", "name": ""}
         bands = {name: tuple(stated[name]) for name in CHARACTERISTICS}
-        return cls(filters=Filters(**bands), work_area=str(area["area"]), work_area_name=str(area["name"]))
+        filters = Filters(bands["age"], bands["earnings"], bands["industry"])
+        return cls(filters=filters, work_area=str(area["area"]), work_area_name=str(area["name"]))
 
     def to_dict(self) -> JsonObject:
         """Return plain values for the certificate."""

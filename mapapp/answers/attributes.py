@@ -1,0 +1,174 @@
+"""The attributes of a publication's workers, by which answers count and filter.
+
+Every publication has age, earnings, and industry. A publication of worker records has further ones, which its
+certificate lists with their public values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from mapapp.errors import UsageError
+from mapapp.question.filters import CHARACTERISTICS, Filters, attribute_of, values_by_attribute
+
+TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
+"""Titles of the attributes that every publication has."""
+_SHOWN: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One attribute.
+
+    Attributes
+    ----------
+    name, title : str
+        Name in questions and files, and title for readers.
+    codes, labels : tuple of str
+        Code and label of each value, in order.
+    first : int
+        Number of the first value in `records`: 1 for age, earnings, and industry, else 0.
+    """
+
+    name: str
+    title: str
+    codes: tuple[str, ...]
+    labels: tuple[str, ...]
+    first: int = 0
+
+    @property
+    def is_further(self) -> bool:
+        """Whether only worker records have it."""
+        return self.name not in CHARACTERISTICS
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.codes)
+
+    def place_of(self, code: str) -> int:
+        """Return the position of a value, from 0.
+
+        Raises
+        ------
+        UsageError
+            If there is no such value; the message lists those that there are.
+        """
+        if code in self.codes:
+            return self.codes.index(code)
+        listed = [f"{code} ({label})" for code, label in zip(self.codes, self.labels, strict=True)]
+        more = f", and {self.size - _SHOWN} more" if self.size > _SHOWN else ""
+        raise UsageError(
+            f"attribute {self.name!r} has no value {code[:40]!r}; its values are {', '.join(listed[:_SHOWN])}{more}"
+        )
+
+
+JOB_ATTRIBUTES: Final = tuple(
+    Attribute(name=name, title=TITLES[name], codes=("1", "2", "3"), labels=tuple(labels), first=1)
+    for name, labels in CHARACTERISTICS.items()
+)
+"""The attributes that every publication has."""
+
+
+class Attributes:
+    """The attributes of one publication, in order: those of every job first.
+
+    Parameters
+    ----------
+    further : iterable of Attribute
+        Attributes that only worker records have.
+    """
+
+    def __init__(self, further: Iterable[Attribute] = ()) -> None:
+        self._known = {each.name: each for each in (*JOB_ATTRIBUTES, *further)}
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self._known.values())
+
+    @property
+    def further(self) -> tuple[Attribute, ...]:
+        """Those that only worker records have."""
+        return tuple(each for each in self if each.is_further)
+
+    def __getitem__(self, name: str) -> Attribute:
+        """Return an attribute by name.
+
+        Raises
+        ------
+        UsageError
+            If there is no such attribute; the message lists those that there are.
+        """
+        if name not in self._known:
+            raise UsageError(
+                f"attribute {name[:40]!r}: this publication has only {', '.join(self._known)}; choose from these"
+            )
+        return self._known[name]
+
+    def has(self, text: str) -> bool:
+        """Return whether an attribute, or one of its values, exists: ``sex``, or ``sex:F``.
+
+        Age, earnings, and industry have filters of their own, so their values do not count.
+        """
+        parts = attribute_of(text)
+        if parts is None:
+            return text in self._known
+        found = self._known.get(parts[0])
+        return found is not None and found.is_further and parts[1] in found.codes
+
+    def chosen(self, filters: Filters) -> dict[str, list[int]]:
+        """Return the positions of the included values, by further attribute that filters restrict.
+
+        Raises
+        ------
+        UsageError
+            If the publication does not have an attribute or a value.
+        """
+        found: dict[str, list[int]] = {}
+        for name, codes in values_by_attribute(filters.attributes).items():
+            attribute = self[name]
+            if not attribute.is_further:
+                raise UsageError(
+                    f"attribute {name!r}: {name} has a filter of its own; set {name} to bands such as 1,2"
+                )
+            found[name] = sorted(attribute.place_of(code) for code in codes)
+        return found
+
+    def words(self, filters: Filters) -> str:
+        """Return the included bands and values in words; empty if all are included."""
+        parts = [filters.words] if filters.words else []
+        for name, places in self.chosen(filters).items():
+            attribute = self[name]
+            parts.append(f"{attribute.title}: {' or '.join(attribute.labels[place] for place in places)}")
+        return "; ".join(parts)
+
+
+def attributes_of(certificate: Mapping[str, object], columns: Sequence[str]) -> Attributes:
+    """Return the attributes of a publication; further ones are those of the certificate that `records` has.
+
+    Parameters
+    ----------
+    certificate : mapping
+    columns : sequence of str
+        Columns of the table `records`; none for a release.
+
+    Raises
+    ------
+    KeyError, TypeError
+        If the certificate's list of attributes cannot be read.
+    """
+    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ()) if columns else ()
+    further = []
+    for each in listed:
+        values = cast(Sequence[Mapping[str, object]], each["values"])
+        if str(each["name"]) in columns and str(each["name"]) not in CHARACTERISTICS:
+            further.append(
+                Attribute(
+                    name=str(each["name"]),
+                    title=str(each["title"]),
+                    codes=tuple(str(value["code"]) for value in values),
+                    labels=tuple(str(value["label"]) for value in values),
+                )
+            )
+    return Attributes(further)

@@ -1,0 +1,87 @@
+"""What answers read of the certificate of worker records: attributes, the model's edges, and expected errors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from geodata.errors import StoreError
+from geodata.store import Store
+from mapapp.answers.about import Note
+from mapapp.answers.attributes import Attribute, Attributes, attributes_of
+from mapapp.answers.prepared import attribute_columns
+from mapapp.answers.publication import is_of_records
+
+NO_EDGE = "no-edge"
+"""Code of the note that the model leaves out how some attributes of an answer go together."""
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
+
+
+def read_attributes(store: Store, certificate: Mapping[str, object]) -> Attributes:
+    """Return the attributes of a publication.
+
+    Raises
+    ------
+    StoreError
+        If the certificate of worker records does not list them as it should.
+    """
+    try:
+        return attributes_of(certificate, attribute_columns(store))
+    except _UNREADABLE as error:
+        raise StoreError(
+            f"{store.path / 'certificate.json'}: its attributes cannot be read ({type(error).__name__}: "
+            f"{str(error)[:80]}); do not use these records"
+        ) from error
+
+
+def edges_of(certificate: Mapping[str, object]) -> set[frozenset[str]]:
+    """Return the pairs of attributes that the model draws together: each attribute with each of its parents."""
+    model = certificate.get("model")
+    parents = model.get("parents") if isinstance(model, Mapping) else None
+    if not isinstance(parents, Mapping):
+        return set()
+    return {
+        frozenset((str(name), str(parent)))
+        for name, listed in parents.items()
+        if isinstance(listed, Sequence) and not isinstance(listed, str)
+        for parent in listed
+    }
+
+
+def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attribute]) -> tuple[Note, ...]:
+    """Return a caution for a cross table with attributes that the model does not draw together."""
+    if not is_of_records(certificate):
+        return ()
+    known = edges_of(certificate)
+    derived = _derived(certificate)
+    apart = [
+        f"{one.title.lower()} and {other.title.lower()}"
+        for one, other in itertools.combinations(attributes, 2)
+        if not known & _pairs(one.name, other.name, derived)
+    ]
+    if not apart:
+        return ()
+    which = "; ".join(apart)
+    text = (
+        f"The model has no direct link between {which}. How they go together is known only through the attributes "
+        "that both depend on, so true differences may be flattened, and ± does not include that."
+    )
+    return (Note(NO_EDGE, text),)
+
+
+def _pairs(one: str, other: str, derived: Mapping[str, str]) -> set[frozenset[str]]:
+    """Return the links that would join two attributes; one that is derived is drawn as its source."""
+    names = [{name, derived.get(name, name)} for name in (one, other)]
+    found = {frozenset(pair) for pair in itertools.product(*names)}
+    return found | {pair for pair in found if len(pair) == 1}
+
+
+def _derived(certificate: Mapping[str, object]) -> dict[str, str]:
+    """Return the source of each attribute that is derived, such as the industry group of a sector."""
+    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
+    return {
+        str(name): str(each["name"])
+        for each in listed
+        for name in (cast(Mapping[str, object], each.get("derives") or {}))
+    }

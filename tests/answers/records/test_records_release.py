@@ -1,0 +1,144 @@
+"""Worker records open and answer like a release, with further attributes, filters, and errors of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas
+import pytest
+
+from geodata.store import open_store
+from mapapp.answers.analyses import Release
+from mapapp.answers.flows import Pick
+from mapapp.answers.method_words import chapters
+from mapapp.answers.records.certificate import NO_EDGE
+from mapapp.answers.records.error_terms import ErrorTerms
+from mapapp.answers.served_release import ServedRelease
+from mapapp.errors import UsageError
+from mapapp.question.filters import Filters
+from tests.releases import write_release
+
+MEN = Filters(attributes=("sex:0",))
+
+
+@pytest.fixture(scope="module")
+def release(demo_records: Path) -> Release:
+    return Release.open(demo_records)
+
+
+@pytest.fixture(scope="module")
+def rows(demo_records: Path) -> pandas.DataFrame:
+    """The records themselves, with the county of work and of home."""
+    store = open_store(demo_records, "records")
+    records, county = store.table("records"), store.table("blocks", ["county_id"])["county_id"]
+    return records.assign(
+        work=county.iloc[records["destination_index"]].to_numpy(),
+        home=county.iloc[records["origin_index"]].to_numpy(),
+    )
+
+
+def test_a_profile_counts_every_attribute(release: Release, rows: pandas.DataFrame) -> None:
+    county = rows["work"].mode()[0]
+    here = rows[rows["work"] == county]
+    found = release.profile(f"county:{county}").attributes
+    for name in ("sex", "education", "distance_band"):
+        mine = found[found["attribute"] == name]
+        assert mine["workers"].tolist() == [(here[name] == value).sum() for value in range(len(mine))]
+        assert mine["share"].sum() == pytest.approx(1)
+
+
+def test_a_cross_table_counts_the_records(release: Release, rows: pandas.DataFrame) -> None:
+    county = rows["home"].mode()[0]
+    here = rows[rows["home"] == county]
+    answer = release.cross_table(f"county:{county}", ("sex", "age", "education"), side="home")
+    found = answer.cells.set_index(["first", "second", "third"])["workers"]
+    wanted = here.astype(dict.fromkeys(("sex", "age", "education"), str))
+    counts = wanted.groupby(["sex", "age", "education"]).size()
+    assert found[found > 0].to_dict() == counts.to_dict()
+    totals = answer.totals.set_index(["first", "second", "third"])["workers"]
+    assert totals["1", "", ""] == (here["sex"] == 1).sum()
+    assert totals["", "2", "3"] == ((here["age"] == 2) & (here["education"] == 3)).sum()
+
+
+def test_filters_by_attributes_apply_to_answers_and_points(release: Release, rows: pandas.DataFrame) -> None:
+    men = rows[rows["sex"] == 0]
+    answer = release.destinations("all", MEN, side="home", layer="county")
+    counts = answer.units.set_index("unit_id")["workers"]
+    assert counts.to_dict() == men["work"].value_counts().to_dict()
+    assert answer.about.filters == "Sex: Male"
+    both = Filters(age=(1,), attributes=("sex:0", "education:2", "education:3"))
+    kept = men[(men["age"] == 1) & men["education"].isin([2, 3])]
+    assert release.profile("all", both).workers.value == len(kept)
+    assert len(release.flows.places(Pick(filters=both), "work")["lon_deg"]) == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (("shoes:1",), "this publication has only age, earnings, industry, sex"),
+        (("sex:7",), r"has no value '7'; its values are 0 \(Male\), 1 \(Female\)"),
+        (("age:1",), "has a filter of its own"),
+    ],
+)
+def test_unknown_attributes_are_refused_in_one_line(
+    release: Release, texts: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        release.profile("all", Filters(attributes=texts))
+
+
+def test_a_release_refuses_attributes_that_it_does_not_have(tmp_path: Path) -> None:
+    release = Release.open(write_release(tmp_path / "small.release", n_pairs=100))
+    with pytest.raises(UsageError, match="has only age, earnings, industry"):
+        release.profile("all", MEN)
+    with pytest.raises(UsageError, match="has only age, earnings, industry"):
+        release.cross_table("all", ("sex",))
+
+
+@pytest.mark.parametrize("by", [("age", "age"), ("age", "earnings", "industry", "sex"), "age"])
+def test_a_cross_table_has_one_to_three_attributes(release: Release, by: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="one to three different attributes"):
+        release.cross_table("all", by)
+
+
+def test_without_stated_terms_no_number_has_an_error(release: Release) -> None:
+    answer = release.profile("all", errors=True)
+    assert answer.workers.expected_error is None
+    assert answer.bands["expected_error"].isna().all()
+    assert release.inflow_outflow("all", errors=True).inflow.expected_error is None
+
+
+def test_errors_follow_the_terms_of_the_certificate() -> None:
+    terms = ErrorTerms(
+        {
+            "attributes": [
+                {"name": "sex", "values": [{}, {}]},
+                {"name": "age", "values": [{}, {}, {}]},
+            ],
+            "expected_error": {
+                "terms": [
+                    {"attributes": ["age", "sex"], "constant": 8.0, "per_count": 0.0, "per_square": 0.0},
+                    {"attributes": ["sex"], "constant": 9.0, "per_count": 0.5, "per_square": 0.01},
+                ]
+            },
+        }
+    )
+    assert terms.error(100, {"sex": 1}) == pytest.approx((9 + 50 + 100) ** 0.5)
+    assert terms.error(100, {"sex": 2}) == pytest.approx((18 + 50 + 100) ** 0.5)
+    assert terms.error(100, {"age": 1}) == pytest.approx(16**0.5)  # the two cells of that age
+    assert terms.error(100, {"work_puma": 1}) is None
+
+
+def test_attributes_without_an_edge_get_a_caution(release: Release) -> None:
+    assert release.cross_table("all", ("sex", "education")).about.has_note(NO_EDGE) is False
+    apart = release.cross_table("all", ("industry", "education"))
+    assert apart.about.has_note(NO_EDGE)
+    assert "industry and education" in str(apart.about.notes[0])
+
+
+def test_the_method_says_what_a_row_means(demo_records: Path) -> None:
+    text = json.dumps([(each.title, each.parts) for each in chapters(ServedRelease(demo_records, "demo"))])
+    assert "No row is a person" in text
+    assert "If one worker were added or left out" in text
+    assert "Totals at each workplace are exact" not in text
