@@ -22,7 +22,7 @@ from engine.suppression.suppressed import (
 )
 from engine.suppression.unsafe import rarely_unsafe
 
-__all__ = ["releasable", "safe_intervals", "suppress_cells"]
+__all__ = ["releasable", "safe_interval", "safe_intervals", "suppress_cells"]
 
 
 def safe_intervals(people: npt.ArrayLike, rates: Rates, epsilon: Fraction) -> tuple[Ints, Ints]:
@@ -60,6 +60,16 @@ def safe_intervals(people: npt.ArrayLike, rates: Rates, epsilon: Fraction) -> tu
     high = np.minimum(
         _down(people, ones, rates.denominator, more), people - _up(people, zeros, rates.denominator, less)
     )
+    return low, high
+
+
+def safe_interval(people: int, rate: Fraction, epsilon: Fraction) -> tuple[int, int]:
+    """:func:`safe_intervals` of one cell, of any size and without checks."""
+    one, whole, base = rate.numerator, rate.denominator, epsilon.denominator
+    zero, less, more = whole - one, base - epsilon.numerator, base + epsilon.numerator
+    of_all = whole * base
+    low = max(-(-people * one * less // of_all), people - people * zero * more // of_all)
+    high = min(people * one * more // of_all, people + -people * zero * less // of_all)
     return low, high
 
 

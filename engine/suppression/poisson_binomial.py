@@ -47,6 +47,23 @@ class Types(NamedTuple):
         """Number of people."""
         return sum(self.people)
 
+    def with_others(self, others: Types) -> Types:
+        """The same together with the people of other types."""
+        people, rates, at, at_other = list[int](), list[Fraction](), 0, 0
+        while at < len(self.rates) and at_other < len(others.rates):
+            one, other = self.rates[at], others.rates[at_other]
+            mine, theirs = one.numerator * other.denominator, other.numerator * one.denominator
+            people.append(
+                (self.people[at] if mine <= theirs else 0)
+                + (others.people[at_other] if theirs <= mine else 0)
+            )
+            rates.append(one if mine <= theirs else other)
+            at, at_other = at + (mine <= theirs), at_other + (theirs <= mine)
+        return Types(
+            (*people, *self.people[at:], *others.people[at_other:]),
+            (*rates, *self.rates[at:], *others.rates[at_other:]),
+        )
+
     def without(self, *types: int) -> Types:
         """The same without one person of each of some types."""
         left = list(self.people)

@@ -19,14 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from engine._kernels import poisson_binomial as kernels
-from engine.suppression.cells import safe_intervals
+from engine.suppression.cells import safe_interval
 from engine.suppression.poisson_binomial import BoundedLaw, Types, bounded_law, exact_weights
-from engine.suppression.rates import Rates
 
 __all__ = ["EXACT_PEOPLE", "NEVER", "safe_split", "safe_sums", "unsafe_sum_bound"]
 
@@ -39,24 +37,42 @@ NEVER = (0, -1)
 _FARTHEST = 100
 """An end lies within a few sums of where the tilted mean says; after so many, no sum counts as safe."""
 
+_DOUBT = 1e-9
+"""A mean of exact sums of rounded terms is much nearer to the exact one, as a part of it."""
+
 _SLACK = 1.0 + 1e-14
 """Covers the few roundings between a weight's bounds and a ratio's."""
 
 
-class _Limits(NamedTuple):
-    """Interval of r in which a person's belief moves by at most epsilon."""
+def _lower_limit(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """The smallest r at which a person's belief moves by at most epsilon."""
+    one, whole, base = rate.numerator, rate.denominator, epsilon.denominator
+    zero, less, more = whole - one, base - epsilon.numerator, base + epsilon.numerator
+    of_one = less * zero, base * whole - one * less
+    of_zero = base * whole - zero * more, more * one
+    return Fraction(*(of_one if of_one[0] * of_zero[1] >= of_zero[0] * of_one[1] else of_zero))
 
-    low: Fraction
-    high: Fraction
+
+def _upper_limit(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """The largest r at which a person's belief moves by at most epsilon."""
+    one, whole, base = rate.numerator, rate.denominator, epsilon.denominator
+    zero, less, more = whole - one, base - epsilon.numerator, base + epsilon.numerator
+    of_zero = base * whole - zero * less, less * one
+    of_one = more * zero, base * whole - one * more
+    if of_one[1] > 0 and of_one[0] * of_zero[1] <= of_zero[0] * of_one[1]:
+        return Fraction(*of_one)
+    return Fraction(*of_zero)
 
 
-def _limits(rate: Fraction, epsilon: Fraction) -> _Limits:
-    zero = 1 - rate
-    low = max((1 - epsilon) * zero / (1 - rate * (1 - epsilon)), (1 / (1 + epsilon) - zero) / rate)
-    high = (1 / (1 - epsilon) - zero) / rate
-    if rate * (1 + epsilon) < 1:
-        high = min(high, (1 + epsilon) * zero / (1 - rate * (1 + epsilon)))
-    return _Limits(low, high)
+def _rounded_down(number: Fraction) -> float:
+    """The largest float that is not above a number: a float is at most the one if it is at most the other."""
+    near = number.numerator / number.denominator
+    return near if near <= number else math.nextafter(near, -math.inf)
+
+
+def _rounded_up(number: Fraction) -> float:
+    """The smallest float that is not below a number."""
+    return -_rounded_down(-number)
 
 
 def safe_sums(types: Types, epsilon: Fraction) -> tuple[int, int]:
@@ -68,11 +84,7 @@ def safe_sums(types: Types, epsilon: Fraction) -> tuple[int, int]:
     if not types.people:
         return 0, 0
     if len(types.people) == 1:
-        rates = Rates(
-            numerator=np.array([types.rates[0].numerator]), denominator=np.array([types.rates[0].denominator])
-        )
-        low, high = safe_intervals(np.array(types.people), rates, epsilon)
-        return int(low[0]), int(high[0])
+        return safe_interval(types.people[0], types.rates[0], epsilon)
     if types.everyone <= EXACT_PEOPLE:
         return _exact_interval(types, epsilon)
     return _bounded_interval(types, epsilon)
@@ -81,7 +93,8 @@ def safe_sums(types: Types, epsilon: Fraction) -> tuple[int, int]:
 def _exact_interval(types: Types, epsilon: Fraction) -> tuple[int, int]:
     low, high = 0, types.everyone
     for number, rate in enumerate(types.rates):
-        limits, others = _limits(rate, epsilon), exact_weights(types.without(number))
+        limits = _lower_limit(rate, epsilon), _upper_limit(rate, epsilon)
+        others = exact_weights(types.without(number))
         safe = [
             total
             for total in range(low, high + 1)
@@ -95,19 +108,19 @@ def _exact_interval(types: Types, epsilon: Fraction) -> tuple[int, int]:
     return low, high
 
 
-def _is_within(limits: _Limits, above: int, below: int) -> bool:
+def _is_within(limits: tuple[Fraction, Fraction], above: int, below: int) -> bool:
+    low, high = limits
     return (
-        above * limits.low.denominator >= below * limits.low.numerator
-        and above * limits.high.denominator <= below * limits.high.numerator
+        above * low.denominator >= below * low.numerator
+        and above * high.denominator <= below * high.numerator
     )
 
 
 def _bounded_interval(types: Types, epsilon: Fraction) -> tuple[int, int]:
-    mean = sum(people * rate for people, rate in zip(types.people, types.rates, strict=True))
     first, last = 0, len(types.rates) - 1
     high = _last_safe(types, (first, last), epsilon)
     low = _first_safe(types, (first, last), epsilon)
-    if low <= math.floor(mean) - 2 and high >= math.ceil(mean) + 2:
+    if _holds_middle(types, low, high):
         return low, high
     for number in range(1, last):
         if low > high:
@@ -117,24 +130,37 @@ def _bounded_interval(types: Types, epsilon: Fraction) -> tuple[int, int]:
     return low, high
 
 
+def _holds_middle(types: Types, low: int, high: int) -> bool:
+    """Whether an interval reaches two beyond the mean on both sides, in floats if these leave no doubt."""
+    parts = list(zip(types.people, types.rates, strict=True))
+    near = math.fsum(people * rate.numerator / rate.denominator for people, rate in parts)
+    doubt = _DOUBT * (1.0 + near)
+    if low <= math.floor(near - doubt) - 2 and high >= math.ceil(near + doubt) + 2:
+        return True
+    mean = sum(people * rate for people, rate in parts)
+    return low <= math.floor(mean) - 2 and high >= math.ceil(mean) + 2
+
+
 def _last_safe(types: Types, checked: tuple[int, ...], epsilon: Fraction) -> int:
     """Largest sum at which r is certainly within the upper limits of the checked types."""
-    limits = [_limits(types.rates[number], epsilon).high for number in checked]
+    limits = [_upper_limit(types.rates[number], epsilon) for number in checked]
     ratios, middle = _ratios(types, checked, float(min(limits)))
+    highest = [_rounded_down(limit) for limit in limits]
 
     def is_safe(total: int) -> bool:
-        return all(ratio(total)[1] <= limit for ratio, limit in zip(ratios, limits, strict=True))
+        return all(ratio(total)[1] <= limit for ratio, limit in zip(ratios, highest, strict=True))
 
     return _search(is_safe, middle, 1, types.everyone)
 
 
 def _first_safe(types: Types, checked: tuple[int, ...], epsilon: Fraction) -> int:
     """Smallest sum at which r is certainly within the lower limits of the checked types."""
-    limits = [_limits(types.rates[number], epsilon).low for number in checked]
+    limits = [_lower_limit(types.rates[number], epsilon) for number in checked]
     ratios, middle = _ratios(types, checked, float(max(limits)))
+    lowest = [_rounded_up(limit) for limit in limits]
 
     def is_safe(total: int) -> bool:
-        return all(ratio(total)[0] >= limit for ratio, limit in zip(ratios, limits, strict=True))
+        return all(ratio(total)[0] >= limit for ratio, limit in zip(ratios, lowest, strict=True))
 
     return _search(is_safe, middle, -1, types.everyone)
 
@@ -258,7 +284,7 @@ def _bounded_unsafe(asked: Types, beside: Types, total: int | None, interval: tu
         first, second, total = bounded_law(asked, 1.0), _EVERYTHING, 0
         unsafe, whole = _masses_alone(first, interval)
     else:
-        both = Types.of([*zip(*asked, strict=True), *zip(*beside, strict=True)])
+        both = asked.with_others(beside)
         tilt = kernels.tilt_for_mean(np.array(both.people, dtype=np.int64), both.odds(), float(total))
         first, second = bounded_law(asked, tilt), bounded_law(beside, tilt)
         unsafe, whole = kernels.split_masses(
@@ -276,9 +302,7 @@ _EVERYTHING = BoundedLaw(0, np.ones(1), 0.0, 0.0, 0)
 def _masses_alone(law: BoundedLaw, interval: tuple[int, int]) -> tuple[float, float]:
     """Mass outside an interval, and all mass, added up in order."""
     low, high = interval
-    unsafe = whole = 0.0
-    for place, weight in enumerate(law.weights.tolist()):
-        whole += weight
-        if not low <= law.start + place <= high:
-            unsafe += weight
-    return unsafe, whole
+    value = law.start + np.arange(law.weights.size)
+    outside = np.where((value < low) | (value > high), law.weights, 0.0)
+    # Unlike np.sum, a running sum adds one number after another on every machine.
+    return float(np.cumsum(outside)[-1]), float(np.cumsum(law.weights)[-1])

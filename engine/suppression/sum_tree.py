@@ -155,7 +155,7 @@ class _State:
         self.released = [False] * len(tree)
         self._children = tree.children()
         self._parent: list[int] = tree.parent.tolist()
-        self._types = tree.own_types()
+        self._types, self._rates = _ranked_types(tree)
 
     def part(self, node: int) -> _Region:
         """People of a node without those of released nodes below it."""
@@ -181,7 +181,12 @@ class _State:
         return region, self.values[above] - region.base
 
     def types(self, holders: list[int]) -> Types:
-        return Types.of(pair for node in holders for pair in self._types[node])
+        found: dict[int, int] = {}
+        for node in holders:
+            for people, rank in self._types[node]:
+                found[rank] = found.get(rank, 0) + people
+        ranks = sorted(found)
+        return Types(tuple(found[rank] for rank in ranks), tuple(self._rates[rank] for rank in ranks))
 
 
 class _Query(NamedTuple):
@@ -276,6 +281,24 @@ def _is_determined(state: _State, node: int) -> bool:
     region, total = around
     everyone = state.types(region.holders).everyone
     return asked == everyone or total in (0, everyone)
+
+
+def _ranked_types(tree: SumTree) -> tuple[list[list[tuple[int, int]]], list[Fraction]]:
+    """People of each node's own types with the rank of their rate, and the distinct rates in rising order.
+
+    Ranks are much faster to compare than fractions. Two rates of denominators below 2^31 differ by more than 2^-62, so
+    their whole parts in units of 2^-62 differ, too.
+    """
+    numerator, denominator = tree.type_rates.numerator.tolist(), tree.type_rates.denominator.tolist()
+    units = [(above << 62) // below for above, below in zip(numerator, denominator, strict=True)]
+    place = {unit: at for at, unit in enumerate(units)}
+    rank = {unit: number for number, unit in enumerate(sorted(place))}
+    pointer, people = tree.type_ptr.tolist(), tree.type_people.tolist()
+    own = [
+        [(people[at], rank[units[at]]) for at in range(pointer[node], pointer[node + 1]) if people[at]]
+        for node in range(len(tree))
+    ]
+    return own, [tree.type_rates.fraction(place[unit]) for unit in rank]
 
 
 def _refuse_cycles(parent: Ints) -> None:

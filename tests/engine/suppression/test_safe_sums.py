@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from engine.suppression.cells import safe_interval, safe_intervals
 from engine.suppression.poisson_binomial import Types, exact_weights, posterior
-from engine.suppression.safe_sums import _bounded_interval, _bounded_unsafe, safe_sums, unsafe_sum_bound
+from engine.suppression.rates import Rates
+from engine.suppression.safe_sums import (
+    _bounded_interval,
+    _bounded_unsafe,
+    _lower_limit,
+    _rounded_down,
+    _rounded_up,
+    _upper_limit,
+    safe_sums,
+    unsafe_sum_bound,
+)
 
 pytestmark = pytest.mark.jit_off
 
@@ -81,3 +94,44 @@ def is_safe(types: Types, total: int, epsilon: Fraction) -> bool:
         for number, rate in enumerate(types.rates)
         for found in [posterior(types, number, total)]
     )
+
+
+def test_limits_are_where_a_belief_has_moved_by_epsilon() -> None:
+    """At the limits, the posterior of one or of zero is off by exactly epsilon, and neither by more."""
+    draw = random.Random(3)
+    for _ in range(200):
+        rate, epsilon = Fraction(draw.randint(1, 96), 97), Fraction(draw.randint(1, 99), 100)
+        for r in (_lower_limit(rate, epsilon), _upper_limit(rate, epsilon)):
+            one = rate * r / (rate * r + 1 - rate)
+            moved = abs(one / rate - 1), abs((1 - one) / (1 - rate) - 1)
+            assert max(moved) == epsilon
+
+
+def test_the_nearest_float_on_one_side_decides_as_the_number_does() -> None:
+    draw = random.Random(4)
+    for _ in range(300):
+        number = Fraction(draw.randint(1, 10**20), draw.randint(1, 10**18))
+        down, up = _rounded_down(number), _rounded_up(number)
+        assert down <= number <= up
+        assert math.nextafter(down, math.inf) > number
+        assert math.nextafter(up, -math.inf) < number
+    assert _rounded_down(Fraction(1, 4)) == _rounded_up(Fraction(1, 4)) == 0.25
+
+
+def test_the_interval_of_one_cell_is_that_of_many_at_once() -> None:
+    draw = random.Random(5)
+    for _ in range(300):
+        people, rate = draw.randint(0, 10**8), Fraction(draw.randint(1, 2**31 - 3), 2**31 - 2)
+        epsilon = Fraction(draw.randint(1, 99), 100)
+        rates = Rates(numerator=np.array([rate.numerator]), denominator=np.array([rate.denominator]))
+        low, high = safe_intervals(np.array([people]), rates, epsilon)
+        assert safe_interval(people, rate, epsilon) == (low[0], high[0])
+
+
+def test_types_together_are_those_of_all_their_people() -> None:
+    draw = random.Random(6)
+    for _ in range(100):
+        one, other = random_types(draw, 5), random_types(draw, 5)
+        pairs = [*zip(*one, strict=True), *zip(*other, strict=True)]
+        assert one.with_others(other) == Types.of(pairs) == other.with_others(one)
+    assert one.with_others(NOBODY) == one == NOBODY.with_others(one)
