@@ -109,6 +109,10 @@ class Noise(Protocol):
     def is_even(self) -> bool:
         """Whether workers are drawn again evenly over all points, and not by the public prior."""
 
+    @property
+    def is_alike(self) -> bool:
+        """Whether all tables keep the same part of their workers, whatever their size."""
+
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return what the mechanism is expected to have done to released tables with these support points."""
 

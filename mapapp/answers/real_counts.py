@@ -20,8 +20,11 @@ Var[X]. If noise is small, X is (C - A)/kappa, and the prior has no effect; if n
 the prior expects, within its error.
 
 Small tables show little of their workers' homes, so what large tables show takes the place of it. But the homes of both
-differ, in all tracts alike. If e_j is how the error of sum of E[X] depends on the share of H in class j, this adds
-`UNLIKE` times half the sum of |e_j| to the error, where sums are over tracts first.
+differ, in all tracts alike. If e_j is how the error of sum of E[X] depends on the share of H in class j, this adds an
+error of u = `UNLIKE` times half the sum of |e_j|, where sums are over tracts first. The classes show it themselves, if
+noise leaves them: U = sum of (C_j - A_j)/kappa_j has the mean X whatever the homes of the classes are, with the
+variance sum of v_j/kappa_j^2. So the part f = u^2/(u^2 + Var[U] - Var[X]) of the difference between U and E[X] is added
+to E[X], and u becomes u times the root of 1 - f. Cleaned counts have no such U: the prior had a part in the cleaning.
 
 Somebody in a point that H cuts may live in H or not, so the error of such a count is at least one worker.
 
@@ -50,6 +53,7 @@ __all__ = [
     "NoisyCounts",
     "add_up",
     "errors_of",
+    "in_one_class",
     "prior_variances",
 ]
 
@@ -59,7 +63,7 @@ PAIR: Final = 6.0
 """Relative error of the public prior of one workplace tract and support point: right to within a factor of seven."""
 CLASS: Final = 1.0
 """Relative error of supposing that a class of tables has the same homes as its tract, for one support point."""
-UNLIKE: Final = 0.25
+UNLIKE: Final = 0.35
 """Relative difference of the homes of workers in small and in large tables, the same for all points of a count."""
 WITHIN: Final = 1.0
 """Relative error of the share of one home tract in a support point: right to within a factor of about two."""
@@ -110,8 +114,20 @@ class NoisyCounts(NamedTuple):
     moved: Floats
 
 
+def in_one_class(counts: NoisyCounts) -> NoisyCounts:
+    """Return counts whose classes keep the same part of their workers as counts of one class.
+
+    Then the count as a whole says what its classes say, whatever homes they have.
+    """
+    total = {
+        name: getattr(counts, name).sum(axis=1, keepdims=True)
+        for name in ("read", "gained", "variance", "part", "independent")
+    }
+    return counts._replace(kept=counts.kept.min(keepdims=True), **total)
+
+
 def add_up(counts: NoisyCounts) -> Floats:
-    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[12, R]."""
+    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[15, R]."""
     kept, part, usual, common = counts.kept, counts.part, counts.usual, counts.common
     away = counts.read - counts.gained
     total = kept**2 * counts.independent + counts.variance + _TINY
@@ -127,6 +143,7 @@ def add_up(counts: NoisyCounts) -> Floats:
     learnt = kept**2 * part**2 / total * (passed * common * open_part)[:, None]
     follows = part * left - learnt
     unlike = np.abs(follows - part * follows.sum(axis=1, keepdims=True)).sum(axis=1) / 2.0
+    stays = np.maximum(kept, _TINY)
     return np.stack(
         [
             counts.read.sum(axis=1),
@@ -134,8 +151,11 @@ def add_up(counts: NoisyCounts) -> Floats:
             usual * (said - known * usual) * open_part,
             (gain * away).sum(axis=1) + passed_found,
             passed * usual * open_part,
-            unlike * (usual + common * said) * open_part + counts.apart,
+            unlike * (usual + common * said) * open_part,
             unlike * usual * open_part,
+            (away / stays).sum(axis=1),
+            (counts.variance / stays**2).sum(axis=1),
+            counts.apart,
             (left * counts.independent).sum(axis=1) + passed**2 * common * open_part,
             counts.placed,
             counts.dealt,
@@ -145,25 +165,30 @@ def add_up(counts: NoisyCounts) -> Floats:
     )
 
 
-def errors_of(sums: Floats, least: float = 0.0) -> tuple[Floats, Floats, Floats]:
+def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tuple[Floats, Floats, Floats]:
     """Return bias, variance and placement of R counts from sums over workplace tracts.
 
     Parameters
     ----------
-    sums : float64[12, R]
+    sums : float64[15, R]
         Sums of :func:`add_up`.
     least : float
         No real count is below it.
+    is_plain : bool
+        Whether counts still have the expectation A + kappa X, which cleaning changes by what the prior expects.
     """
-    read, weight, weighted, found, open_usual, unlike, unlike_usual, open_variance, *rest = sums
-    placed, dealt, cut, moved = rest
+    read, weight, weighted, found, open_usual, unlike, unlike_usual, plain, plain_variance, *rest = sums
+    apart, open_variance, placed, dealt, cut, moved = rest
     precision = 1.0 / COMMON**2 + weight
     factor = weighted / precision
-    real = np.maximum(found + factor * open_usual, least)
-    placed = np.maximum(placed, np.minimum(cut, 1.0))
+    real = found + factor * open_usual
+    variance = open_variance + open_usual**2 / precision
     unlike = UNLIKE * (unlike + factor * unlike_usual)
-    variance = open_variance + open_usual**2 / precision + unlike**2 + placed + dealt
-    return read - real, variance, np.abs(moved)
+    shown = is_plain * unlike**2 / (unlike**2 + np.maximum(plain_variance - variance, 0.0) + _TINY)
+    real = np.maximum(real + shown * (plain - real), least)
+    left = np.abs(unlike) * np.sqrt(1.0 - shown) + UNLIKE * apart
+    placed = np.maximum(placed, np.minimum(cut, 1.0))
+    return read - real, variance + left**2 + placed + dealt, np.abs(moved)
 
 
 def prior_variances(

@@ -31,7 +31,15 @@ from mapapp.answers.noisy_tables import (
     parts_of_classes,
     tables_of,
 )
-from mapapp.answers.real_counts import CLASS, WITHIN, NoisyCounts, add_up, errors_of, prior_variances
+from mapapp.answers.real_counts import (
+    CLASS,
+    WITHIN,
+    NoisyCounts,
+    add_up,
+    errors_of,
+    in_one_class,
+    prior_variances,
+)
 from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +83,7 @@ class TableErrors:
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement from sums over tracts."""
-        return errors_of(sums, least)
+        return errors_of(sums, least, is_plain=not self._cleans)
 
     def _of_values(
         self,
@@ -100,27 +108,23 @@ class TableErrors:
         again = cleaning.parts_of(freed, workers - freed, of_tract)
         apart, shown = _apart(synthesizers), tables.workers.sum(axis=0) / max(tables.workers.sum(), 1.0)
         varied = within * (lost + tables.gained_variance * spread[:, None])
-        return add_up(
-            NoisyCounts(
-                read=read,
-                gained=part * (tables.gained * mean - s @ tables.lost.T)
-                + again * (s @ cleaning.change)[:, None],
-                kept=tables.kept,
-                variance=varied + again * (s**2 @ np.abs(cleaning.change))[:, None],
-                part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
-                usual=workers.sum(axis=1) * (s @ prior.share),
-                **prior_variances(workers, s, second, prior.share, tables.even),
-                placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1)
-                + WITHIN**2 * (mine**2 * prior.within(values, s)).sum(axis=1),
-                cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
-                dealt=2.0
-                * apart
-                * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1))
-                + (CLASS * apart) ** 2 * (s**2 @ shown**2),
-                apart=apart * np.abs(s @ shown),
-                moved=(mine * (s - g)).sum(axis=1),
-            )
+        counts = NoisyCounts(
+            read=read,
+            gained=part * (tables.gained * mean - s @ tables.lost.T) + again * (s @ cleaning.change)[:, None],
+            kept=tables.kept,
+            variance=varied + again * (s**2 @ np.abs(cleaning.change))[:, None],
+            part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
+            usual=workers.sum(axis=1) * (s @ prior.share),
+            **prior_variances(workers, s, second, prior.share, tables.even),
+            placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1)
+            + WITHIN**2 * (mine**2 * prior.within(values, s)).sum(axis=1),
+            cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
+            dealt=2.0 * apart * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1))
+            + (CLASS * apart) ** 2 * (s**2 @ shown**2),
+            apart=apart * np.abs(s @ shown),
+            moved=(mine * (s - g)).sum(axis=1),
         )
+        return add_up(in_one_class(counts) if self._noise.is_alike else counts)
 
     def _tables(self, tract: int) -> tuple[NoisyTables, Cleaning]:
         if tract not in self._made:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from mapapp.answers.noisy_tables import DrawnTables, NoiseOfTables
 from mapapp.answers.point_estimates import PointEstimates, point_estimates
 from mapapp.answers.prior_terms import ExponentialTerms
+from mapapp.answers.projected_points import projected_points
 from mapapp.answers.redrawn import redrawn
 
 Bools = npt.NDArray[np.bool_]
@@ -27,6 +29,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 __all__ = ["ExponentialNoise", "GeometricNoise", "LaplaceNoise", "RedrawNoise", "SparseNoise"]
+
+_LEGIBLE: Final = 0.5
+"""Tables that keep more than this part of their workers show how many points are really empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,11 @@ class ExponentialNoise:
     def is_even(self) -> bool:
         """Freed workers are spread evenly."""
         return True
+
+    @property
+    def is_alike(self) -> bool:
+        """Tables keep a part of their workers that depends on their size."""
+        return False
 
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return E[R], the variance of who arrives, and the variance of who leaves; see `Noise`."""
@@ -107,6 +117,11 @@ class RedrawNoise:
         """Freed workers are spread evenly."""
         return True
 
+    @property
+    def is_alike(self) -> bool:
+        """Every worker is redrawn with the same chance."""
+        return True
+
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return the same for workers who are redrawn independently; see `Noise`."""
         chance = n_points / (math.expm1(self.epsilon) + n_points)
@@ -118,8 +133,10 @@ class RedrawNoise:
 class LaplaceNoise:
     """Of Laplace noise on every count, clamped at 0 and scaled to the public total.
 
-    A point with x workers gets max(x + Z, 0) noisy workers, an empty one a = q/(1 - q^2) on average. All are scaled by
-    n/Y, Y their sum. So a worker is expected to stay with the chance kappa = E[n/(n + noise of k points)].
+    A point with x workers gets max(x + Z, 0) noisy workers, on average x + a q^x with a = q/(1 - q^2). With B the sum
+    of 1 - q^x over all points, the k points gain a (k - B) workers, as k - B empty points do. All are scaled by
+    n/(n + Y), Y the noise, which is kappa = E[n/(n + noise of k - B empty points)] on average. So if every point is
+    taken to gain kappa a, the part kappa (1 - a B/n) of the workers stays.
     """
 
     epsilon: float
@@ -134,22 +151,47 @@ class LaplaceNoise:
         """All points get the same noise."""
         return True
 
+    @property
+    def is_alike(self) -> bool:
+        """Tables keep a part of their workers that depends on their size."""
+        return False
+
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return what noise and scaling do to tables of these sizes; see `Noise`."""
         q = math.exp(-self.epsilon / 2.0)
-        sizes, kind = np.unique(tables.n_workers, return_inverse=True)
-        kept = np.array([_kept_of_noise(q, int(n), n_points) for n in sizes])[kind.reshape(-1)]
-        freed = (1.0 - kept) * tables.n_workers
-        noise = q / (1.0 - q) ** 2 - (q / (1.0 - q**2)) ** 2
+        of_empty, n = q / (1.0 - q**2), tables.n_workers.astype(np.float64)
+        spared = _spared(q, tables, n_points)
+        cases, kind = np.unique(np.stack([n, np.round(spared, 1)]), axis=1, return_inverse=True)
+        scaled = np.array([_kept_of_noise(q, size, n_points - less) for size, less in cases.T.tolist()])
+        scaled = scaled[kind.reshape(-1)]
+        kept = scaled * np.maximum(1.0 - of_empty * spared / n, 0.0)
+        freed = (1.0 - kept) * n
+        noise = q / (1.0 - q) ** 2 - of_empty**2
         stays = kept[tables.table]
         return NoiseOfTables(
             freed,
-            freed + n_points * kept**2 * noise,
+            freed + n_points * scaled**2 * noise,
             stays * (1.0 - stays) * tables.workers.astype(np.float64),
         )
 
 
-def _kept_of_noise(q: float, n_workers: int, n_points: float) -> float:
+def _spared(q: float, tables: DrawnTables, n_points: float) -> Floats:
+    """Return B of every table: how many points' noise is missing because they have workers.
+
+    Of a point with x workers, the chance to have none after noise is q^x/(1 + q). So 1 + q times the number of such
+    points is k - B on average. A point with one noisy worker is shown with the chance kappa. Where noise hides how many
+    workers share a point, all are taken to live apart.
+    """
+    n = tables.n_workers.astype(np.float64)
+    apart = (1.0 - q) * np.minimum(n, n_points)
+    kept = n / (n + q / (1.0 - q**2) * (n_points - apart))
+    shown = np.bincount(tables.table, minlength=n.size)
+    single = np.bincount(tables.table, tables.workers <= 1, n.size)
+    none = n_points - shown - (1.0 - kept) / kept * single
+    return np.where(kept < _LEGIBLE, apart, np.clip(n_points - (1.0 + q) * none, 1.0 - q, apart))
+
+
+def _kept_of_noise(q: float, n_workers: float, n_points: float) -> float:
     """Return E[n/(n + Y)], Y the clamped noise of k empty points: n times the integral of t^(n-1) g(t)^k, 0 to 1.
 
     g(t) = (1 - q^2 t)/((1 + q)(1 - q t)) is the generating function of the noise of one point.
@@ -184,6 +226,11 @@ class SparseNoise:
         """Workers who are missing come from the public prior."""
         return False
 
+    @property
+    def is_alike(self) -> bool:
+        """Tables keep a part of their workers that depends on their size."""
+        return False
+
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return which points were filled by the prior, and the noise of the others; see `Noise`."""
         q = math.exp(-self.epsilon / 2.0)
@@ -197,9 +244,10 @@ class SparseNoise:
 class GeometricNoise:
     """Of geometric noise on every count, projected on the public total, for the workers of a whole tract.
 
-    The projection lowers every point that still shows workers by the same number, lambda. So a point with workers loses
-    lambda, and the empty points that show noise gain these workers. It is the number for
-    which the mean of max(Z - lambda, 0), for all points that are really empty, adds up to lambda for all others.
+    The projection lowers every point that still shows workers by the same number, lambda. So m workers who are shown
+    are an estimate of m + lambda. Only points that are really empty gained workers, so what they show is taken from
+    the points that show nobody, each of which is estimated to have a little less than nobody
+    (`mapapp.answers.projected_points`).
     """
 
     epsilon: float
@@ -214,30 +262,20 @@ class GeometricNoise:
         """All points get the same noise."""
         return True
 
+    @property
+    def is_alike(self) -> bool:
+        """Tables keep a part of their workers that depends on their size."""
+        return False
+
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
-        """Return what points lost and what was spread over all; see `Noise`."""
-        q = math.exp(-self.epsilon / 2.0)
+        """Return what points lost and what really empty points gained; see `Noise`."""
         shown = np.bincount(tables.table).astype(np.float64)
-        lowered = np.array([_lowered(q, float(each), n_points) for each in shown])
-        lost = lowered[tables.table]
-        freed = lowered * shown
-        noise = 2.0 * q / (1.0 - q) ** 2
+        found = projected_points(math.exp(-self.epsilon / 2.0), shown, n_points)
+        lost, variance = found.lowered - found.empty, found.variance - found.empty_variance
         return NoiseOfTables(
-            freed, np.full(freed.size, n_points * noise), np.zeros(tables.table.size), lost=lost
+            found.lowered * shown,
+            n_points * found.empty_variance,
+            variance[tables.table],
+            lost=lost[tables.table],
+            gained=-n_points * found.empty,
         )
-
-
-def _lowered(q: float, shown: float, n_points: float) -> float:
-    """Return lambda for a table that shows workers in a given number of points: by bisection."""
-    low, high = 0.0, 1.0 + math.log(n_points) / -math.log(q)
-    for _ in range(50):
-        middle = (low + high) / 2.0
-        # Lambda is a whole number, and one more for a part of the points: linear between whole numbers.
-        chance = q ** (math.floor(middle) + 1.0) * (1.0 - (middle % 1.0) * (1.0 - q)) / (1.0 + q)
-        empty = (n_points - shown) / (1.0 - chance)
-        gained = max(empty, 0.0) * chance / (1.0 - q)
-        if gained > middle * max(n_points - empty, 0.0):
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2.0

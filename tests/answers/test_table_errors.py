@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import pytest
 
@@ -22,7 +23,7 @@ from mapapp.answers.cleaned import cleaning_of
 from mapapp.answers.expected_error import CountError, ExpectedErrors
 from mapapp.answers.noisy_tables import DrawnTables, NoisyTables, ReleasedRows
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
-from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of
+from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of, in_one_class
 from mapapp.answers.table_noise import GeometricNoise, LaplaceNoise, SparseNoise
 from mapapp.publishing.run import run_synthesis
 from tests.answers.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
@@ -132,21 +133,39 @@ def test_keep_or_redraw_has_the_errors_of_its_law(epsilon: str) -> None:
         assert said > 0.95 * actual
 
 
-@pytest.mark.parametrize(("epsilon", "n", "k"), [(2.0, 1, 3), (4.0, 6, 3), (1.0, 40, 3)])
-def test_laplace_noise_keeps_what_the_law_of_its_sum_says(epsilon: float, n: int, k: int) -> None:
-    """The chance that a worker stays is E[n/(n + Y)], Y the clamped noise of k empty points."""
-    q = math.exp(-epsilon / 2)
-    size = np.arange(400)
-    of_point = np.where(size == 0, 1 / (1 + q), (1 - q) / (1 + q) * q**size)
-    of_all = of_point
-    for _ in range(k - 1):
-        of_all = np.convolve(of_all, of_point)
-    kept = (of_all * n / (n + np.arange(of_all.size))).sum()
-    one = np.zeros(1, dtype=np.int64)
-    tables_ = DrawnTables(one, one, np.array([n]), np.array([n]))
-    assert LaplaceNoise(epsilon).of_tables(tables_, float(k)).freed[0] == pytest.approx(
-        n * (1 - kept), rel=1e-6
-    )
+def noisy_law(q: float, real: int, most: int) -> npt.NDArray[np.float64]:
+    """Chances of 0 ... most noisy workers of a point, clamped at 0."""
+    size = np.arange(most + 1)
+    law = (1 - q) / (1 + q) * q ** np.abs(size - real)
+    law[0] = q**real / (1 + q)
+    return np.asarray(law)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "points", "workers", "k"),
+    [(2.0, 4, 1, 60), (4.0, 6, 1, 40), (6.5, 3, 1, 200), (1.0, 1, 40, 3), (4.0, 30, 20, 60)],
+)
+def test_laplace_noise_keeps_what_the_law_of_all_points_says(
+    epsilon: float, points: int, workers: int, k: int
+) -> None:
+    """What a point shows with workers, less what an empty one shows, for equally full points, by convolution."""
+    q, most = math.exp(-epsilon / 2), 2 * points * workers + 200
+    laws = [noisy_law(q, workers, most)] * points + [noisy_law(q, 0, most)] * (k - points)
+
+    def shown(own: int) -> float:
+        of_rest = np.ones(1)
+        for number, law_ in enumerate(laws):
+            if number != own:
+                of_rest = np.convolve(of_rest, law_)[: 4 * most]
+        size, rest = np.arange(most + 1)[:, None], np.arange(of_rest.size)
+        part = np.where(size > 0, size / np.maximum(size + rest, 1), 0.0)
+        return float(points * workers * (laws[own][:, None] * of_rest * part).sum())
+
+    kept = (shown(0) - shown(k - 1)) / workers
+    one = np.zeros(points, dtype=np.int64)
+    tables_ = DrawnTables(one, np.arange(points), np.full(points, workers), np.array([points * workers]))
+    found = LaplaceNoise(epsilon).of_tables(tables_, float(k))
+    assert found.freed[0] == pytest.approx(points * workers * (1 - kept), rel=0.03)
 
 
 def test_the_sparse_histogram_hides_what_is_below_its_threshold() -> None:
@@ -174,8 +193,11 @@ def test_a_projection_takes_as_much_from_points_with_workers_as_noise_put_elsewh
     )
     found = GeometricNoise(2.0).of_tables(tables_, float(k))
     assert found.lost is not None
-    assert found.lost[0] == pytest.approx(exact, rel=0.1)
-    assert found.freed[0] == pytest.approx(found.lost.sum())
+    assert found.gained is not None
+    of_empty = -found.gained[0] / k  # what a point is estimated to have that shows nobody
+    assert found.lost[0] + of_empty == pytest.approx(exact, rel=0.1)
+    assert found.freed[0] == pytest.approx(n_shown * (found.lost[0] + of_empty))
+    assert found.freed[0] + (k - n_shown) * of_empty == pytest.approx(0.0, abs=1e-6)
 
 
 def counts(**values: float) -> NoisyCounts:
@@ -232,6 +254,49 @@ def test_counts_that_only_one_class_of_tables_shows_are_as_uncertain_as_classes_
     bias, variance, _ = errors_of(add_up(half))
     assert bias[0] == pytest.approx(13 - 20, rel=1e-3)  # the second half has as many as the first
     assert variance[0] == pytest.approx((UNLIKE * 10) ** 2, rel=1e-3)
+
+
+def differing_classes(variance: float) -> NoisyCounts:
+    """Two classes of equally many workers: one is read without error, and the other differs from it by half."""
+    return counts()._replace(
+        read=np.array([[10.0, 7.5]]),
+        gained=np.array([[0.0, 0.0]]),
+        variance=np.array([[1e-6, variance]]),
+        kept=np.array([1.0, 0.5]),
+        part=np.array([[0.5, 0.5]]),
+        common=np.array([1e9]),
+        independent=np.array([[0.0, 0.0]]),
+    )
+
+
+def test_counts_of_classes_that_noise_leaves_nearly_alone_add_up_to_the_real_count() -> None:
+    """The second class has 7.5 / 0.5 = 15, whatever the first class has."""
+    bias, variance, _ = errors_of(add_up(differing_classes(1e-4)))
+    assert bias[0] == pytest.approx(17.5 - 25.0, rel=1e-2)
+    assert variance[0] < 0.1
+
+
+def test_counts_of_classes_with_much_noise_are_as_uncertain_as_classes_may_differ() -> None:
+    bias, variance, _ = errors_of(add_up(differing_classes(1e6)))
+    assert bias[0] == pytest.approx(17.5 - 20.0, rel=1e-2)
+    assert variance[0] == pytest.approx((UNLIKE * 10) ** 2, rel=1e-2)
+
+
+def test_classes_that_keep_the_same_part_are_read_as_one() -> None:
+    """Half of 20 workers are kept, of whom one class shows all: what classes say one by one does not matter."""
+    alike = differing_classes(2.0)._replace(
+        read=np.array([[10.0, 0.0]]), kept=np.array([0.5, 0.5]), independent=np.array([[9.0, 9.0]])
+    )
+    bias, variance, _ = errors_of(add_up(in_one_class(alike)))
+    assert bias[0] == pytest.approx(10.0 - 10.0 / 0.5, rel=1e-3)
+    assert variance[0] == pytest.approx((2.0 + 1e-6) / 0.5**2, rel=1e-3)
+
+
+def test_cleaned_counts_do_not_add_up_to_the_real_count_by_the_law_of_the_noise() -> None:
+    bias, variance, _ = errors_of(add_up(differing_classes(1e-4)), is_plain=False)
+    # The prior's model of the classes decides, as uncertain as they may differ.
+    assert variance[0] == pytest.approx((UNLIKE * 10) ** 2, rel=0.3)
+    assert abs(bias[0]) > 0
 
 
 def test_cleaning_takes_noise_out_of_far_ranges_and_adds_to_near_ones() -> None:
