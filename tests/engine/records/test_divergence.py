@@ -97,6 +97,24 @@ def test_a_kernel_reaches_the_exact_delta(case: dict[str, float]) -> None:
     assert stated >= bound
 
 
+def test_below_the_noise_s_rate_the_least_sum_is_not_the_worst() -> None:
+    """Four records each surely make an output of their own; the further record makes each with chance 1/4."""
+    kernel = [[Fraction(row == y) for y in range(4)] for row in range(4)] + [[Fraction(1, 4)] * 4]
+    gamma = Fraction(401, 100)
+    rule = twin.Rule(2, gamma, Fraction(1, 10))
+    p, q = split_laws(kernel, [0, 1, 2, 3], 4, rule)
+    acceptance, epsilon = acceptance_of(rule), 1.0
+    exact = twin.exact_delta(p[:-1], q[:-1], epsilon)
+    assert epsilon < -math.log(0.1)
+    counts = range(5)
+    chances = acceptance.chances(range(6))
+    of_least_sums = max(
+        chances[c + 1] * (1 + c / 4.01) - math.exp(epsilon) * chances[c] * c / 4.01 * 5 / 4 for c in counts
+    )
+    assert of_least_sums / 5 < exact / 2
+    assert exact <= worst_delta(acceptance, float(gamma), 4, epsilon)
+
+
 def _reached(acceptance: Acceptance, gamma: Fraction, n: int, c: int, epsilon: float) -> float:
     """Delta of a kernel in which c records make each record of d' at the least chance of its partition.
 

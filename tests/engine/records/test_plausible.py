@@ -1,5 +1,6 @@
 """Definition 1, tests 1 and 2, and the law of the mechanism, by enumeration in fractions."""
 
+import math
 import random
 from fractions import Fraction
 
@@ -38,6 +39,17 @@ def test_edges_belong_to_the_higher_index_however_small(similarity: Fraction) ->
         assert partition_index(edge * Fraction(10**40 - 1, 10**40), similarity) == index
         if index:
             assert partition_index(edge * Fraction(10**40 + 1, 10**40), similarity) == index - 1
+
+
+def test_logarithms_in_floats_misplace_edges() -> None:
+    """As in the authors' tool: ceil(-ln p / ln gamma), less 1 where our partitions hold their upper edge."""
+    misplaced = 0
+    for similarity in (Fraction(3), Fraction(5), Fraction(10)):
+        for index in range(1, 200):
+            by_floats = math.floor(-math.log(float(similarity**-index)) / math.log(float(similarity)))
+            assert partition_index(similarity**-index, similarity) == index
+            misplaced += by_floats != index
+    assert misplaced > 20
 
 
 @given(chances=CHANCES, data=st.data(), k=st.integers(1, 5), similarity=st.sampled_from(SIMILARITIES))
