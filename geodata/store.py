@@ -450,12 +450,17 @@ def _tables(kind: StoreKind, facts: JsonObject) -> Iterator[Table]:
 def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
     if found == "dataset" and wanted in _MADE_BY:
         return (
-            f"{path}: this is a dataset, which holds confidential counts; a {wanted} is needed here: "
-            f"make one with `{_MADE_BY[wanted].format(path)}`"
+            f"{path}: this is a dataset, which holds confidential counts; {_needed(wanted)} needed here: "
+            f"make {'them' if wanted == 'records' else 'one'} with `{_MADE_BY[wanted].format(path)}`"
         )
     if found not in TABLES:
         return f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, but must be {wanted!r}; make the {wanted} again"
-    return f"{path}: this is a {found}, but a {wanted} is needed here; check the order of the arguments"
+    what = "these are records" if found == "records" else f"this is a {found}"
+    return f"{path}: {what}, but {_needed(wanted)} needed here; check the order of the arguments"
+
+
+def _needed(kind: StoreKind) -> str:
+    return "records are" if kind == "records" else f"a {kind} is"
 
 
 def _rows(manifest: JsonObject) -> dict[str, int]:

@@ -29,6 +29,7 @@ COMMANDS = CommandTable(
         "import",
         "synthesize",
         "table",
+        "records",
         "certify",
         "ledger",
         "validate",

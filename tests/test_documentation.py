@@ -34,8 +34,8 @@ TABLE_HEAD = re.compile(r"^(\|.*\|)\n\|-", re.MULTILINE)
 OF_TIME = re.compile(r"(^|\W)(s|ms|µs|seconds|minutes)$")
 OF_THIS_TREE = re.compile(r"(?:engine|geodata|mapapp|assets|tests|benchmarks|docs)/[a-z_/]*(?:\.\w+)?")
 DOTTED = re.compile(r"(?:engine|geodata|mapapp|commutemap)(?:\.\w+)+")
-NAMED_BY_DATA = ("public_inputs", "confidential_inputs", "versions", "files")
-"""Fields of a certificate whose members are named after tables, files or libraries."""
+NAMED_BY_DATA = ("public_inputs", "confidential_inputs", "versions", "files", "parents", "cells", "derives")
+"""Fields of a certificate whose members are named after tables, files, attributes or libraries."""
 PLACEHOLDERS = {"SHA256": "0" * 64}
 """Words that a reader replaces, where the program checks what they are replaced with."""
 
@@ -137,11 +137,11 @@ def code_words(text: str) -> set[str]:
 
 
 def fields_of(document: Any) -> Iterator[str]:
-    """Every field of a certificate, at any depth, except names that come from tables, files and libraries."""
+    """Every field of a certificate, at any depth, except names that come from the data or from libraries."""
     if isinstance(document, dict):
         for name, value in document.items():
             yield name
-            members = value.values() if name in NAMED_BY_DATA else [value]
+            members = value.values() if name in NAMED_BY_DATA and isinstance(value, dict) else [value]
             for member in members:
                 yield from fields_of(member)
     elif isinstance(document, list):
@@ -308,6 +308,20 @@ def test_every_field_of_a_tables_certificate_is_documented(demo_dataset: Path, t
     pages = text_of(ROOT / "docs" / "tables.md") + text_of(ROOT / "docs" / "privacy-promise.md")
     assert undocumented_fields(certificate, pages) == []
     assert undocumented_fields({**certificate, "a_new_field": 1}, pages) == ["a_new_field"]
+
+
+def test_every_field_of_a_certificate_of_records_is_documented(demo_dataset: Path, tmp_path: Path) -> None:
+    from mapapp.publishing.records.choice import Choice as RecordsChoice
+    from mapapp.publishing.records.run import make_records
+
+    dataset = Path(shutil.copytree(demo_dataset, tmp_path / "d"))
+    choice = RecordsChoice(
+        kept=("work_puma", "home_puma"), min_seeds=100, structure="learned", anyway=True, test_key=True
+    )
+    make_records(dataset, tmp_path / "r", choice)
+    certificate = json.loads(text_of(tmp_path / "r" / "certificate.json"))
+    pages = text_of(ROOT / "docs" / "records.md") + text_of(ROOT / "docs" / "privacy-promise.md")
+    assert undocumented_fields(certificate, pages) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -38,5 +38,5 @@ def test_a_further_attribute_of_another_type_is_refused(records: Path) -> None:
 
 
 def test_a_dataset_given_as_records_names_the_command_that_makes_them(demo_dataset: Path) -> None:
-    with pytest.raises(StoreError, match="make one with `commutemap records"):
+    with pytest.raises(StoreError, match="records are needed here: make them with `commutemap records"):
         open_store(demo_dataset, "records")

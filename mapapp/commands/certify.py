@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from geodata.schema import StoreKind
     from mapapp.publishing.certificate.certificate import CertificateCheck
 
+_THIS = {"release": "this release", "table": "this table", "records": "these records"}
+
 
 def _digest(_context: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
     """Return the digest in lower case; part of a digest is refused, because a forger could match it."""
@@ -46,7 +48,7 @@ def _digest(_context: click.Context, _parameter: click.Parameter, given: str | N
 )
 @json_option
 def certify(release: Path, prior_release: Path | None, digest: str | None, as_json: bool) -> None:
-    """Check RELEASE, or a table, again: its manifest, its tables, and every claim of its certificate.
+    """Check RELEASE, a table, or records, again: its manifest, its tables, and every claim of its certificate.
 
     The exit code is 2 if any check fails. With --json, every accounting row is listed. A certificate vouches for what
     is published with it, but anyone who changes a release can also write a new certificate. Only the release digest,
@@ -79,14 +81,17 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
     notes = [] if bound else [f"note  {UNBOUND_NOTE}"]
     print_result(result, [*_lines(checks), *notes, f"{kind} digest  {found}"], as_json=as_json)
     if failed:
-        raise UsageError(f"{release}: failed checks: {'; '.join(failed)}; do not publish or use this {kind}")
+        raise UsageError(
+            f"{release}: failed checks: {'; '.join(failed)}; do not publish or use {_THIS[kind]}"
+        )
 
 
 def _kind(path: Path) -> StoreKind:
-    """Return what is to be checked: a table, or else a release."""
+    """Return what is to be checked: a table, records, or else a release."""
     from geodata.manifest import read_manifest
 
-    return "table" if read_manifest(path).get("kind") == "table" else "release"
+    kind = read_manifest(path).get("kind")
+    return kind if kind in ("table", "records") else "release"
 
 
 def _checks(path: Path, kind: StoreKind) -> list[CertificateCheck]:
@@ -94,6 +99,10 @@ def _checks(path: Path, kind: StoreKind) -> list[CertificateCheck]:
         from mapapp.publishing.tables.recheck import check_table
 
         return check_table(path)
+    if kind == "records":
+        from mapapp.publishing.records.recheck import check_records
+
+        return check_records(path)
     from mapapp.publishing.certificate.recheck import check_release
 
     return check_release(path)
@@ -104,6 +113,8 @@ def _prior_check(path: Path, kind: StoreKind, prior_release: Path) -> Certificat
         from mapapp.publishing.tables.recheck import check_prior
 
         return check_prior(path, prior_release)
+    if kind == "records":
+        raise UsageError(f"--prior-release {prior_release}: records have no prior; leave it out")
     from mapapp.publishing.last_release import check_last_release
 
     return check_last_release(path, prior_release)

@@ -160,6 +160,7 @@ def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, object]:
                 **(_amounts(row.epsilon, row.delta) if row.is_private and row.has_amounts else _NO_AMOUNTS),
                 "is_private": row.is_private,
                 **({"beside": list(row.beside)} if row.beside else {}),
+                **({} if row.records is None else row.records.to_fields()),
                 "readings": _readings(row.readings),
                 "for_release": row.for_release,
                 "reasons": list(row.reasons),
@@ -220,7 +221,14 @@ def _shown_amounts(row: LedgerEntry) -> str:
     if not row.has_amounts:
         conflict = f"; conflicts with {', '.join(map(_printable, row.beside))}" if row.beside else ""
         return f"a table with suppressed cells: no epsilon or delta to add up{conflict}"
-    return f"{float(row.epsilon):.6g}  {float(row.delta):.6g}" if row.is_private else "infinite  infinite"
+    if not row.is_private:
+        return "infinite  infinite"
+    amounts = f"{float(row.epsilon):.6g}  {float(row.delta):.6g}"
+    if row.records is None:
+        return amounts
+    other = f"{float(row.records.epsilon):.6g} and {float(row.records.delta):.6g}"
+    beside = f"; beside {', '.join(map(_printable, row.beside))}" if row.beside else ""
+    return f"{amounts}  records, one worker replaced (with or without one worker: {other}{beside})"
 
 
 def _withdrawn(entry: LedgerEntry | None) -> dict[str, object] | None:

@@ -1,8 +1,11 @@
 """Publications of the same jobs beside each other: which are refused, and how the later one names the earlier.
 
-A release and a table with suppressed cells have no joint promise, and neither have two tables. So a second table of the
-same jobs is refused (tables belong in one file, where one decision knows of the other), and a table beside a release,
-or a release beside a table, is made only on purpose. Its certificate then names the other by digest.
+A table with suppressed cells has no joint promise with a release, with records, or with another table. So a second
+table of the same jobs is refused (tables belong in one file, where one decision knows of the other), and a table beside
+another publication, or the other way round, is made only on purpose. Its certificate then names the other by digest.
+
+The promises of a release and of records add up. But a release shows exact numbers of workers by workplace and segment,
+so beside it, records protect a worker's record only given workplace and segment. They, too, are made only on purpose.
 """
 
 from __future__ import annotations
@@ -21,9 +24,17 @@ from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
 from mapapp.publishing.ledger_entry import LedgerEntry
 
-__all__ = ["BESIDE_FIELDS", "beside_claims", "check_beside", "confidential_hashes", "publications_beside"]
+__all__ = [
+    "BESIDE_FIELDS",
+    "beside_claims",
+    "check_beside",
+    "confidential_hashes",
+    "is_not_whole",
+    "publications_beside",
+]
 
-Kind = Literal["release", "table"]
+Kind = Literal["release", "table", "records"]
+_PUBLICATIONS: Final = ("release", "table", "records")
 
 BESIDE_FIELDS: Final = ("beside", "beside_in_words")
 BESIDE_IN_WORDS: Final = (
@@ -31,22 +42,34 @@ BESIDE_IN_WORDS: Final = (
     "further knowledge: promises of releases add up, and a table with suppressed cells has no joint promise with "
     "anything beside it. `beside` names those that were known when this one was made."
 )
+NOT_WHOLE_IN_WORDS: Final = (
+    "One of these publications is worker records, and another one is a release, whose numbers of workers by workplace "
+    "and segment are exact. For a reader of both, the records do not protect a worker's whole record, but only what is "
+    "in it beside workplace and segment."
+)
 
 
 def publications_beside(
-    dataset: Store, kind: Kind, entries: Iterable[LedgerEntry], given: Sequence[Path]
+    dataset: Store,
+    kind: Kind,
+    entries: Iterable[LedgerEntry],
+    given: Sequence[Path],
+    *,
+    on_purpose: bool = False,
 ) -> list[JsonObject]:
     """Return the publications that a new one is made beside, for its certificate.
 
     Parameters
     ----------
     dataset : Store
-    kind : {"release", "table"}
+    kind : {"release", "table", "records"}
         Of the new publication, which is for release.
     entries : iterable of LedgerEntry
         The dataset's ledger.
     given : sequence of Path
         Publications that the analyst named (`--beside-release`).
+    on_purpose : bool
+        Whether the analyst accepts publications that were not named.
 
     Returns
     -------
@@ -59,7 +82,7 @@ def publications_beside(
         The ledger has a table, and the new one is a table, too; it has a publication of the other kind, and none was
         given; or a given one was not made from this dataset.
     """
-    published = [entry for entry in entries if entry.kind in ("release", "table") and entry.for_release]
+    published = [entry for entry in entries if entry.kind in _PUBLICATIONS and entry.for_release]
     tables = [entry.release for entry in published if entry.kind == "table"]
     if kind == "table" and tables:
         raise UsageError(
@@ -68,12 +91,8 @@ def publications_beside(
         )
     found = [_named(dataset, path) for path in given]
     others = [entry for entry in published if entry.kind != kind]
-    if others and not found:
-        raise UsageError(
-            f"{dataset.path}: its ledger has the {others[0].kind} {others[0].release!r} of the same jobs; a table and "
-            f"a release beside each other have no joint promise; to publish both on purpose, add --beside-release "
-            f"{others[0].kind.upper()}, and the certificate will say so"
-        )
+    if others and not found and not on_purpose:
+        raise UsageError(_refusal(dataset, kind, others[0]))
     names = {each["name"] for each in found}
     found += [
         {"kind": entry.kind, "name": entry.release, "digest": None}
@@ -83,21 +102,46 @@ def publications_beside(
     return found
 
 
-def beside_claims(publications: Sequence[JsonMapping]) -> JsonObject:
+def beside_claims(publications: Sequence[JsonMapping], kind: Kind = "release") -> JsonObject:
     """Return the fields of a certificate about publications beside it."""
-    return {"beside": [dict(each) for each in publications], "beside_in_words": BESIDE_IN_WORDS}
+    return {"beside": [dict(each) for each in publications], "beside_in_words": _in_words(publications, kind)}
 
 
-def check_beside(certificate: JsonMapping) -> CertificateCheck:
+def check_beside(certificate: JsonMapping, kind: Kind = "release") -> CertificateCheck:
     """Check that a certificate names publications beside it by kind, name and digest, and has the standing sentence."""
     listed = certificate["beside"]
     digests = [each["digest"] for each in listed if each["digest"] is not None]
     require_hashes({str(number): digest for number, digest in enumerate(digests)})
-    ok = certificate["beside_in_words"] == BESIDE_IN_WORDS and all(
-        set(each) == {"kind", "name", "digest"} and each["kind"] in ("release", "table") for each in listed
+    ok = certificate["beside_in_words"] == _in_words(listed, kind) and all(
+        set(each) == {"kind", "name", "digest"} and each["kind"] in _PUBLICATIONS for each in listed
     )
     names = ", ".join(f"{each['kind']} {each['name']}" for each in listed)
     return CertificateCheck("publications beside it", ok, names or "none known when it was made")
+
+
+def is_not_whole(publications: Iterable[JsonMapping], kind: Kind) -> bool:
+    """Return whether records and a release are beside each other, so that the records do not protect whole records."""
+    return {"release", "records"} <= {kind, *(each["kind"] for each in publications)}
+
+
+def _in_words(publications: Sequence[JsonMapping], kind: Kind) -> str:
+    return f"{BESIDE_IN_WORDS} {NOT_WHOLE_IN_WORDS}" if is_not_whole(publications, kind) else BESIDE_IN_WORDS
+
+
+def _refusal(dataset: Store, kind: Kind, other: LedgerEntry) -> str:
+    """Why a publication of this kind is refused beside another of the ledger, and how to make it on purpose."""
+    has = f"{dataset.path}: its ledger has the {other.kind} {other.release!r} of the same jobs"
+    if {kind, other.kind} == {"release", "records"}:
+        accept = "--given-segments, or " if kind == "records" else ""
+        return (
+            f"{has}; beside a release, records do not protect a worker's workplace and segment; to publish both on "
+            f"purpose, add {accept}--beside-release {other.kind.upper()}, and the certificate will say so"
+        )
+    return (
+        f"{has}; a table and {'records' if 'records' in (kind, other.kind) else 'a release'} beside each other have no "
+        f"joint promise; to publish both on purpose, add --beside-release {other.kind.upper()}, and the certificate "
+        "will say so"
+    )
 
 
 def confidential_hashes(dataset: Store) -> dict[str, str]:
@@ -107,8 +151,8 @@ def confidential_hashes(dataset: Store) -> dict[str, str]:
 
 def _named(dataset: Store, path: Path) -> JsonObject:
     kind = read_manifest(path).get("kind")
-    if kind not in ("release", "table"):
-        raise UsageError(f"--beside-release {path}: this is a {kind}; give a release or a table")
+    if kind not in _PUBLICATIONS:
+        raise UsageError(f"--beside-release {path}: this is a {kind}; give a release, a table, or records")
     store = open_store(path, kind)
     try:
         stated = store.document(CERTIFICATE)["confidential_inputs"]["jobs"]

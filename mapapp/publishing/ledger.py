@@ -45,6 +45,7 @@ from mapapp.publishing.ledger_entry import (
     LedgerEntry,
     LedgerError,
     Reading,
+    RecordsSpent,
     at_least,
     at_most,
     budget_fact,
@@ -129,9 +130,11 @@ class Ledger:
         release: str,
         reasons: tuple[str, ...] = (),
         readings: tuple[Reading, ...] = (),
+        records: RecordsSpent | None = None,
+        beside: Callable[[tuple[LedgerEntry, ...]], tuple[str, ...]] | None = None,
         check: Callable[[], None] | None = None,
     ) -> LedgerEntry:
-        """Record a release before anything is drawn; on return the entry is on the disk.
+        """Record a release, or records, before anything is drawn; on return the entry is on the disk.
 
         Parameters
         ----------
@@ -145,6 +148,10 @@ class Ledger:
             it makes must not be published.
         readings : tuple of Reading, optional
             In which the promise holds.
+        records : RecordsSpent, optional
+            For worker records: the other reading, and how they are made.
+        beside : callable, optional
+            As in :meth:`enter_table`.
         check : callable, optional
             Called under the lock, before anything is written; what it raises is raised, and nothing is spent.
 
@@ -159,10 +166,13 @@ class Ledger:
             release=release,
             reasons=reasons,
             readings=readings,
+            records=records,
             written_at=_now(),
         )
         with self._locked(write=True) as file:
             entries = self._read(file)
+            if beside is not None:
+                entry = replace(entry, beside=beside(entries))
             if entry.for_release:
                 self._require_within_budget(entries, entry)
             if check is not None:

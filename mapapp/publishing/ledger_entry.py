@@ -11,12 +11,15 @@ from typing import TypedDict
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
+from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.publishing.certificate.terms import Certificate
 
 __all__ = [
     "LedgerEntry",
     "LedgerError",
     "Reading",
+    "RecordsSpent",
+    "SpentPart",
     "at_least",
     "at_most",
     "budget_fact",
@@ -32,8 +35,8 @@ __all__ = [
 SCHEMA_VERSION = 1
 
 _INFINITE = "infinite"
-_KINDS = ("budget", "release", "settlement", "table", "withdrawal")
-PUBLICATIONS = ("release", "table")
+_KINDS = ("budget", "records", "release", "settlement", "table", "withdrawal")
+PUBLICATIONS = ("records", "release", "table")
 """Kinds of entries that are about something published, which can be withdrawn."""
 
 
@@ -74,12 +77,86 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpentPart:
+    """What one disjoint subset of the workers is used for, and what that costs a worker in it (replace-one reading).
+
+    Attributes
+    ----------
+    name : str
+        "seeds", "parameters", or "structure".
+    share : Fraction
+        Chance that a worker is in the subset.
+    epsilon, delta : Fraction
+    """
+
+    name: str
+    share: Fraction
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsSpent:
+    """What the entry of worker records says beside what it spends, which is in the replace-one reading.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        In the add/remove reading.
+    n_tries, n_min : int or None
+        Candidates, and the least number of seeds; None without seeds.
+    parts : tuple of SpentPart
+        A worker is in one of them, so the largest epsilon and delta are what is spent.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    n_tries: int | None
+    n_min: int | None
+    parts: tuple[SpentPart, ...]
+
+    def to_fields(self) -> JsonObject:
+        """Plain values for the line, fractions as exact text."""
+        parts = [
+            {
+                "name": part.name,
+                "share": str(part.share),
+                "epsilon": str(part.epsilon),
+                "delta": str(part.delta),
+            }
+            for part in self.parts
+        ]
+        amounts = {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+        return {"add_remove": amounts, "tries": self.n_tries, "n_min": self.n_min, "parts": parts}
+
+    @classmethod
+    def from_fields(cls, fields: JsonMapping) -> RecordsSpent:
+        """Read the values of a line; ValueError, KeyError or TypeError if they are not there."""
+        tries, least = fields["tries"], fields["n_min"]
+        return cls(
+            epsilon=exact_fraction(str(fields["add_remove"]["epsilon"]), "epsilon"),
+            delta=exact_fraction(str(fields["add_remove"]["delta"]), "delta"),
+            n_tries=None if tries is None else int(tries),
+            n_min=None if least is None else int(least),
+            parts=tuple(
+                SpentPart(
+                    name=str(part["name"]),
+                    share=exact_fraction(str(part["share"]), "share"),
+                    epsilon=exact_fraction(str(part["epsilon"]), "epsilon"),
+                    delta=exact_fraction(str(part["delta"]), "delta"),
+                )
+                for part in fields["parts"]
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
     """One line of the ledger.
 
     Attributes
     ----------
-    kind : {"budget", "release", "settlement", "table", "withdrawal"}
+    kind : {"budget", "records", "release", "settlement", "table", "withdrawal"}
         What the line says. A table with suppressed cells has neither epsilon nor delta to add up. A settlement
         replaces a line that a crash cut short, and a withdrawal says that an earlier publication is no longer
         published. What that one spent stays spent.
@@ -102,6 +179,8 @@ class LedgerEntry:
         Of a withdrawal: which entry of the ledger it is about, counted from 0.
     beside : tuple of str
         Publications of the same jobs that this one has no joint promise with: their digests, or names in the ledger.
+    records : RecordsSpent or None
+        Of worker records: the other reading, and how they were made.
     before : str
         SHA-256 of everything before the line; empty in a line written before this was recorded.
     """
@@ -117,6 +196,7 @@ class LedgerEntry:
     readings: tuple[Reading, ...] = ()
     withdraws: int | None = None
     beside: tuple[str, ...] = ()
+    records: RecordsSpent | None = None
     before: str = ""
 
     def to_line(self) -> bytes:
@@ -140,6 +220,7 @@ class LedgerEntry:
             },
             **({} if self.withdraws is None else {"withdraws": self.withdraws}),
             **({"beside": list(self.beside)} if self.beside else {}),
+            **({} if self.records is None else {"records": self.records.to_fields()}),
             "before": self.before,
         }
         return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
@@ -185,8 +266,11 @@ class LedgerEntry:
             ),
             withdraws=fields.get("withdraws"),
             beside=tuple(map(str, fields.get("beside", ()))),
+            records=RecordsSpent.from_fields(fields["records"]) if "records" in fields else None,
             before=str(fields.get("before", "")),
         )
+        if (entry.kind == "records") != (entry.records is not None):
+            raise ValueError("only records have two readings")
         if (entry.kind == "withdrawal") != (type(entry.withdraws) is int):
             raise ValueError("only a withdrawal names an entry")
         if not is_private and (entry.kind != "release" or entry.for_release):
@@ -231,9 +315,10 @@ def release_entry(
     release: str,
     reasons: tuple[str, ...] = (),
     readings: tuple[Reading, ...] = (),
+    records: RecordsSpent | None = None,
     written_at: str = "",
 ) -> LedgerEntry:
-    """Return the entry of a release: what it spends, or why it is not for release and spends nothing.
+    """Return the entry of a release, or of records: what it spends, or why it is not for release and spends nothing.
 
     Raises
     ------
@@ -245,7 +330,7 @@ def release_entry(
     if for_release and not is_private:
         raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
     return LedgerEntry(
-        kind="release",
+        kind="release" if records is None else "records",
         epsilon=exact_amount(epsilon, "epsilon") if for_release else Fraction(0),
         delta=exact_amount(delta, "delta") if for_release else Fraction(0),
         release=release,
@@ -254,6 +339,7 @@ def release_entry(
         written_at=written_at,
         is_private=is_private,
         readings=readings if for_release else (),
+        records=records,
     )
 
 

@@ -39,7 +39,7 @@ class Source:
     Attributes
     ----------
     path : Path
-    kind : {"dataset", "release"}
+    kind : {"dataset", "release", "records"}
     title, year : str or None, int or None
         As its manifest states them.
     entries : tuple of LedgerEntry
@@ -116,8 +116,8 @@ def _opened(path: Path) -> Store:
             f"{path}: a table with suppressed cells has no epsilon or delta to add up, and no joint promise with "
             "anything beside it; leave it out"
         )
-    if kind == "release":
-        return open_store(path, "release")
+    if kind in ("release", "records"):
+        return open_store(path, kind)
     return open_store(path, "dataset", verify=False)
 
 
@@ -134,7 +134,7 @@ def _refuse_repeats(stores: Sequence[Store]) -> None:
 
 def _refuse_counted_releases(stores: Sequence[Store]) -> None:
     """Refuse a release beside the dataset it was made from, by the keyed hash in its certificate."""
-    releases = [store for store in stores if store.kind == "release"]
+    releases = [store for store in stores if store.kind != "dataset"]
     for dataset in stores if releases else ():
         if dataset.kind != "dataset":
             continue

@@ -42,6 +42,8 @@ from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.promise import make_certificate
 from mapapp.publishing.run import TEST_KEY_REASON
 
+__all__ = ["check_places", "check_points", "check_release", "counts_by_n"]
+
 _FITTED = (
     "accounting",
     "construction",
@@ -82,7 +84,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
         *check_publication(release, certificate),
         check_facts(release, jobs["destination_index"].to_numpy()),
     ]
-    checks += [_check_points(jobs, points), _check_places(release, points)]
+    checks += [check_points(jobs, points), check_places(release, points)]
     try:
         checks += check_certificate(certificate, counts_by_n(jobs))
         source = _source(release, certificate)
@@ -133,7 +135,7 @@ def _check_jobs(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
     return CertificateCheck("jobs", ok, f"{len(jobs):,} rows, {int(jobs['count'].sum()):,} synthetic workers")
 
 
-def _check_points(jobs: pandas.DataFrame, points: pandas.DataFrame) -> CertificateCheck:
+def check_points(jobs: pandas.DataFrame, points: pandas.DataFrame) -> CertificateCheck:
     """One point a synthetic worker, for the same destinations, origins and segments."""
     names = ["destination_index", "origin_index", "segment"]
     wanted = jobs.assign(segment=segment_of(jobs)).groupby(names)["count"].sum()
@@ -142,7 +144,7 @@ def _check_points(jobs: pandas.DataFrame, points: pandas.DataFrame) -> Certifica
     return CertificateCheck("points", ok, f"{len(points):,} points for {int(jobs['count'].sum()):,} workers")
 
 
-def _check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
+def check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
     """Points lie in the cells of their blocks; of many points, a regular sample."""
     chosen = points.iloc[:: max(len(points) // _SAMPLE, 1)]
     cells = release.table("cells")

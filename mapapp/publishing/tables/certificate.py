@@ -125,7 +125,7 @@ def make_table_certificate(
         "public_inputs": public_hashes(store),
         "confidential_inputs": dict(confidential_inputs),
         "versions": software_versions(),
-        **beside_claims(beside),
+        **beside_claims(beside, "table"),
     }
 
 

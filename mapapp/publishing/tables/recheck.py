@@ -151,7 +151,7 @@ def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
     checks.append(_check_decisions(forest, decided, values, promise))
     checks.append(_check_rows(forest, cells, prior, decided, values))
     checks.append(_check_claims(table, forest, decided, certificate, promise))
-    checks.append(check_beside(certificate))
+    checks.append(check_beside(certificate, "table"))
     require_hashes(certificate["public_inputs"], {"jobs": certificate["confidential_inputs"]["jobs"]})
     return checks
 

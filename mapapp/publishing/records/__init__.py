@@ -1,0 +1,1 @@
+"""Worker records: dataset → model, seeds → synthetic records → points → records store."""

@@ -1,0 +1,151 @@
+"""From codes to rows: blocks, the order of the rows, and points; all of it post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.points import place_points
+from engine.records.placing import draw_places
+from engine.streams import SecretKey
+from geodata.schema import N_SEGMENTS, segment_code
+from geodata.store import Store
+from geodata.worker_order import sort_workers
+from mapapp.publishing.batch import read_cells
+from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
+
+__all__ = ["RecordRows", "job_rows", "place_rows", "point_rows"]
+
+Codes = npt.NDArray[np.int32]
+Column = npt.NDArray[np.generic]
+Columns = dict[str, Column]
+
+_JOB: Final = ("age", "earnings", "industry")
+_MISSING: Final = 1  # code of an attribute of the job that the dataset lacks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRows:
+    """Synthetic workers in the order in which they are written, which says nothing about how they were made.
+
+    Attributes
+    ----------
+    columns : dict of str to array
+        Columns of the table `records`.
+    """
+
+    columns: Columns
+
+    @property
+    def segment(self) -> npt.NDArray[np.int8]:
+        """Segment of each worker."""
+        age, earnings, industry = (self.columns[name].astype(np.int64) for name in _JOB)
+        return segment_code(age, earnings, industry).astype(np.int8)
+
+
+def place_rows(key: SecretKey, codes: Codes, attributes: RecordAttributes, *, threads: int = 1) -> RecordRows:
+    """Give records their blocks, and sort them.
+
+    Parameters
+    ----------
+    key : SecretKey
+    codes : int32[n, m]
+        In resampling order.
+    attributes : RecordAttributes
+    threads : int
+        Threads to use; the result does not depend on it.
+    """
+    column = {name: codes[:, place] for place, name in enumerate(attributes.names)}
+    band = column[BAND].astype(np.int8)
+    placed = draw_places(
+        key,
+        attributes.work_tract[column[WORK_TRACT]],
+        column[HOME_PUMA],
+        band,
+        attributes.ground,
+        threads=threads,
+    )
+    found: Columns = {"destination_index": placed.work_block, "origin_index": placed.home_block}
+    found |= _of_the_job(column, attributes)
+    found["distance_band"] = band
+    further = [
+        attribute.name
+        for attribute in attributes.attributes
+        if attribute.name not in (*_JOB, WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)
+    ]
+    found |= {name: column[name].astype(np.int16) for name in further}
+    domains = {name: len(attributes.attributes[attributes.place(name)].codes) for name in (BAND, *further)}
+    return RecordRows(columns=sort_workers(found, attributes.geography.n_blocks, domains))
+
+
+def _of_the_job(column: Mapping[str, npt.NDArray[np.int32]], attributes: RecordAttributes) -> Columns:
+    """Age, earnings, and industry: as drawn, or as another attribute derives them."""
+    found: Columns = {}
+    for name in _JOB:
+        source = next((each for each in attributes.attributes if name in each.derives), None)
+        if source is not None:
+            groups = np.array(source.derives[name], dtype=np.int8)
+            found[name] = groups[column[source.name]]
+        elif name in column:
+            found[name] = (column[name] + 1).astype(np.int8)
+        else:
+            n = next(iter(column.values())).size
+            found[name] = np.full(n, _MISSING, dtype=np.int8)
+    return found
+
+
+def job_rows(rows: RecordRows) -> Columns:
+    """Count records by workplace, segment, and home: columns of `jobs`."""
+    columns = rows.columns
+    # Rows are sorted by these three first.
+    keys = [columns["destination_index"], rows.segment, columns["origin_index"]]
+    changes = np.zeros(max(keys[0].size - 1, 0), dtype=np.bool_)
+    for each in keys:
+        changes |= each[1:] != each[:-1]
+    start = np.flatnonzero(np.append(True, changes))[: keys[0].size]
+    names = ("destination_index", "origin_index", *_JOB)
+    return {
+        **{name: columns[name][start] for name in names},
+        "count": np.diff(np.append(start, keys[0].size)).astype(np.int32),
+    }
+
+
+def point_rows(key: SecretKey, rows: RecordRows, store: Store, n_blocks: int, *, threads: int = 1) -> Columns:
+    """Draw a point at home and one at work for every record: columns of `points`.
+
+    Parameters
+    ----------
+    store : Store
+        Its cells are read.
+    n_blocks : int
+        Rows of `blocks`.
+    """
+    work, home = (rows.columns[name].astype(np.int32) for name in ("destination_index", "origin_index"))
+    used = np.zeros(n_blocks, dtype=np.bool_)
+    used[work], used[home] = True, True
+    cells = read_cells(store, used, threads=threads)
+    # A stream serves the workers of one workplace and segment, as in a release.
+    unit = work.astype(np.int64) * N_SEGMENTS + rows.segment
+    start = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))[: unit.size]
+    places = place_points(
+        key,
+        work[start],
+        rows.segment[start],
+        np.append(start, unit.size).astype(np.int64),
+        home,
+        cells,
+        threads=threads,
+    )
+    return {
+        "destination_index": work,
+        "origin_index": home,
+        "segment": rows.segment,
+        "home_lon_deg": places.home_lon_deg,
+        "home_lat_deg": places.home_lat_deg,
+        "work_lon_deg": places.work_lon_deg,
+        "work_lat_deg": places.work_lat_deg,
+    }

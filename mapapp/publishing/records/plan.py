@@ -1,0 +1,320 @@
+"""Everything about records that is fixed before anything is drawn: from the choice and public inputs alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, TypeVar
+
+from engine.errors import ParameterError
+from engine.parameters import LARGEST_EPSILON
+from engine.records.acceptance import Acceptance
+from engine.records.choosing import TriesPlan, best_threshold_epsilon, find_min_seeds
+from engine.records.composition import most_epsilon_each
+from engine.records.entropy import entropy_sensitivity
+from engine.records.learned import StructureRules, needed_entropies
+from engine.records.structure import PublicStructure, public_structure
+from mapapp.errors import UsageError
+from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
+from mapapp.publishing.records.choice import (
+    DEFAULT_DELTA,
+    DEFAULT_EPSILON,
+    DEFAULT_MIN_SEEDS,
+    DEFAULT_THRESHOLD_EPSILON,
+    Choice,
+)
+from mapapp.publishing.records.paper import paper_seeds
+from mapapp.publishing.records.promised import Amounts, Part, SeedPlan
+
+__all__ = ["Plan", "learning_rules", "plan_records"]
+
+_Result = TypeVar("_Result")
+
+PARTS: Final = ("seeds", "parameters", "structure")
+_SEEDED_SPLIT: Final = (Fraction(3, 5), Fraction(2, 5), Fraction(0))
+_LEARNED_SPLIT: Final = (Fraction(0), Fraction(17, 20), Fraction(3, 20))
+_SEEDED_LEARNED_SPLIT: Final = (Fraction(3, 5), Fraction(1, 4), Fraction(3, 20))
+_ALL_PARAMETERS: Final = (Fraction(0), Fraction(1), Fraction(0))
+_DEVIATIONS: Final = 6  # of the size of a subset: it is smaller than its bound once in 10^9 times
+_FEWEST_LEARNED: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is promised, and how records are made.
+
+    Attributes
+    ----------
+    choice : Choice
+    attributes : RecordAttributes
+    n_total : int
+        Records in all; public.
+    split : tuple of three Fraction
+        Shares of seeds, parameters, and structure.
+    structure : PublicStructure
+        The public one; a learned one takes its place in the run.
+    n_parameters, n_structure : int
+        Public lower bounds of the two subsets.
+    model_epsilon : Fraction
+        Of all tables of the model together, in the add/remove reading.
+    seeds : SeedPlan or None
+    parts : tuple of Part
+    """
+
+    choice: Choice
+    attributes: RecordAttributes
+    n_total: int
+    split: tuple[Fraction, Fraction, Fraction]
+    structure: PublicStructure
+    n_parameters: int
+    n_structure: int
+    model_epsilon: Fraction
+    seeds: SeedPlan | None
+    parts: tuple[Part, ...]
+
+    @property
+    def add_remove(self) -> Amounts:
+        """The promise where one worker's record is added or taken away."""
+        return _worst([part.add_remove for part in self.parts])
+
+    @property
+    def replace_one(self) -> Amounts:
+        """The promise where one worker's record is replaced by another; the ledger charges this one."""
+        return _worst([part.replace_one for part in self.parts])
+
+    @property
+    def kept(self) -> int:
+        """Number of attributes kept from seeds."""
+        return 0 if self.seeds is None else self.seeds.kept
+
+
+def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -> Plan:
+    """Fix everything that can be fixed from public inputs.
+
+    Parameters
+    ----------
+    attributes : RecordAttributes
+    n_workers : int
+        Workers of the dataset; their number is taken to be public.
+    choice : Choice
+
+    Raises
+    ------
+    UsageError
+        An option does not fit the dataset or another option.
+    """
+    kept = _kept_attributes(attributes.names, choice.kept)
+    n_total = choice.n_records or n_workers
+    split = choice.split or _usual_split(choice)
+    _check_split(split, choice)
+    sizes = [_least_size(n_total, share) for share in split]
+    learned = choice.structure == "learned"
+    if learned:
+        _refuse_few_learned(attributes, sizes[2], choice)
+    seeds, seed_part = (None, None) if not kept else _seeds(kept, n_total, sizes[0], split[0], choice)
+    delta = choice.delta or DEFAULT_DELTA
+    if not kept and not learned and choice.delta is not None:
+        raise UsageError(
+            f"--delta {float(choice.delta):g} with --kept none: without seeds, nothing needs a delta; leave it out"
+        )
+    epsilon = choice.model_epsilon or choice.epsilon or _free_epsilon(seed_part, choice)
+    model = Part(
+        name=PARTS[1],
+        share=split[1],
+        add_remove=Amounts(epsilon, Fraction(0)),
+        replace_one=Amounts(2 * epsilon, Fraction(0)),
+    )
+    parts = [each for each in (seed_part, model) if each is not None]
+    if learned:
+        parts.append(_structure_part(split[2], epsilon, delta))
+    return Plan(
+        choice=choice,
+        attributes=attributes,
+        n_total=n_total,
+        split=split,
+        structure=_refused(
+            lambda: public_structure(
+                attributes.domain,
+                attributes.wished,
+                sizes[1],
+                buckets=attributes.buckets,
+                coarser=attributes.coarser,
+                possible=attributes.possible,
+            )
+        ),
+        n_parameters=sizes[1],
+        n_structure=sizes[2],
+        model_epsilon=epsilon,
+        seeds=seeds,
+        parts=tuple(parts),
+    )
+
+
+def learning_rules(plan: Plan) -> StructureRules:
+    """What is public about a structure that is learned: order, buckets, and parents that zeros depend on."""
+    attributes = plan.attributes
+    work, home = attributes.place(WORK_PUMA), attributes.place(HOME_PUMA)
+    band = attributes.place(BAND)
+    return StructureRules(
+        n_parameters=plan.n_parameters,
+        buckets=attributes.buckets,
+        required=((attributes.place(WORK_TRACT), work), (band, work), (band, home)),
+        possible=tuple(attributes.possible),
+    )
+
+
+def _worst(amounts: Sequence[Amounts]) -> Amounts:
+    """A worker is in one of the disjoint subsets: the largest epsilon and the largest delta hold for all."""
+    return Amounts(max(each.epsilon for each in amounts), max(each.delta for each in amounts))
+
+
+def _free_epsilon(seeds: Part | None, choice: Choice) -> Fraction:
+    """Epsilon of the model: as much as the seeds cost, since their subsets are disjoint."""
+    if seeds is None or choice.accountant == "paper":
+        return DEFAULT_EPSILON
+    return min(seeds.add_remove.epsilon, Fraction(LARGEST_EPSILON))
+
+
+def _kept_attributes(names: tuple[str, ...], kept: tuple[str, ...]) -> int:
+    unknown = next((name for name in kept if name not in names), None)
+    if unknown is not None:
+        raise UsageError(
+            f"--kept names {unknown!r}, but the attributes are {', '.join(names)}, in this order"
+        )
+    if kept != names[: len(kept)]:
+        raise UsageError(
+            f"--kept {','.join(kept)}: kept attributes are the first ones in the order {', '.join(names)}; give "
+            f"{','.join(names[: len(kept)])}, or none"
+        )
+    return len(kept)
+
+
+def _usual_split(choice: Choice) -> tuple[Fraction, Fraction, Fraction]:
+    if choice.structure == "learned":
+        return _SEEDED_LEARNED_SPLIT if choice.kept else _LEARNED_SPLIT
+    return _SEEDED_SPLIT if choice.kept else _ALL_PARAMETERS
+
+
+def _check_split(split: tuple[Fraction, Fraction, Fraction], choice: Choice) -> None:
+    needed = (bool(choice.kept), True, choice.structure == "learned")
+    for name, share, is_needed in zip(PARTS, split, needed, strict=True):
+        if is_needed and not share:
+            raise UsageError(
+                f"--split gives no workers to the {name}, which need some; give them a share above 0"
+            )
+        if share and not is_needed:
+            why = "--kept none" if name == PARTS[0] else "--structure public"
+            raise UsageError(
+                f"--split gives {float(share):g} to the {name}, but {why} uses none; give them 0"
+            )
+
+
+def _least_size(n: int, share: Fraction) -> int:
+    """Public lower bound of a subset into which each of n workers falls with a chance."""
+    spread = math.isqrt(math.ceil(n * share * (1 - share)))
+    return max(math.floor(n * share) - _DEVIATIONS * (spread + 1 if share < 1 else 0), 0)
+
+
+def _seeds(kept: int, n_total: int, n_seeds: int, share: Fraction, choice: Choice) -> tuple[SeedPlan, Part]:
+    n_min = choice.n_min or n_seeds
+    n_tries = choice.n_tries or min(n_min, n_total)
+    if n_min > n_seeds:
+        raise UsageError(
+            f"--n-min {n_min:,}: of {n_total:,} workers, only {n_seeds:,} are sure to be seeds; give at most that, or "
+            "a larger share of --split"
+        )
+    if n_tries > n_total:
+        raise UsageError(
+            f"--tries {n_tries:,} with {n_total:,} records in all: more might pass than there is room for; give fewer "
+            "tries, or more --records"
+        )
+    if choice.accountant == "paper":
+        return paper_seeds(kept, n_min, n_tries, share, choice)
+    delta = choice.delta or DEFAULT_DELTA
+    tries = TriesPlan(
+        n_min=n_min,
+        n_tries=n_tries,
+        delta=delta,
+        forced_fail=choice.forced_fail,
+        similarity=choice.similarity,
+    )
+    acceptance = _refused(lambda: _acceptance(tries, choice))
+    promise = _refused(lambda: tries.promise(acceptance))
+    if choice.epsilon is not None and promise.epsilon > choice.epsilon:
+        raise UsageError(
+            f"--epsilon {float(choice.epsilon):g}: with --min-seeds {acceptance.min_plausible_seeds:,} and "
+            f"--threshold-epsilon {float(acceptance.threshold_epsilon or 0):g}, {n_tries:,} tries need "
+            f"{float(promise.epsilon):g}; leave out one of the two, and it is chosen, or allow fewer tries"
+        )
+    plan = SeedPlan(
+        kept=kept,
+        acceptance=acceptance,
+        similarity=choice.similarity,
+        n_min=n_min,
+        n_tries=n_tries,
+        rdp_order=promise.rdp_order,
+    )
+    part = Part(
+        name=PARTS[0],
+        share=share,
+        add_remove=Amounts(promise.epsilon, delta),
+        replace_one=Amounts(promise.epsilon_replace_one, delta),
+    )
+    return plan, part
+
+
+def _acceptance(tries: TriesPlan, choice: Choice) -> Acceptance:
+    """The test: as given, or chosen to keep epsilon."""
+    k, rate = choice.min_seeds, choice.threshold_epsilon
+    if choice.epsilon is not None and k is None:
+        found, _ = find_min_seeds(choice.epsilon, tries, rate)
+        if choice.seed_floor is None:
+            return found
+        k, rate = found.min_plausible_seeds, found.threshold_epsilon
+    if k is None:
+        k, rate = DEFAULT_MIN_SEEDS, rate or DEFAULT_THRESHOLD_EPSILON
+    if rate is None:
+        rate = DEFAULT_THRESHOLD_EPSILON if k == DEFAULT_MIN_SEEDS else best_threshold_epsilon(k, tries)
+    if choice.epsilon is not None and choice.threshold_epsilon is None:
+        rate = best_threshold_epsilon(k, tries)
+    return Acceptance(
+        min_plausible_seeds=k,
+        threshold_epsilon=rate,
+        forced_fail=choice.forced_fail,
+        seed_floor=choice.seed_floor,
+    )
+
+
+def _structure_part(share: Fraction, epsilon: Fraction, delta: Fraction) -> Part:
+    """A structure learned with this epsilon and delta; of two steps, both count, the second grown by e^epsilon."""
+    grown = Fraction(math.ceil(float(delta) * (1 + math.exp(float(epsilon))) * (1 + 1e-9) * 10**15), 10**15)
+    return Part(
+        name=PARTS[2],
+        share=share,
+        add_remove=Amounts(epsilon, delta),
+        replace_one=Amounts(2 * epsilon, grown),
+    )
+
+
+def _refuse_few_learned(attributes: RecordAttributes, n: int, choice: Choice) -> None:
+    if n >= _FEWEST_LEARNED or choice.anyway:
+        return
+    epsilon = choice.epsilon or DEFAULT_EPSILON
+    rules = StructureRules(n_parameters=1, buckets=attributes.buckets)
+    n_entropies = len(needed_entropies(len(attributes.domain), rules))
+    each = most_epsilon_each(epsilon, n_entropies, float(choice.delta or DEFAULT_DELTA) / 2)
+    bits = entropy_sensitivity(max(n, 2)) / float(each)
+    raise UsageError(
+        f"--structure learned from {n:,} workers: each of {n_entropies} entropies would get noise of {bits:.3g} bits; "
+        f"below {_FEWEST_LEARNED:,} workers the noise decides; use --structure public, or add --anyway"
+    )
+
+
+def _refused(call: Callable[[], _Result]) -> _Result:
+    """What a call of the engine returns; what it refuses is the analyst's choice."""
+    try:
+        return call()
+    except ParameterError as error:
+        raise UsageError(str(error)) from None

@@ -1,0 +1,193 @@
+"""Making worker records: dataset → plan → ledger → model and seeds → records store.
+
+The order matters: everything public comes first (attributes, structure, promise); then the ledger; only then are
+workers read and records drawn. A run that is interrupted stays charged and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.precompile import RECORD_STAGES, ensure_compiled
+from engine.streams import SecretKey
+from geodata.json_objects import JsonObject
+from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
+from mapapp.progress import Report, silent
+from mapapp.publishing.beside import confidential_hashes, publications_beside
+from mapapp.publishing.certificate.certificate import keyed_file_hash
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.publishing.records.attributes import read_attributes
+from mapapp.publishing.records.certificate import make_records_certificate, spent_by
+from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.drawing import Drawn, draw_all
+from mapapp.publishing.records.paper import PAPER_REASON
+from mapapp.publishing.records.placement import job_rows, place_rows, point_rows
+from mapapp.publishing.records.plan import Plan, plan_records
+from mapapp.publishing.records.words import record_lines
+from mapapp.publishing.records.workers import WORKERS, count_workers, has_workers
+from mapapp.publishing.run import TEST_KEY_REASON, copy_public_tables
+
+__all__ = ["RecordsOutcome", "make_records", "read_plan", "reasons_against", "worker_hashes"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsOutcome:
+    """What a run reports to the analyst; all of it is in the records.
+
+    Attributes
+    ----------
+    records : Path
+    digest : str
+    certificate : dict
+        As in the records.
+    """
+
+    records: Path
+    digest: str
+    certificate: JsonObject
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`."""
+        names = (
+            "status",
+            "accountant",
+            "promise",
+            "seeds",
+            "model",
+            "records",
+            "resampling_order",
+            "whole_record",
+        )
+        return {
+            "records_path": str(self.records),
+            "records_digest": self.digest,
+            **{name: self.certificate[name] for name in names},
+        }
+
+    def lines(self) -> list[str]:
+        """Sentences for a person."""
+        counts = self.certificate["records"]
+        return [
+            f"{self.records}: {counts['n_total']:,} synthetic worker records",
+            *record_lines(self.certificate),
+            f"  status           {self.certificate['status']}",
+            f"  records digest   {self.digest}",
+        ]
+
+
+def read_plan(dataset: Store, choice: Choice) -> Plan:
+    """Fix what can be fixed from the public part of a dataset and the number of its workers."""
+    return plan_records(read_attributes(dataset), count_workers(dataset), choice)
+
+
+def make_records(
+    dataset_path: Path,
+    records_path: Path,
+    choice: Choice,
+    *,
+    threads: int | None = None,
+    report: Report = silent,
+) -> RecordsOutcome:
+    """Make synthetic worker records from a dataset.
+
+    Parameters
+    ----------
+    dataset_path, records_path : Path
+    choice : Choice
+    threads : int, optional
+        Number of threads, by default one for each processor; the records do not depend on it.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    EngineError, GeodataError, LedgerError, UsageError
+        Nothing is left at `records_path`.
+    """
+    refuse_existing(records_path)
+    ensure_compiled(lambda: report("compiling the kernels of records (once)", 0, 0), RECORD_STAGES)
+    key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
+    n_threads = threads or os.cpu_count() or 1
+    with writing_store(records_path, "records") as writer:
+        report("reading the dataset", 0, 0)
+        dataset = open_store(dataset_path, "dataset")
+        plan = read_plan(dataset, choice)
+        reasons = reasons_against(choice)
+        beside = _enter(dataset, records_path, plan, reasons)
+        drawn = draw_all(dataset, plan, key, threads=n_threads, report=report)
+        claims = make_records_certificate(
+            dataset,
+            plan,
+            drawn.made,
+            reasons=reasons,
+            confidential_inputs=worker_hashes(dataset),
+            beside=beside,
+            characteristics=dataset.manifest.get("characteristics", ()),
+        )
+        report("writing the records", 0, 0)
+        _write(writer, dataset, plan, drawn, key, n_threads)
+        dataset.require_unchanged(digests=False)
+        facts = public_facts(dataset.manifest)
+        certificate = bind_publication(claims, facts, writer.listed())
+        writer.document(CERTIFICATE, certificate)
+        writer.facts(**facts)
+    return RecordsOutcome(records=records_path, digest=store_digest(records_path), certificate=certificate)
+
+
+def reasons_against(choice: Choice) -> list[str]:
+    """Return why records are not for release."""
+    reasons = [TEST_KEY_REASON] if choice.test_key else []
+    return [*reasons, PAPER_REASON] if choice.accountant == "paper" else reasons
+
+
+def worker_hashes(dataset: Store) -> dict[str, str]:
+    """Keyed hashes of the confidential tables that records are made from."""
+    found = confidential_hashes(dataset)
+    if has_workers(dataset):
+        key = bytes.fromhex(dataset.manifest["commitment_key"])
+        found[WORKERS] = keyed_file_hash(key, dataset.file(WORKERS))
+    return found
+
+
+def _enter(dataset: Store, records: Path, plan: Plan, reasons: Sequence[str]) -> list[JsonObject]:
+    """Enter the promise in the dataset's ledger, and return the publications beside the records."""
+    ledger, beside = Ledger(dataset.path), list[JsonObject]()
+
+    def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
+        beside[:] = publications_beside(
+            dataset,
+            "records",
+            () if reasons else entries,
+            plan.choice.beside,
+            on_purpose=plan.choice.given_segments,
+        )
+        return tuple(str(each["digest"] or each["name"]) for each in beside)
+
+    others(ledger.entries())  # records that are refused must not create a ledger
+    claims = make_records_certificate(
+        dataset, plan, None, reasons=reasons, confidential_inputs={}, beside=[], characteristics=[]
+    )
+    ledger.spend(
+        **promised_amounts(claims),
+        release=records.name,
+        records=spent_by(plan),
+        beside=others,
+        check=dataset.require_unchanged,
+    )
+    return beside
+
+
+def _write(
+    writer: StoreWriter, dataset: Store, plan: Plan, drawn: Drawn, key: SecretKey, threads: int
+) -> None:
+    rows = place_rows(key, drawn.codes, plan.attributes, threads=threads)
+    points = point_rows(key, rows, dataset, plan.attributes.geography.n_blocks, threads=threads)
+    for name, columns in (("records", rows.columns), ("jobs", job_rows(rows)), ("points", points)):
+        with writer.stream(name) as stream:
+            stream.write(columns)
+    copy_public_tables(dataset, writer)

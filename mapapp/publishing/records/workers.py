@@ -1,0 +1,104 @@
+"""The confidential workers of a dataset as codes, part by part: from `workers`, or from `jobs` where it has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+
+from engine.records.placing import commute_bands
+from geodata.errors import StoreError
+from geodata.store import Store
+from geodata.worker_schema import JOB_LABELS
+from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
+
+__all__ = ["WORKERS", "count_workers", "has_workers", "read_codes", "workers_file"]
+
+Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
+
+WORKERS = "workers"
+_PLACES = ("destination_index", "origin_index")
+
+
+def has_workers(dataset: Store) -> bool:
+    """Return whether a dataset has one row a worker; otherwise its workers are its jobs, without further attributes."""
+    return dataset.has_table(WORKERS)
+
+
+def workers_file(dataset: Store) -> str:
+    """Return the table that holds a dataset's workers."""
+    return WORKERS if has_workers(dataset) else "jobs"
+
+
+def count_workers(dataset: Store) -> int:
+    """Return the number of a dataset's workers.
+
+    Raises
+    ------
+    StoreError
+        The dataset holds none.
+    """
+    if has_workers(dataset):
+        n = int(dataset.manifest["files"][f"{WORKERS}.parquet"]["rows"])
+    else:
+        n = sum(int(part["count"].to_numpy().sum()) for part in dataset.batches("jobs", ["count"]))
+    if not n:
+        raise StoreError(f"{dataset.path}: no workers in it, so there is nothing to synthesize; import some")
+    return n
+
+
+def read_codes(dataset: Store, attributes: RecordAttributes) -> Iterator[Codes]:
+    """Yield the workers of a dataset in parts: int32[n, m] each, columns in resampling order.
+
+    Raises
+    ------
+    StoreError
+        A workplace lies outside the states that the dataset says it covers.
+    """
+    table = workers_file(dataset)
+    own = [name for name in attributes.names if name not in (WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)]
+    columns = [*_PLACES, *own, *(["count"] if table == "jobs" else [])]
+    encode = _Encoder(dataset, attributes)
+    for part in dataset.batches(table, columns):
+        if part.num_rows:
+            yield encode.codes(part, own)
+
+
+class _Encoder:
+    """Codes of workers, from blocks and values."""
+
+    def __init__(self, dataset: Store, attributes: RecordAttributes) -> None:
+        self._path = dataset.path
+        self._attributes = attributes
+        geography = attributes.geography
+        tracts = geography.tracts
+        self._tract = geography.tract_of_block
+        self._puma = tracts.puma[geography.tract_of_block]
+        self._work_tract = _numbers(attributes.work_tract, tracts.n_tracts)
+        self._work_puma = _numbers(attributes.work_puma, tracts.puma_members[0].size - 1)
+
+    def codes(self, part: pyarrow.Table, own: list[str]) -> Codes:
+        work, home = (part[name].to_numpy() for name in _PLACES)
+        columns: dict[str, npt.NDArray[np.integer]] = {
+            WORK_PUMA: self._work_puma[self._puma[work]],
+            HOME_PUMA: self._puma[home],
+            WORK_TRACT: self._work_tract[self._tract[work]],
+            BAND: commute_bands(self._attributes.ground, work, home),
+        }
+        if columns[WORK_TRACT].min() < 0:
+            raise StoreError(
+                f"{self._path}: a workplace lies outside the states that its manifest says are covered; import it again"
+            )
+        columns |= {name: part[name].to_numpy() - (1 if name in JOB_LABELS else 0) for name in own}
+        codes = np.stack([columns[name] for name in self._attributes.names], axis=1).astype(np.int32)
+        return np.repeat(codes, part["count"].to_numpy(), axis=0) if "count" in part.column_names else codes
+
+
+def _numbers(rows: Ints, n: int) -> npt.NDArray[np.int32]:
+    """Position of each of n rows in a list of rows, -1 for the others."""
+    numbers = np.full(n, -1, dtype=np.int32)
+    numbers[rows] = np.arange(rows.size)
+    return numbers

@@ -1,0 +1,35 @@
+"""Records of the demo that several tests of this folder read."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.run import make_records
+from tests.sharing import made_once
+
+
+@pytest.fixture(scope="session")
+def seedless_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of the demo that were drawn from the model alone, under the test key."""
+
+    def make(folder: Path) -> None:
+        dataset = Path(shutil.copytree(demo_dataset, folder / "d"))
+        make_records(dataset, folder / "x.records", Choice(test_key=True))
+
+    return made_once(tmp_path_factory, "seedless_records", make) / "x.records"
+
+
+@pytest.fixture(scope="session")
+def seeded_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of the demo, some of them made from seeds, under the test key."""
+
+    def make(folder: Path) -> None:
+        dataset = Path(shutil.copytree(demo_dataset, folder / "d"))
+        choice = Choice(test_key=True, kept=("work_puma", "home_puma"), min_seeds=100)
+        make_records(dataset, folder / "x.records", choice)
+
+    return made_once(tmp_path_factory, "seeded_records", make) / "x.records"
