@@ -17,7 +17,15 @@ from engine.parameters import Number, exact_fraction
 from engine.records.acceptance import LARGEST_RATE, Acceptance
 from engine.records.divergence import OneTry
 from engine.records.plausible import check_similarity
-from engine.records.tries import MOST_COUNTS, LogMoment, SeedPromise, best_order, epsilon_at, seed_promise
+from engine.records.tries import (
+    MOST_COUNTS,
+    LogMoment,
+    SeedPromise,
+    best_order,
+    check_public,
+    epsilon_at,
+    seed_promise,
+)
 
 __all__ = ["TriesPlan", "best_threshold_epsilon", "find_min_seeds"]
 
@@ -39,6 +47,11 @@ class TriesPlan:
         As for :func:`engine.records.tries.seed_promise` and :class:`engine.records.acceptance.Acceptance`.
     similarity : Fraction, str, int or float, optional
         Gamma; 1 by default.
+
+    Raises
+    ------
+    ParameterError
+        A value is outside its range.
     """
 
     n_min: int
@@ -46,6 +59,12 @@ class TriesPlan:
     delta: Number
     forced_fail: Number
     similarity: Number = 1
+
+    def __post_init__(self) -> None:
+        check_similarity(self.similarity)
+        check_public(self.n_tries, self.delta, self.forced_fail)
+        if self.n_min < 2:
+            raise ParameterError(f"n min is {self.n_min:,}; a seed hides among others: give at least 2")
 
     def promise(self, acceptance: Acceptance) -> SeedPromise:
         """The promise of these tries with a test."""
@@ -101,8 +120,6 @@ def find_min_seeds(
     target = exact_fraction(epsilon, "epsilon")
     if target <= 0:
         raise ParameterError(f"epsilon is {float(target):g}; give a number above 0, such as 2")
-    if plan.n_min < 2:
-        raise ParameterError(f"n min is {plan.n_min}; give at least 2")
     given = None if threshold_epsilon is None else exact_fraction(threshold_epsilon, "threshold epsilon")
 
     def acceptance(k: int, factor: float) -> Acceptance:

@@ -29,6 +29,7 @@ __all__ = [
     "LogMoment",
     "SeedPromise",
     "best_order",
+    "check_public",
     "epsilon_at",
     "epsilon_of_tries",
     "seed_promise",
@@ -155,6 +156,18 @@ def _check_tries(
     acceptance: Acceptance, gamma: Fraction, n_min: int, n_tries: int, delta: Number
 ) -> Fraction:
     """Delta as a fraction; ParameterError if a value is outside its range, or too few records are certain."""
+    allowed = check_public(n_tries, delta, acceptance.forced_fail)
+    least = _least_n_min(acceptance, float(gamma))
+    if n_min < least:
+        raise ParameterError(
+            f"n min is {n_min:,}; {acceptance.min_plausible_seeds:,} plausible seeds need at least {least:,} seeds: "
+            "lower the min plausible seeds, or give more records to the seeds"
+        )
+    return allowed
+
+
+def check_public(n_tries: int, delta: Number, forced_fail: Number) -> Fraction:
+    """Delta as a fraction; ParameterError if it or the tries are out of range, or failures would not be paid for."""
     allowed = exact_fraction(delta, "delta")
     if not 1 <= n_tries <= _MOST_TRIES:
         raise ParameterError(f"tries is {n_tries:,}; give at least 1, such as the number of records wanted")
@@ -162,15 +175,9 @@ def _check_tries(
         raise ParameterError(
             f"delta is {float(allowed):g}; it is a probability: give more than 0 and less than 1, such as 1e-6"
         )
-    if acceptance.forced_fail == 0:
+    if exact_fraction(forced_fail, "forced fail") == 0:
         raise ParameterError(
             "forced fail is 0, but the number of failures is published: give a chance above 0, such as 0.02"
-        )
-    least = _least_n_min(acceptance, float(gamma))
-    if n_min < least:
-        raise ParameterError(
-            f"n min is {n_min:,}; {acceptance.min_plausible_seeds:,} plausible seeds need at least {least:,} seeds: "
-            "lower the min plausible seeds, or give more records to the seeds"
         )
     return allowed
 

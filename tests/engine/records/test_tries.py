@@ -199,6 +199,22 @@ def test_a_lower_rate_costs_less_than_the_usual_one() -> None:
     assert promise(usual(threshold_epsilon=rate)).epsilon < Fraction("1.75")
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_tries": 0}, "tries is 0; give at least 1"),
+        ({"delta": 1}, "delta is 1; it is a probability"),
+        ({"forced_fail": 0}, "forced fail is 0, but the number of failures is published"),
+        ({"similarity": 0}, "similarity is 0; it is a factor"),
+        ({"n_min": 1}, "n min is 1; a seed hides among others: give at least 2"),
+    ],
+)
+def test_impossible_plans_are_refused(given: dict[str, object], message: str) -> None:
+    values: dict[str, object] = {"n_min": 9, "n_tries": 9, "delta": "1e-6", "forced_fail": "0.02", **given}
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        TriesPlan(**values)  # type: ignore[arg-type]  # checked by the type itself
+
+
 def test_an_epsilon_that_no_k_keeps_is_refused() -> None:
     with pytest.raises(ParameterError, match=re.escape("no number of plausible seeds up to 5,000 keeps it")):
         find_min_seeds("0.01", TriesPlan(n_min=5000, n_tries=5000, delta="1e-6", forced_fail="0.02"))
