@@ -1,9 +1,10 @@
 """Deciding large tables: `python -m benchmarks.suppression [--cells N] [--rows N]`.
 
-Three tables of generated people, all drawn from their prior. Yes-or-no cells, as many as the blocks of a nation have
-segments. Flows between the counties of a nation: each origin with more than 0.5 expected workers is tried. And a table
-of the size of a state's towns by nine segments, which is also decided by the paper's sampling. Keys and seeds are
-fixed, so that every run decides the same tables. Certifying a table is the same computation as deciding it.
+Tables of generated people, all drawn from their prior. Yes-or-no cells, as many as the blocks of a nation have
+segments. Flows between the counties of a nation: each origin with more than 0.5 expected workers is tried. Two rows
+with both totals, of the size of a state's two districts by 27 segments, and wider. And a table of the size of a
+state's towns by nine segments, which is also decided by the paper's sampling. Keys and seeds are fixed, so that every
+run decides the same tables. Certifying a table is the same computation as deciding it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,19 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.streams import SecretKey
+from engine.suppression.both_totals import TwoWayTable, suppress_two_way
 from engine.suppression.cells import suppress_cells
 from engine.suppression.rates import Rates
 from engine.suppression.rows import expected_rows, suppress_rows
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled
+from engine.suppression.sum_tree import DecidedTree
 from engine.suppression.suppressed import Decided
 
-SMALLEST: Final = ("--cells", "300", "--rows", "12", "--small", "10", "--runs", "1")
+SMALLEST: Final = (
+    *("--cells", "300", "--rows", "12", "--small", "10", "--runs", "1"),
+    *("--two-rows", "3", "70", "--two-rows", "2", "90"),
+)
+TWO_ROWS: Final = ((27, 9000), (100, 1000))
 EPSILON: Final = Fraction(1, 2)
 DELTA: Final = Fraction(1, 10)
 UNITS: Final = 2**30
@@ -86,6 +93,25 @@ def make_rows(n: int) -> Rows:
     return Rows(people, np.array(ptr), rates, np.concatenate(values))
 
 
+def make_two_rows(n_columns: int, mean: float) -> tuple[TwoWayTable, Ints]:
+    """Two rows of cells whose sizes vary a little, and the row totals, column totals, and cells."""
+    random = np.random.default_rng(3)
+    people = 1 + random.poisson(mean * random.gamma(4, 0.25, 2 * n_columns))
+    numerator = np.clip((random.beta(3, 6, 2 * n_columns) * UNITS).astype(np.int64), 1, UNITS - 1)
+    table = TwoWayTable(
+        shape=(2, n_columns),
+        type_ptr=np.arange(2 * n_columns + 1),
+        type_people=people,
+        type_rates=Rates(numerator=numerator, denominator=np.full(2 * n_columns, UNITS)),
+    )
+    cells = random.binomial(people, numerator / UNITS).reshape(2, n_columns)
+    return table, np.concatenate((cells.sum(axis=1), cells.sum(axis=0), cells.ravel()))
+
+
+def decide_two_rows(table: TwoWayTable, values: Ints) -> DecidedTree:
+    return suppress_two_way(table, values, epsilon=EPSILON, decision_delta=DELTA / values.size)
+
+
 def decide_cells(table: Cells, threads: int) -> Decided:
     q = DELTA / table.people.size
     return suppress_cells(
@@ -124,6 +150,14 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--cells", type=int, default=2_000_000)
     parser.add_argument("--rows", type=int, default=3143)
     parser.add_argument("--small", type=int, default=351, help="cells that are also decided by sampling")
+    parser.add_argument(
+        "--two-rows",
+        type=int,
+        nargs=2,
+        action="append",
+        metavar=("COLUMNS", "PEOPLE"),
+        help="people of a cell",
+    )
     parser.add_argument("--runs", type=int, default=3)
     return parser
 
@@ -140,10 +174,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = make_rows(chosen.rows)
     flows = decide_rows(rows)
     show("flows between counties", flows, rows.values, seconds(partial(decide_rows, rows), chosen.runs))
+    for n_columns, mean in chosen.two_rows or TWO_ROWS:
+        show_two_rows(n_columns, mean, chosen.runs)
     q = DELTA / rows.values.size
     dry = expected_rows(rows.people, rows.ptr, rows.rates, epsilon=EPSILON, decision_delta=q)
     print(f"\nA dry run of the flows agrees on {np.mean(dry == flows.released):.2%} of the decisions.\n")
     compare_with_sampling(make_cells(chosen.small, 500), chosen.runs)
+
+
+def show_two_rows(n_columns: int, mean: int, runs: int) -> None:
+    """One line of the first table, with both totals."""
+    table, values = make_two_rows(n_columns, mean)
+    found = decide_two_rows(table, values)
+    cells = Decided(found.released[n_columns + 2 :], *found[1:4])
+    show(
+        f"2 × {n_columns} with both totals, {mean:,} people a cell ({values.size:,} decisions)",
+        cells,
+        table.type_people,
+        seconds(partial(decide_two_rows, table, values), runs),
+    )
 
 
 def show(name: str, decided: Decided, people: Ints, taken: list[float]) -> None:
