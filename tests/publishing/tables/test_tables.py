@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.streams import SecretKey
-from engine.suppression import sum_tree
+from engine.suppression import both_totals, sum_tree
 from engine.suppression.sum_tree import DecidedTree
 from geodata.store import Store, open_store
 from mapapp.answers.tables.published import PublishedTable
@@ -215,13 +216,19 @@ def test_a_table_passes_its_own_check(demo_table: Path) -> None:
     assert failed(demo_table) == []
 
 
-@pytest.mark.parametrize("given", [{"totals": "rows"}, {"totals": "columns"}, {"flows": "county"}])
+BOTH_TOTALS = {"rows": "state", "columns": ("industry", "earnings"), "totals": "both"}
+"""Two rows with some hundreds of people a cell."""
+
+
+@pytest.mark.parametrize(
+    "given", [{"totals": "rows"}, {"totals": "columns"}, BOTH_TOTALS, {"flows": "county"}]
+)
 def test_totals_and_flows_pass_their_check(
     demo_dataset: Path, later_copy: Path, prior_file: Path, given: dict[str, Any], tmp_path: Path
 ) -> None:
     spec, prior = replace(SPEC, **given) if "totals" in given else options(rows="county", **given), prior_file
-    if spec.flows:
-        prior = write_prior(tmp_path / "flows.csv", demo_dataset, spec)
+    if spec.rows != SPEC.rows or spec.flows:
+        prior = write_prior(tmp_path / "own.csv", demo_dataset, spec)
     outcome = make_table(later_copy, tmp_path / "t", choice(prior, specs=(spec,)))
     assert failed(tmp_path / "t") == []
     assert outcome.n_released > 0
@@ -446,12 +453,22 @@ def test_a_table_is_entered_in_the_ledger_and_spends_nothing(
     assert len(Ledger(later_copy).entries()) == 1
 
 
+@pytest.mark.parametrize(
+    ("module", "given"), [(sum_tree, {"totals": "rows"}), (both_totals, BOTH_TOTALS)], ids=["rows", "both"]
+)
 def test_sums_that_are_too_large_are_refused_before_the_ledger(
-    later_copy: Path, prior_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    later_copy: Path,
+    demo_dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    given: dict[str, Any],
 ) -> None:
-    monkeypatch.setattr(sum_tree, "MOST_STEPS", 1)
+    monkeypatch.setattr(module, "MOST_STEPS", 1)
+    spec = replace(SPEC, **given)
+    prior = write_prior(tmp_path / "own.csv", demo_dataset, spec)
     with pytest.raises(OverflowRefusedError, match="steps"):
-        make_table(later_copy, tmp_path / "t", choice(prior_file, specs=(replace(SPEC, totals="rows"),)))
+        make_table(later_copy, tmp_path / "t", choice(prior, specs=(spec,)))
     assert not (later_copy / "ledger.jsonl").exists()
 
 
