@@ -209,7 +209,8 @@ def _entry_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
         stamp = "" if row.for_release else "  not for release: " + "; ".join(row.reasons)
         if place in gone:
             why = _printable("; ".join(gone[place].reasons))
-            stamp += f"  withdrawn, still counted ({gone[place].written_at}: {why})"
+            what = "never published" if gone[place].unpublished else "withdrawn, still counted"
+            stamp += f"  {what} ({gone[place].written_at}: {why})"
         amounts = _shown_amounts(row)
         names = " and ".join(_SHORT.get(reading.name, reading.name) for reading in row.readings)
         named = "  ".join(part for part in (row.written_at, _printable(row.release)) if part)
@@ -234,7 +235,8 @@ def _shown_amounts(row: LedgerEntry) -> str:
 def _withdrawn(entry: LedgerEntry | None) -> dict[str, object] | None:
     if entry is None:
         return None
-    return {"written_at": entry.written_at, "reason": "; ".join(entry.reasons), "still_counted": True}
+    is_known = not entry.unpublished
+    return {"written_at": entry.written_at, "reason": "; ".join(entry.reasons), "still_counted": is_known}
 
 
 def _amounts(epsilon: Fraction, delta: Fraction) -> dict[str, object]:

@@ -10,7 +10,8 @@ so beside it, records protect a worker's record only given workplace and segment
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal
 
@@ -22,7 +23,7 @@ from mapapp.answers.publication import CERTIFICATE
 from mapapp.errors import UsageError
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
-from mapapp.publishing.ledger_entry import LedgerEntry
+from mapapp.publishing.ledger_entry import LedgerEntry, exact_amount, known_publications, promised_amounts
 
 __all__ = [
     "BESIDE_FIELDS",
@@ -82,7 +83,7 @@ def publications_beside(
         The ledger has a table, and the new one is a table, too; it has a publication of the other kind, and none was
         given; or a given one was not made from this dataset.
     """
-    published = [entry for entry in entries if entry.kind in _PUBLICATIONS and entry.for_release]
+    published = known_publications(tuple(entries))
     tables = [entry.release for entry in published if entry.kind == "table"]
     if kind == "table" and tables:
         raise UsageError(
@@ -93,13 +94,40 @@ def publications_beside(
     others = [entry for entry in published if entry.kind != kind]
     if others and not found and not on_purpose:
         raise UsageError(_refusal(dataset, kind, others[0]))
-    names = {each["name"] for each in found}
     found += [
         {"kind": entry.kind, "name": entry.release, "digest": None}
-        for entry in others
-        if entry.release not in names
+        for entry in _not_given(others, dict(zip(given, found, strict=True)))
     ]
     return found
+
+
+def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, JsonMapping]) -> list[LedgerEntry]:
+    """Return the entries of publications that were not given.
+
+    One that was renamed is recognized by what it spent, if only one entry spent as much.
+    """
+    left = list(entries)
+    renamed = []
+    for path, named in given.items():
+        same = [entry for entry in left if (entry.kind, entry.release) == (named["kind"], named["name"])]
+        left = [entry for entry in left if entry not in same]
+        renamed += [(named["kind"], path)] * (not same)
+    for kind, path in renamed:
+        if kind == "records":  # their line has two readings, and their certificate need not have both
+            continue
+        spent = _spent(open_store(path, kind, verify=False).document(CERTIFICATE), kind)
+        alike = [entry for entry in left if entry.kind == kind and (entry.epsilon, entry.delta) == spent]
+        if len(alike) == 1:
+            left.remove(alike[0])
+    return left
+
+
+def _spent(certificate: JsonMapping, kind: Kind) -> tuple[Fraction, Fraction]:
+    """What a publication spent, as its entry in the ledger has it."""
+    if kind == "table":
+        return Fraction(0), Fraction(0)
+    amounts = promised_amounts(certificate)
+    return exact_amount(amounts["epsilon"], "epsilon"), exact_amount(amounts["delta"], "delta")
 
 
 def beside_claims(publications: Sequence[JsonMapping], kind: Kind = "release") -> JsonObject:

@@ -251,6 +251,35 @@ class Ledger:
                 ),
             )
 
+    def give_back(self, entered: LedgerEntry, *, reason: str) -> None:
+        """Record that nothing of a table was ever seen, because making it failed; another one may then be made.
+
+        Only the program that entered the table may say so, before it has shown a decision to anybody. What somebody
+        withdraws stays known.
+
+        Parameters
+        ----------
+        entered : LedgerEntry
+            As :meth:`enter_table` returned it.
+        reason : str
+            How it failed, without any value.
+        """
+        with self._locked(write=True) as file:
+            entries = self._read(file)
+            self._append(
+                file,
+                LedgerEntry(
+                    kind="withdrawal",
+                    epsilon=Fraction(0),
+                    delta=Fraction(0),
+                    release=entered.release,
+                    reasons=(reason,),
+                    written_at=_now(),
+                    withdraws=entries.index(entered),
+                    unpublished=True,
+                ),
+            )
+
     def _place_of(self, entries: tuple[LedgerEntry, ...], release: str) -> int:
         """Return the position of the one published release with a name, or with a time of writing."""
         gone = withdrawals(entries)

@@ -24,6 +24,7 @@ __all__ = [
     "at_most",
     "budget_fact",
     "exact_amount",
+    "known_publications",
     "parsed_entry",
     "promised_amounts",
     "release_entry",
@@ -177,6 +178,8 @@ class LedgerEntry:
         In which the promise holds; empty where nothing is promised, for a budget and for a settlement.
     withdraws : int or None
         Of a withdrawal: which entry of the ledger it is about, counted from 0.
+    unpublished : bool
+        Of a withdrawal: the program wrote it, because it failed before anything of the publication could be seen.
     beside : tuple of str
         Publications of the same jobs that this one has no joint promise with: their digests, or names in the ledger.
     records : RecordsSpent or None
@@ -195,6 +198,7 @@ class LedgerEntry:
     is_private: bool = True
     readings: tuple[Reading, ...] = ()
     withdraws: int | None = None
+    unpublished: bool = False
     beside: tuple[str, ...] = ()
     records: RecordsSpent | None = None
     before: str = ""
@@ -219,6 +223,7 @@ class LedgerEntry:
                 for reading in self.readings
             },
             **({} if self.withdraws is None else {"withdraws": self.withdraws}),
+            **({"unpublished": True} if self.unpublished else {}),
             **({"beside": list(self.beside)} if self.beside else {}),
             **({} if self.records is None else {"records": self.records.to_fields()}),
             "before": self.before,
@@ -265,6 +270,7 @@ class LedgerEntry:
                 for name, values in fields.get("readings", {}).items()
             ),
             withdraws=fields.get("withdraws"),
+            unpublished=fields.get("unpublished") is True,
             beside=tuple(map(str, fields.get("beside", ()))),
             records=RecordsSpent.from_fields(fields["records"]) if "records" in fields else None,
             before=str(fields.get("before", "")),
@@ -273,6 +279,8 @@ class LedgerEntry:
             raise ValueError("only records have two readings")
         if (entry.kind == "withdrawal") != (type(entry.withdraws) is int):
             raise ValueError("only a withdrawal names an entry")
+        if entry.unpublished and entry.kind != "withdrawal":
+            raise ValueError("only a withdrawal says that nothing was published")
         if not is_private and (entry.kind != "release" or entry.for_release):
             raise ValueError("only a release that stays in the house can promise nothing")
         if entry.epsilon < 0 or entry.delta < 0:
@@ -367,6 +375,19 @@ def withdrawals(entries: Sequence[LedgerEntry]) -> dict[int, LedgerEntry]:
             )
         found[place] = entry
     return found
+
+
+def known_publications(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+    """Return the publications for release that somebody can have seen, also those that were withdrawn later.
+
+    Left out are those of which the program itself noted that it failed before anything could be seen.
+    """
+    unseen = {place for place, entry in withdrawals(entries).items() if entry.unpublished}
+    return [
+        entry
+        for place, entry in enumerate(entries)
+        if entry.kind in PUBLICATIONS and entry.for_release and place not in unseen
+    ]
 
 
 def sum_spent(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:

@@ -35,7 +35,7 @@ from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import promised_amounts
+from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.release_sizes import ReleaseSizes
@@ -182,8 +182,8 @@ def run_synthesis(
         with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
             certified = runner.certify()
             certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
-            certificate |= _beside(dataset, certificate, beside)
-            _spend(dataset, release_path, certificate)
+            certificate |= _beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
+            certificate |= _spend(dataset, release_path, certificate, beside)
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
         report("writing the release", 0, 0)
@@ -289,15 +289,16 @@ def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
         writer.copy_table(dataset, table.name)
 
 
-def _beside(dataset: Store, certificate: Certificate, given: Sequence[Path]) -> JsonObject:
+def _beside(
+    dataset: Store, certificate: Certificate, entries: tuple[LedgerEntry, ...], given: Sequence[Path]
+) -> JsonObject:
     """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
     is_public = certificate["status"] == FOR_RELEASE
-    entries = Ledger(dataset.path).entries() if is_public else ()
-    return beside_claims(publications_beside(dataset, "release", entries, given))
+    return beside_claims(publications_beside(dataset, "release", entries if is_public else (), given))
 
 
-def _spend(dataset: Store, release: Path, certificate: Certificate) -> None:
-    """Enter the promise in the dataset's ledger.
+def _spend(dataset: Store, release: Path, certificate: Certificate, given: Sequence[Path]) -> JsonObject:
+    """Enter the promise in the dataset's ledger, and return the claims about publications beside it by that ledger.
 
     Raises
     ------
@@ -305,10 +306,23 @@ def _spend(dataset: Store, release: Path, certificate: Certificate) -> None:
         The promise would pass the budget.
     StoreError
         The dataset is not the one that was read: another may have taken its place, with a ledger of its own.
+    UsageError
+        A table was made meanwhile.
     """
+
+    claims: JsonObject = {}
+
+    def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
+        claims.update(_beside(dataset, certificate, entries, given))
+        return tuple(str(each["digest"] or each["name"]) for each in claims["beside"])
+
     Ledger(dataset.path).spend(
-        **promised_amounts(certificate), release=release.name, check=dataset.require_unchanged
+        **promised_amounts(certificate),
+        release=release.name,
+        beside=others,
+        check=dataset.require_unchanged,
     )
+    return claims
 
 
 def _outcome(

@@ -6,7 +6,9 @@ read. The values stay sealed until a cell is released.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +20,7 @@ import pandas
 
 from engine.precompile import TABLE_STAGES, ensure_compiled
 from engine.streams import SecretKey
+from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.schema import COPIED_TABLES, GEOGRAPHY
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
@@ -27,7 +30,7 @@ from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import LedgerEntry
+from mapapp.publishing.ledger_entry import LedgerEntry, LedgerError
 from mapapp.publishing.tables.certificate import Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground
 from mapapp.publishing.tables.decide import Rule, require_decidable
@@ -159,7 +162,10 @@ def make_table(
     """
     refuse_existing(table_path)
     ensure_compiled(lambda: report("compiling the kernels of tables (once)", 0, 0), TABLE_STAGES)
-    with writing_store(table_path, "table") as writer:
+    with (
+        _given_back_unseen(dataset_path, table_path) as entered,
+        writing_store(table_path, "table") as writer,
+    ):
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
         forest, prior = _planned(dataset, choice, report)
@@ -168,9 +174,9 @@ def make_table(
             require_decidable(nodes, rule)
         _refuse_hopeless(forest, choice, report)
         reasons = [TEST_KEY_REASON] if choice.test_key else []
-        beside = _enter(dataset, table_path, choice, reasons)
+        beside = _enter(dataset, table_path, choice, reasons, entered)
+        counted = [_values_of(dataset, nodes.plan, report) for nodes in forest.trees]
         report("deciding", 0, 0)
-        counted = [_values_of(dataset, nodes.plan) for nodes in forest.trees]
         decided, values = zip(*decide_forest(forest, counted, rule), strict=True)
         claims = make_table_certificate(
             dataset,
@@ -187,9 +193,27 @@ def make_table(
     return _outcome(table_path, forest, values, claims)
 
 
-def _values_of(dataset: Store, plan: Planned) -> Ints:
+@contextmanager
+def _given_back_unseen(dataset: Path, table: Path) -> Iterator[list[LedgerEntry]]:
+    """Take back a table's line in the ledger if the run stops before anybody can have seen what was decided.
+
+    Only for reasons that do not come from the values: an interrupt, a full disk, too little memory. If a decision
+    itself fails, the line stays.
+    """
+    entered: list[LedgerEntry] = []
+    try:
+        yield entered
+    except (GeodataError, KeyboardInterrupt, MemoryError, OSError) as error:
+        if entered and not os.path.lexists(table):
+            reason = f"stopped before anything of it could be seen ({type(error).__name__})"
+            with suppress(LedgerError, OSError):  # what stopped the run is the error to report
+                Ledger(dataset).give_back(entered[0], reason=reason)
+        raise
+
+
+def _values_of(dataset: Store, plan: Planned, report: Report) -> Ints:
     """Confidential values of the cells."""
-    return count_values(dataset, plan.spec, plan.ground)[plan.row, plan.column]
+    return count_values(dataset, plan.spec, plan.ground, report)[plan.row, plan.column]
 
 
 def _outcome(table: Path, forest: Forest, values: Sequence[Ints], claims: JsonObject) -> TableOutcome:
@@ -291,8 +315,10 @@ def _refuse_hopeless(forest: Forest, choice: Choice, report: Report) -> None:
     )
 
 
-def _enter(dataset: Store, table: Path, choice: Choice, reasons: Sequence[str]) -> list[JsonObject]:
-    """Enter the table in the dataset's ledger, and return the publications beside it."""
+def _enter(
+    dataset: Store, table: Path, choice: Choice, reasons: Sequence[str], entered: list[LedgerEntry]
+) -> list[JsonObject]:
+    """Enter the table in the dataset's ledger, note the line if it is for release, and return what is beside it."""
     ledger, beside = Ledger(dataset.path), list[JsonObject]()
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
@@ -300,7 +326,10 @@ def _enter(dataset: Store, table: Path, choice: Choice, reasons: Sequence[str]) 
         return tuple(str(each["digest"] or each["name"]) for each in beside)
 
     others(ledger.entries())  # a table that is refused must not create a ledger
-    ledger.enter_table(table.name, reasons=tuple(reasons), beside=others, check=dataset.require_unchanged)
+    line = ledger.enter_table(
+        table.name, reasons=tuple(reasons), beside=others, check=dataset.require_unchanged
+    )
+    entered += [line] * line.for_release
     return beside
 
 
