@@ -10,6 +10,7 @@ Source: P17 §2.1, Theorems 1 to 4. The stored text of the paper has lost its fo
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -147,13 +148,10 @@ def paper_promise(acceptance: Acceptance, *, similarity: Number, n_tries: int, d
     if n_tries < 1:
         raise ParameterError(f"tries is {n_tries:,}; give at least 1, such as the number of records wanted")
     allowed = exact_fraction(delta, "delta")
-    found = []
-    for rule, share in (("sequential", Fraction(1)), ("advanced", Fraction(1, 2))):
-        t = largest_t(k, rate, share * allowed / n_tries)
+    t = largest_t(k, rate, allowed / n_tries)
+    found = [PaperPromise(*sequential(*theorem_1(k, t, rate, similarity), n_tries), t, "sequential")]
+    with suppress(ParameterError):  # half of delta may be too little for any t
+        t = largest_t(k, rate, allowed / 2 / n_tries)
         one = theorem_1(k, t, rate, similarity)
-        slack = float(allowed / 2)
-        every = (
-            sequential(*one, n_tries) if rule == "sequential" else advanced_composition(*one, n_tries, slack)
-        )
-        found.append(PaperPromise(*every, t, rule))
+        found.append(PaperPromise(*advanced_composition(*one, n_tries, float(allowed / 2)), t, "advanced"))
     return min(found)

@@ -77,6 +77,29 @@ print(repr((len(before) > 5, [form for form in compiled() if form not in before]
 """
 )
 
+CANDIDATES = (
+    COMPILED
+    + """
+import numpy as np
+from engine.records import acceptance, candidates, groups, structure, tables
+from engine.streams import SecretKey
+
+for names in precompile.shares(1, precompile.RECORD_STAGES):
+    precompile._run(names)
+before = compiled()
+codes, key = np.arange(80, dtype=np.int32).reshape(-1, 4) % 3, SecretKey.for_tests()
+network = structure.Structure(domain=(3,) * 4, parents=((), (0,), (0, 1), (2,)))
+model = tables.learn_model(codes, network, epsilon=1, key=key, threads=2)
+test = {"min_plausible_seeds": 3, "forced_fail": "0.02"}
+for one in ({"threshold_epsilon": "0.5", "seed_floor": 2}, {"test": "deterministic"}):
+    groups.MOST_DENSE = 30 * (len(one) - 1)
+    table = groups.GroupTable.of(codes[:, :3], [3] * 3)
+    passing = acceptance.Acceptance(**test, **one)
+    candidates.draw_candidates(codes, table, passing, model, n=5000, key=key, threads=2)
+print(repr((len(before) > 5, [form for form in compiled() if form not in before])), file=sys.stderr)
+"""
+)
+
 AUDIT = (
     COMPILED
     + """
@@ -117,6 +140,12 @@ def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset: P
 
 def test_deciding_a_table_compiles_nothing_more() -> None:
     process = python(TABLE)
+    _, said = process.communicate(timeout=300)
+    assert said.splitlines()[-1] == repr((True, [])), said
+
+
+def test_trying_candidates_compiles_nothing_more() -> None:
+    process = python(CANDIDATES)
     _, said = process.communicate(timeout=300)
     assert said.splitlines()[-1] == repr((True, [])), said
 

@@ -38,6 +38,17 @@ def test_a_chance_grows_at_most_by_e_to_the_threshold_epsilon() -> None:
     assert all(chances[t] <= a ** (6 - t) for t in range(6))
 
 
+def test_a_count_that_stops_early_is_sound_and_useless_below_k() -> None:
+    """The paper's limit on seeds that are checked: a count cut at a limit still moves by at most 1."""
+    acceptance = Acceptance(min_plausible_seeds=50, threshold_epsilon=1)
+    for limit in (40, 100):
+        cut = [min(c, limit) for c in range(1, 200)]
+        assert all(0 <= other - one <= 1 for one, other in itertools.pairwise(cut))
+        chances = acceptance.chances(cut)
+        assert (chances[1:] <= math.e * chances[:-1] * (1 + 1e-12)).all()
+        assert (chances.max() < 1e-4) == (limit < 50)
+
+
 def test_without_noise_k_decides() -> None:
     acceptance = Acceptance(min_plausible_seeds=3, test="deterministic")
     assert acceptance.chances(np.arange(5)).tolist() == [0, 0, 0, 1, 1]

@@ -57,6 +57,12 @@ def test_the_better_composition_is_taken() -> None:
     assert many.epsilon < sequential(*one, 10_000).epsilon
 
 
+def test_sequential_composition_is_left_if_half_of_delta_is_too_little() -> None:
+    acceptance = Acceptance(min_plausible_seeds=100, threshold_epsilon="0.1")
+    delta = 3 * math.exp(-0.1 * 98.5)
+    assert paper_promise(acceptance, similarity=1, n_tries=3, delta=delta)[2:] == (1, "sequential")
+
+
 def test_a_secret_sample_costs_less() -> None:
     assert amplified(3.0, 1e-6, Fraction(1)) == pytest.approx((3.0, 1e-6))
     found = amplified(3.0, 1e-6, Fraction(1, 10))
