@@ -28,10 +28,10 @@ __all__ = ["ErrorTerms", "expected_errors"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_MOST_RECORDS = 500_000
+_MOST_RECORDS = 250_000
 _MOST_CELLS = 1 << 22
 _MOST_TOGETHER = 3
-_RUNS = 4
+_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ def expected_errors(
 
     Notes
     -----
-    At most 500,000 records are drawn. For larger releases each counts several times, and the chance of drawing fewer is
+    At most 250,000 records are drawn. For larger releases each counts several times, and the chance of drawing fewer is
     taken out of b again.
     """
     learned = n_records if n_learned is None else n_learned
