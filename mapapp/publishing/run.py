@@ -13,7 +13,6 @@ from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from geodata.json_objects import JsonObject
-from geodata.schema import COPIED_TABLES, PUBLIC_TABLES
 from geodata.store import (
     Store,
     StoreWriter,
@@ -38,6 +37,7 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.release_sizes import ReleaseSizes
 
 TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
@@ -280,13 +280,6 @@ def _stream(writer: StoreWriter, table: str, parts: Iterator[Columns]) -> None:
     with writer.stream(table) as stream:
         for rows in parts:
             stream.write(rows)
-
-
-def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
-    """Copy a dataset's geography, public prior, base map, and characteristics into a release, byte for byte."""
-    base = [table for table in COPIED_TABLES if dataset.has_table(table.name)]
-    for table in (*PUBLIC_TABLES, *base):
-        writer.copy_table(dataset, table.name)
 
 
 def _beside(

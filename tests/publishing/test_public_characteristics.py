@@ -12,8 +12,9 @@ import pandas
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from geodata.schema import CHARACTERISTIC_CODES, TABLES
+from geodata.schema import CHARACTERISTIC_CODES, GEOGRAPHY, TABLE_CELLS, TABLE_PRIOR, TABLES
 from geodata.store import open_store, writing_store
+from geodata.table_stream import without_rows
 from mapapp.answers.analyses import Release
 from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.answers.served_release import ServedRelease
@@ -21,6 +22,7 @@ from mapapp.explore.pages import answer
 from mapapp.files.reports.build import build
 from mapapp.files.reports.part import Part
 from mapapp.publishing.certificate.recheck import check_release
+from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.run import run_synthesis
 from mapapp.question.address import Address
 from mapapp.question.question import Question
@@ -70,6 +72,17 @@ def test_a_release_has_them_and_its_certificate_lists_them(release: Path) -> Non
     assert "characteristics.parquet" in certificate["publication"]["files"]
     assert not [check for check in check_release(release) if not check.ok]
     assert open_store(release, "release").table("characteristics")["C000"].sum() == 21
+
+
+def test_tables_have_them_too(release: Path, tmp_path: Path) -> None:
+    dataset = open_store(release.parent / "d", "dataset")
+    with writing_store(tmp_path / "t", "table") as writer:
+        copy_public_tables(dataset, writer, GEOGRAPHY)
+        for table in (TABLE_CELLS, TABLE_PRIOR):
+            writer.table(table.name, without_rows(table))
+    assert (tmp_path / "t/characteristics.parquet").read_bytes() == (
+        release / "characteristics.parquet"
+    ).read_bytes()
 
 
 def test_a_changed_count_is_not_the_certified_one(release: Path, tmp_path: Path) -> None:

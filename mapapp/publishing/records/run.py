@@ -21,6 +21,7 @@ from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.records.attributes import read_attributes
 from mapapp.publishing.records.certificate import make_records_certificate, spent_by
 from mapapp.publishing.records.choice import Choice
@@ -30,7 +31,7 @@ from mapapp.publishing.records.placement import job_rows, place_rows, point_rows
 from mapapp.publishing.records.plan import Plan, plan_records
 from mapapp.publishing.records.words import record_lines
 from mapapp.publishing.records.workers import WORKERS, count_workers, has_workers
-from mapapp.publishing.run import TEST_KEY_REASON, copy_public_tables
+from mapapp.publishing.run import TEST_KEY_REASON
 
 __all__ = ["RecordsOutcome", "make_records", "read_plan", "reasons_against", "worker_hashes"]
 

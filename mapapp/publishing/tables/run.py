@@ -22,7 +22,7 @@ from engine.precompile import TABLE_STAGES, ensure_compiled
 from engine.streams import SecretKey
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
-from geodata.schema import COPIED_TABLES, GEOGRAPHY
+from geodata.schema import GEOGRAPHY
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
@@ -31,6 +31,7 @@ from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, LedgerError
+from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.tables.certificate import Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground
 from mapapp.publishing.tables.decide import Rule, require_decidable
@@ -340,9 +341,7 @@ def _write(
     prior: pandas.DataFrame,
     claims: JsonObject,
 ) -> None:
-    base = [table for table in COPIED_TABLES if dataset.has_table(table.name)]
-    for table in (*GEOGRAPHY, *base):
-        writer.copy_table(dataset, table.name)
+    copy_public_tables(dataset, writer, GEOGRAPHY)
     writer.table("table_cells", cells)
     writer.table("table_prior", prior)
     dataset.require_unchanged(digests=False)
