@@ -44,11 +44,11 @@ def busiest_tract(release: Path) -> str:
     return f"tract:{rows['unit_id'].iloc[0]}"
 
 
-def photographed(browser: Any, address: str) -> bytes:
+def photographed(browser: Any, address: str, at_rest: str = AT_REST) -> bytes:
     """The page at an address as a PNG, once its map is at rest."""
     page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
     page.goto(address)
-    page.wait_for_function(AT_REST, timeout=chromium.PATIENCE_MS)
+    page.wait_for_function(at_rest, timeout=chromium.PATIENCE_MS)
     page.wait_for_timeout(2_000)  # the last tiles fade in
     picture = page.screenshot()
     page.close()
