@@ -72,6 +72,11 @@ JOB_ATTRIBUTES: Final = tuple(
 """The attributes that every publication has."""
 
 
+def in_sentence(title: str) -> str:
+    """Return a title as it is written within a sentence: ``sex``, but ``NAICS sector``."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
 class Attributes:
     """The attributes of one publication, in order: those of every job first.
 

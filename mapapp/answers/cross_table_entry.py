@@ -10,7 +10,7 @@ import pandas
 
 from mapapp.answers import finding_sentences, words
 from mapapp.answers.areas import Areas
-from mapapp.answers.attributes import Attribute
+from mapapp.answers.attributes import Attribute, in_sentence
 from mapapp.answers.cross_table import ALL, KEYS, USUAL_ATTRIBUTES, CrossTable
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
 from mapapp.answers.finding_words import LEAST_WORKERS, ranked, share_text
@@ -166,12 +166,12 @@ def _ask(release: Release, question: Question) -> Result:
 
 
 def _titles(answer: CrossTable) -> str:
-    return words.listed([each.title for each in answer.attributes])
+    return words.listed([in_sentence(each.title) for each in answer.attributes])
 
 
 def _title(answer: CrossTable) -> str:
-    titles = [each.title for each in answer.attributes]
-    return " by ".join([titles[0], *(title[0].lower() + title[1:] for title in titles[1:])])
+    first, *others = (each.title for each in answer.attributes)
+    return " by ".join([first, *map(in_sentence, others)])
 
 
 def _caption(answer: CrossTable) -> str:

@@ -30,7 +30,8 @@ def setting_words(promise: Mapping[str, object]) -> str:
     epsilon, mechanism = promise.get("epsilon_final"), promise.get("mechanism")
     stated = f"ε = {epsilon:.3g}" if isinstance(epsilon, (int, float)) else ""
     preset = preset_words(promise.get("preset"))
-    parts = (preset, stated) if preset else (stated, mechanism)
+    kind = "worker records" if promise.get("kind") == "records" else preset
+    parts = (kind, stated) if kind else (stated, mechanism)
     return ", ".join(part for part in parts if isinstance(part, str) and part)
 
 
@@ -59,7 +60,10 @@ def menu_names(releases: Sequence[NamedRelease]) -> list[str]:
     """
     if len(releases) < 2 or len({title for title, _, _ in releases}) > 1:
         return names_apart(releases)
-    return [differs.replace("recommended", "Recommended", 1) for differs in _what_differs(releases)]
+    named = _what_differs(releases)
+    for words in ("recommended", "worker records"):
+        named = [differs.replace(words, words.capitalize(), 1) for differs in named]
+    return named
 
 
 def _what_differs(releases: Sequence[NamedRelease]) -> list[str]:

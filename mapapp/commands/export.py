@@ -11,7 +11,7 @@ from mapapp.commands.options import STORE, config_option, json_option, print_res
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 
-_FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
+_FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points", "parquet")
 
 
 @click.command()
@@ -54,10 +54,11 @@ def export(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write a release or a table in another format, to a new folder or (gpkg, shp, kml, xlsx) to one new file.
+    """Write a publication in another format, to a new folder or (gpkg, shp, kml, xlsx) to one new file.
 
     Every export names its PUBLICATION. It is written completely or not at all, and has the same bytes every time. A
-    table with suppressed cells is written as csv or xlsx, with the reason for every star and a codebook.
+    table with suppressed cells is written as csv or xlsx, with the reason for every star and a codebook. Worker records
+    are written as csv or parquet with one row for each synthetic worker and a codebook; the other formats work, too.
 
     \b
     Examples:
@@ -66,6 +67,7 @@ def export(
       commutemap export ri.release ri-shapes.zip --to shp
       commutemap export ri.release ri-points --to points
       commutemap export ri.table ri-table.xlsx --to xlsx
+      commutemap export ri.records ri-records --to parquet
     """
     from geodata.manifest import read_manifest
     from mapapp.files.exports.release_export import LAYERS, export_release

@@ -9,9 +9,10 @@ from typing import cast
 from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers.about import Note
-from mapapp.answers.attributes import Attribute, Attributes, attributes_of
+from mapapp.answers.attributes import Attribute, Attributes, attributes_of, in_sentence
 from mapapp.answers.prepared import attribute_columns
 from mapapp.answers.publication import is_of_records
+from mapapp.answers.records.error_terms import ErrorTerms
 
 NO_EDGE = "no-edge"
 """Code of the note that the model leaves out how some attributes of an answer go together."""
@@ -53,12 +54,16 @@ def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attrib
     """Return a caution for a cross table with attributes that the model does not draw together."""
     if not is_of_records(certificate):
         return ()
-    known = edges_of(certificate)
-    derived = _derived(certificate)
+    terms, known, derived = ErrorTerms(certificate), edges_of(certificate), derived_from(certificate)
+
+    def is_linked(one: str, other: str) -> bool:
+        stated = terms.is_covered(frozenset(derived.get(name, (name, ()))[0] for name in (one, other)))
+        return bool(known & _pairs(one, other, derived)) if stated is None else stated
+
     apart = [
-        f"{one.title.lower()} and {other.title.lower()}"
+        f"{in_sentence(one.title)} and {in_sentence(other.title)}"
         for one, other in itertools.combinations(attributes, 2)
-        if not known & _pairs(one.name, other.name, derived)
+        if not is_linked(one.name, other.name)
     ]
     if not apart:
         return ()
@@ -70,18 +75,21 @@ def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attrib
     return (Note(NO_EDGE, text),)
 
 
-def _pairs(one: str, other: str, derived: Mapping[str, str]) -> set[frozenset[str]]:
+def _pairs(one: str, other: str, derived: Mapping[str, tuple[str, Sequence[int]]]) -> set[frozenset[str]]:
     """Return the links that would join two attributes; one that is derived is drawn as its source."""
-    names = [{name, derived.get(name, name)} for name in (one, other)]
+    names = [{name, derived.get(name, (name, ()))[0]} for name in (one, other)]
     found = {frozenset(pair) for pair in itertools.product(*names)}
     return found | {pair for pair in found if len(pair) == 1}
 
 
-def _derived(certificate: Mapping[str, object]) -> dict[str, str]:
-    """Return the source of each attribute that is derived, such as the industry group of a sector."""
+def derived_from(certificate: Mapping[str, object]) -> dict[str, tuple[str, Sequence[int]]]:
+    """Return the source of each attribute that is derived, and the band of each value of the source.
+
+    An example is the industry group of a sector.
+    """
     listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
     return {
-        str(name): str(each["name"])
+        str(name): (str(each["name"]), cast(Sequence[int], groups))
         for each in listed
-        for name in (cast(Mapping[str, object], each.get("derives") or {}))
+        for name, groups in cast(Mapping[str, object], each.get("derives") or {}).items()
     }

@@ -22,20 +22,26 @@ class ErrorTerm:
     attributes : frozenset of str
     constant : float
         Squared workers.
-    per_count : float
+    per_worker : float
         Squared workers for each worker that the cell counts.
-    per_square : float
+    per_worker_squared : float
         Share of the squared count.
+    is_covered : bool
+        Whether the model draws these attributes together. If not, the error lacks what the model leaves out.
     """
 
     attributes: frozenset[str]
     constant: float
-    per_count: float
-    per_square: float
+    per_worker: float
+    per_worker_squared: float
+    is_covered: bool
 
     def error(self, count: int, n_cells: int) -> float:
         """Return the expected error of a count that is the sum of some cells, in workers."""
-        return math.sqrt(self.constant * n_cells + self.per_count * count + self.per_square * count**2)
+        n_filled = min(n_cells, count)  # the constant counts for cells that are not empty
+        return math.sqrt(
+            self.constant * n_filled + self.per_worker * count + self.per_worker_squared * count**2
+        )
 
 
 class ErrorTerms:
@@ -52,8 +58,7 @@ class ErrorTerms:
     """
 
     def __init__(self, certificate: Mapping[str, object]) -> None:
-        stated = certificate.get("expected_error")
-        listed = cast(Sequence[Mapping[str, object]], stated["terms"]) if isinstance(stated, Mapping) else ()
+        listed = cast(Sequence[Mapping[str, object]], certificate.get("expected_error") or ())
         self._terms = sorted(
             map(_term, listed), key=lambda term: (len(term.attributes), sorted(term.attributes))
         )
@@ -61,6 +66,10 @@ class ErrorTerms:
             str(each["name"]): len(cast(Sequence[object], each["values"]))
             for each in cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
         }
+
+    def is_covered(self, names: frozenset[str]) -> bool | None:
+        """Return whether the model draws some attributes together; None if the certificate does not say."""
+        return next((term.is_covered for term in self._terms if term.attributes == names), None)
 
     @property
     def are_stated(self) -> bool:
@@ -85,8 +94,10 @@ class ErrorTerms:
 
 
 def _term(stated: Mapping[str, object]) -> ErrorTerm:
-    numbers = [float(cast(float, stated[name])) for name in ("constant", "per_count", "per_square")]
+    numbers = [float(cast(float, stated[name])) for name in ("constant", "per_worker", "per_worker_squared")]
     if not all(number >= 0 and math.isfinite(number) for number in numbers):
         raise ValueError("a term of the expected error is negative")
     names = cast(Sequence[str], stated["attributes"])
-    return ErrorTerm(frozenset(map(str, names)), *numbers)
+    return ErrorTerm(
+        frozenset(map(str, names)), numbers[0], numbers[1], numbers[2], stated["is_covered"] is True
+    )

@@ -21,6 +21,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.entry import Entry
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.picks import Counts, PickOf, by_band
+from mapapp.answers.records.certificate import derived_from
 from mapapp.answers.records.error_terms import ErrorTerms
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result
 from mapapp.answers.table_rows import Row
@@ -35,7 +36,7 @@ class RecordErrors(Errors):
     def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: Mapping[str, object]) -> None:
         super().__init__(store, areas, flows, certificate)
         try:
-            self._terms = ErrorTerms(certificate)
+            self._terms, self._derived = ErrorTerms(certificate), derived_from(certificate)
         except _UNREADABLE as error:
             raise StoreError(
                 f"{store.path / 'certificate.json'}: its expected errors cannot be read ({type(error).__name__}: "
@@ -63,7 +64,7 @@ class RecordErrors(Errors):
 
     def _values_of(self, pick: Pick) -> dict[str, int] | None:
         """Return how many values of each attribute a pick covers; None if it is no combination of values."""
-        found = _filtered(pick.filters)
+        found = self._filtered(pick.filters)
         if pick.work is not None:
             pumas, tracts = self._n_whole(pick.work, "puma"), self._n_whole(pick.work, "tract")
             if pumas is None and tracts is None:
@@ -75,6 +76,16 @@ class RecordErrors(Errors):
                 return None
             found["home_puma"] = pumas
         return found
+
+    def _filtered(self, filters: Filters) -> dict[str, int]:
+        """Return how many values of each attribute filters include; a derived attribute counts as its source."""
+        found: dict[str, int] = {}
+        for name in CHARACTERISTICS:
+            bands = getattr(filters, name)
+            source, groups = self._derived.get(name, (name, ()))
+            if bands:
+                found[source] = sum(group in bands for group in groups) if groups else len(bands)
+        return found | {name: len(codes) for name, codes in values_by_attribute(filters.attributes).items()}
 
     def _n_whole(self, blocks: Blocks, level: str) -> int | None:
         """Return how many units of a level some blocks are; None if they are only parts of one."""
@@ -130,9 +141,3 @@ class RecordErrors(Errors):
     def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
         """Return the answer unchanged, as for tables of distances."""
         return answer
-
-
-def _filtered(filters: Filters) -> dict[str, int]:
-    """Return how many values of each attribute filters include, for the attributes that they restrict."""
-    bands = {name: len(getattr(filters, name)) for name in CHARACTERISTICS if getattr(filters, name)}
-    return bands | {name: len(codes) for name, codes in values_by_attribute(filters.attributes).items()}

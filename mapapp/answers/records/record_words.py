@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, cast
 
 from mapapp.answers import words
+from mapapp.answers.attributes import in_sentence
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.records.error_terms import ErrorTerms
@@ -100,9 +101,7 @@ def _synthetic(certificate: Mapping[str, object]) -> Chapter:
         for each in cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
         if "title" in each
     ]
-    listed = words.listed(
-        [title if title.isupper() else title[0].lower() + title[1:] for title in attributes if title]
-    )
+    listed = words.listed([in_sentence(title) for title in attributes if title])
     return Chapter(
         title="These are synthetic worker records",
         parts=(

@@ -24,6 +24,7 @@ from mapapp.files.exports.layer import Layer, arrow_column, safe_name
 from mapapp.files.exports.lodes import write_lodes
 from mapapp.files.exports.placing import new_place
 from mapapp.files.exports.provenance import Provenance
+from mapapp.files.exports.records_export import write_records
 from mapapp.files.exports.release_layers import (
     POINT_FIELDS,
     base_layers,
@@ -34,9 +35,10 @@ from mapapp.files.exports.release_layers import (
     unit_layer,
 )
 
-Form = Literal["lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"]
+Form = Literal["lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points", "parquet"]
 With = Literal["points", "flows", "basemap"]
-FORMS: Final[tuple[Form, ...]] = get_args(Form)
+FORMS: Final[tuple[Form, ...]] = tuple(form for form in get_args(Form) if form != "parquet")
+"""Formats of every publication; worker records can be written as Parquet, too."""
 ONE_FILE: Final[dict[str, str]] = {"gpkg": ".gpkg", "shp": ".zip", "kml": ".kml", "xlsx": ".xlsx"}
 """Suffixes of formats that hold several layers and their provenance in one file."""
 
@@ -84,7 +86,8 @@ def export_release(
     ----------
     release : Path
         Directory of the release; a dataset is refused.
-    form : {"lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"}
+    form : {"lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points", "parquet"}
+        Of worker records, "csv" has their rows and a codebook, too, and "parquet" only these.
     target : Path
         A new folder, or a new file with the suffix of `ONE_FILE`.
     layers : sequence of str
@@ -105,22 +108,38 @@ def export_release(
     StoreError
         If the input is not a release, or the target exists.
     """
-    if form not in FORMS:
+    if form not in get_args(Form):
         raise UsageError(f"--to {form}: choose {', '.join(FORMS)}")
     as_file = bool(target.suffix) and target.suffix.lower() == ONE_FILE.get(form)
     with new_place(target, folder=not as_file) as place:
         store = open_publication(release, *RELEASED)
         provenance = Provenance.of(store)
-        if form in ("lodes", "points"):
+        if form == "parquet":
+            notes, said = _write_parquet(store, place, layers, more, report)
+        elif form in ("lodes", "points"):
             notes, said = _WHOLE[form](store, place, date, report)
         else:
             found = _layers(store, form, layers, more, report)
             notes, said = field_notes(), []
             _write_layers(form, found, provenance, notes, place, as_file=as_file, report=report)
+            if form == "csv" and store.kind == "records":
+                notes = [*notes, *write_records(store, place, form, report)]
         if not as_file:
             _write_texts(place, provenance, notes)
         files = {file.name: file.stat().st_size for file in ([place] if as_file else sorted(place.iterdir()))}
     return Exported(path=target, files=files, notes=tuple(said))
+
+
+def _write_parquet(
+    store: Store, folder: Path, layers: Sequence[str], more: Sequence[With], report: Progress
+) -> tuple[list[str], list[str]]:
+    if store.kind != "records":
+        raise UsageError("--to parquet is for worker records; write a release as csv or gpkg instead")
+    if tuple(layers) != LAYERS or more:
+        raise UsageError(
+            "--layer and --with do not apply to --to parquet, which writes the records; leave them out"
+        )
+    return write_records(store, folder, "parquet", report), []
 
 
 def _write_texts(folder: Path, provenance: Provenance, notes: Sequence[str]) -> None:

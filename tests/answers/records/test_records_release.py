@@ -116,18 +116,22 @@ def test_errors_follow_the_terms_of_the_certificate() -> None:
                 {"name": "sex", "values": [{}, {}]},
                 {"name": "age", "values": [{}, {}, {}]},
             ],
-            "expected_error": {
-                "terms": [
-                    {"attributes": ["age", "sex"], "constant": 8.0, "per_count": 0.0, "per_square": 0.0},
-                    {"attributes": ["sex"], "constant": 9.0, "per_count": 0.5, "per_square": 0.01},
-                ]
-            },
+            "expected_error": [
+                _term(["age", "sex"], 8.0, 0.0, 0.0),
+                _term(["sex"], 9.0, 0.5, 0.01),
+            ],
         }
     )
     assert terms.error(100, {"sex": 1}) == pytest.approx((9 + 50 + 100) ** 0.5)
     assert terms.error(100, {"sex": 2}) == pytest.approx((18 + 50 + 100) ** 0.5)
     assert terms.error(100, {"age": 1}) == pytest.approx(16**0.5)  # the two cells of that age
     assert terms.error(100, {"work_puma": 1}) is None
+
+
+def _term(attributes: list[str], constant: float, per_worker: float, squared: float) -> dict[str, object]:
+    """A term as a certificate states it."""
+    numbers = {"constant": constant, "per_worker": per_worker, "per_worker_squared": squared}
+    return {"attributes": attributes, **numbers, "is_covered": True}
 
 
 def test_attributes_without_an_edge_get_a_caution(release: Release) -> None:
