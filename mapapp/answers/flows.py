@@ -145,6 +145,23 @@ class Flows:
         counts[tuple(found[f"value_{place}"].astype(np.int64) for place in range(len(names)))] = found["n"]
         return counts
 
+    def rows(self, pick: Pick, *, first: int, n: int) -> tuple[Blocks, Blocks, Ints]:
+        """Return some of the picked commutes, ordered by workplace, then home and values.
+
+        Returns
+        -------
+        work, home : int32[n]
+            Blocks.
+        values : int64[n, attributes]
+            Position of the value of each attribute of the publication.
+        """
+        columns = [f"{_value_of(each)} AS value_{place}" for place, each in enumerate(self._attributes)]
+        found = self._ask(
+            pick, f"work, home, {', '.join(columns)}", f"ORDER BY ALL LIMIT {int(n)} OFFSET {int(first)}"
+        )
+        values = [found[f"value_{place}"].astype(np.int64) for place in range(len(columns))]
+        return found["work"], found["home"], np.stack(values, axis=1)
+
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
         with self._cursor(pick, within=blocks) as cursor:

@@ -26,7 +26,7 @@ _DRAWN: Final = {
     "line": "a corridor",
     "near": "a corridor",
 }
-OTHER_PAGES: Final = {"/method": "How the numbers are made"}
+OTHER_PAGES: Final = {"/method": "How the numbers are made", "/records": "Synthetic worker records"}
 _FILE_WORDS: Final = {"inflow-outflow": "inflow", "distance-direction": "distance"}
 """Analyses with a shorter name in the names of files."""
 

@@ -7,8 +7,8 @@ from dash.development.base_component import Component
 
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
-from mapapp.explore.callbacks.views import MAP_PAGE, TABLES_PAGE, Views
-from mapapp.explore.pages import controls, explore, frame, method, table_page
+from mapapp.explore.callbacks.views import MAP_PAGE, RECORDS_PAGE, TABLES_PAGE, Views
+from mapapp.explore.pages import controls, explore, frame, method, records_page, table_page
 from mapapp.question.address import to_query
 from mapapp.question.table_view import TableView
 from mapapp.question.table_view import to_query as table_query
@@ -37,6 +37,9 @@ def register(app: Dash, views: Views) -> None:
             layers = views.layers(address)
             page = explore.page(views.releases, address, figure, layers, views.awaited, views.embed_from)
             return page, controls.release_choice(views.releases, address), marks
+        if path == RECORDS_PAGE:
+            shown = records_page.page(views.release(address), address, records_page.page_number(query))
+            return shown, None, marks
         if path == TABLES_PAGE:
             return table_page.page(), None, marks
         release = views.release(address) if views.releases else None

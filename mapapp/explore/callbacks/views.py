@@ -25,7 +25,7 @@ from mapapp.question.setup_file import has_layer, has_step
 from mapapp.question.table_view import TableView, table_view
 
 _KEPT_ADDRESSES: Final = 100
-MAP_PAGE, TABLES_PAGE, METHOD_PAGE = "/", "/tables", "/method"
+MAP_PAGE, TABLES_PAGE, METHOD_PAGE, RECORDS_PAGE = "/", "/tables", "/method", "/records"
 _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
 
@@ -73,9 +73,14 @@ class Views:
 
     @property
     def pages(self) -> dict[str, str]:
-        """Names of the pages by path: the map needs a release, and the page of tables a table."""
+        """Names of the pages by path: the map needs a release, and the pages of tables and of records one of these."""
         return (
             ({MAP_PAGE: "Explore"} if self.releases else {})
+            | (
+                {RECORDS_PAGE: "Records"}
+                if any(each.attributes.further for each in self.releases.values())
+                else {}
+            )
             | ({TABLES_PAGE: "Tables"} if self.tables else {})
             | {METHOD_PAGE: "Method"}
         )

@@ -14,9 +14,13 @@ from mapapp.answers.flows import Pick
 from mapapp.answers.method_words import chapters
 from mapapp.answers.records.certificate import NO_EDGE
 from mapapp.answers.records.error_terms import ErrorTerms
+from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
+from mapapp.explore.pages import records_page
+from mapapp.question.address import Address
 from mapapp.question.filters import Filters
+from mapapp.question.question import Question
 from tests.releases import write_release
 
 MEN = Filters(attributes=("sex:0",))
@@ -146,3 +150,36 @@ def test_the_method_says_what_a_row_means(demo_records: Path) -> None:
     assert "No row is a person" in text
     assert "If one worker were added or left out" in text
     assert "Totals at each workplace are exact" not in text
+
+
+def test_rows_come_a_page_at_a_time(demo_records: Path, rows: pandas.DataFrame) -> None:
+    served = ServedRelease(demo_records, "demo")
+    question = Question(attributes=("sex:1",))
+    n_women = int((rows["sex"] == 1).sum())
+    first, last = (record_rows(served, question, page) for page in (1, 10**9))
+    assert first.n_rows == n_women
+    assert first.heads == (
+        "Works in",
+        "Lives in",
+        "Age",
+        "Earnings",
+        "Industry",
+        "Sex",
+        "Education",
+        "Distance from home to work",
+    )
+    assert len(first.rows) == ROWS_PER_PAGE
+    assert {row[5] for row in first.rows} == {"Female"}
+    assert last.page == last.n_pages <= MOST_PAGES
+    pages = [record_rows(served, question, page).rows for page in range(1, first.n_pages + 1)]
+    assert sum(map(len, pages)) == min(n_women, MOST_PAGES * ROWS_PER_PAGE)
+
+
+def test_the_page_of_rows_says_what_a_row_means(demo_records: Path) -> None:
+    served = ServedRelease(demo_records, "demo")
+    shown = str(records_page.page(served, Address(question=Question(attributes=("sex:0",))), 1))
+    assert "No row is a person" in shown
+    assert "Sex: Male" in shown
+    assert "./records?attribute=sex:0&page=2" in shown
+    assert records_page.page_number("?page=7") == 7
+    assert [records_page.page_number(text) for text in ("?page=-1", "?page=99999", "", None)] == [1] * 4
