@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from mapapp.answers.prior_terms import GEOMETRIC, KEEP_OR_REDRAW, LAPLACE, SPARSE, mechanism_of, unit_of
+from mapapp.answers.prior_terms import KEEP_OR_REDRAW, SPARSE, mechanism_of, unit_of
 
 __all__ = ["error_caution"]
 
-_TOO_SMALL: Final = "Expected errors of this release may be too small"
 _TOO_LARGE: Final = "Expected errors of this release may be several times too large"
 
 _BY_MECHANISM: Final[Mapping[str, str]] = {
-    GEOMETRIC: f"{_TOO_SMALL}: in a check against real commutes, some kinds of counts were off by more than stated, "
-    "by up to two thirds.",
-    LAPLACE: f"{_TOO_SMALL}: in a check against real commutes, a few kinds of counts were off by more than was stated, "
-    "by up to half.",
     SPARSE: f"{_TOO_LARGE}: most home areas were filled by a public model, and little is known of how good that is.",
     KEEP_OR_REDRAW: f"{_TOO_LARGE} where ε is small: most workers were redrawn, and little is known of the others.",
 }
