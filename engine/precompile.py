@@ -262,6 +262,7 @@ def _grow_private() -> None:
 
 def _learn_records() -> None:
     from engine.records.drawing import draw_records
+    from engine.records.entropy import entropy_noise
     from engine.records.expected import expected_errors
     from engine.records.splitting import split_records
     from engine.records.structure import Structure
@@ -269,6 +270,7 @@ def _learn_records() -> None:
     from engine.records.topping_up import TopUp, top_up
 
     key, codes = SecretKey.for_tests(), np.zeros((_N, 1), dtype=np.int32)
+    entropy_noise(key, 0, _HALF, 1)
     split_records(_N, [_HALF, _HALF], key=key)
     model = learn_model(codes, Structure.of_marginals([2]), epsilon=1, key=key)
     drawn = draw_records(model, _N, key=key)

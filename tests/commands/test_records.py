@@ -12,6 +12,7 @@ from tests.commands.running import refused, run_here
 
 PLACES = "work_puma,home_puma"
 SEEDED = ("--kept", PLACES)
+EVERYTHING = f"{PLACES},naics_sector,earnings,age,sex,race,ethnicity,education,firm_size"
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_options_come_from_a_file(dataset: Path, tmp_path: Path) -> None:
     [
         ((*SEEDED, "--min-seeds", "1"), ["--min-seeds 1", "2 or more"]),
         ((*SEEDED, "--min-seeds", "900", "--n-min", "800"), ["--min-seeds 900", "--n-min 800"]),
-        ((*SEEDED, "--n-min", "1"), ["--n-min 1", "2 or more"]),
+        ((*SEEDED, "--n-min", "1"), ["--n-min 1", "2 to"]),
         ((*SEEDED, "--n-min", "2500"), ["--n-min 2,500", "sure to be seeds", "--split"]),
         ((*SEEDED, "--min-seeds", "100", "--seed-floor", "101"), ["--seed-floor 101", "1 to 100"]),
         ((*SEEDED, "--min-seeds", "100", "--seed-floor", "0"), ["--seed-floor 0", "1 to 100"]),
@@ -82,9 +83,9 @@ def test_options_come_from_a_file(dataset: Path, tmp_path: Path) -> None:
         ((*SEEDED, "--forced-fail", "1"), ["--forced-fail 1", "above 0 and below 1"]),
         (("--kept", "home_puma"), ["--kept home_puma", "first ones", "work_puma"]),
         (("--kept", "work_puma,shoe_size"), ["shoe_size", "work_puma, home_puma, naics_sector"]),
-        ((*SEEDED, "--tries", "0"), ["--tries 0", "1 or more"]),
+        ((*SEEDED, "--tries", "0"), ["--tries 0", "give 1 to"]),
         ((*SEEDED, "--tries", "4000"), ["--tries 4,000", "--records"]),
-        (("--records", "0"), ["--records 0", "1 or more"]),
+        (("--records", "0"), ["--records 0", "give 1 to"]),
         (("--epsilon", "0"), ["--epsilon 0", "above 0"]),
         (("--epsilon", "one"), ["epsilon", "one"]),
         (("--delta", "1e-6"), ["--delta 1e-06", "--kept none", "leave it out"]),
@@ -103,6 +104,13 @@ def test_options_come_from_a_file(dataset: Path, tmp_path: Path) -> None:
         ((*SEEDED, "--split", "1,0"), ["no workers to the parameters"]),
         (("--structure", "learned"), ["--structure learned", "bits", "--anyway"]),
         ((*SEEDED, "--epsilon", "0.001"), ["epsilon is 0.001", "fewer tries"]),
+        (("--epsilon", "1000"), ["--epsilon 1000", "12 tables", "range"]),
+        (("--epsilon", "1e-9"), ["--epsilon 1e-09", "12 tables", "range"]),
+        (("--records", "9999999999999999"), ["--records", "give 1 to"]),
+        (
+            ("--kept", EVERYTHING, "--min-seeds", "100"),
+            ["table of group sizes", "keep fewer attributes, or add --no-top-up"],
+        ),
         (("--structure", "tree"), ["tree", "public", "learned"]),
     ],
 )

@@ -117,6 +117,22 @@ print(repr((code, len(before) > 20, new)), file=sys.stderr)
 """
 )
 
+RECORDS = (
+    COMPILED
+    + """
+for names in precompile.shares(1, precompile.RECORD_STAGES):
+    precompile._run(names)
+before = compiled()
+from mapapp.cli import run
+chosen = [], ["--kept", "work_puma", "--min-seeds", "100"], ["--structure", "learned", "--anyway"]
+code = max(
+    run(["records", sys.argv[1], f"{sys.argv[2]}-{number}", "--test-key", "-q", *options])
+    for number, options in enumerate(chosen)
+)
+print(repr((code, len(before) > 5, [form for form in compiled() if form not in before])), file=sys.stderr)
+"""
+)
+
 if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)
 
@@ -148,6 +164,13 @@ def test_trying_candidates_compiles_nothing_more() -> None:
     process = python(CANDIDATES)
     _, said = process.communicate(timeout=300)
     assert said.splitlines()[-1] == repr((True, [])), said
+
+
+def test_making_records_compiles_nothing_more(demo_dataset: Path, tmp_path: Path) -> None:
+    dataset = shutil.copytree(demo_dataset, tmp_path / "d")
+    process = python(RECORDS, dataset, tmp_path / "r")
+    _, said = process.communicate(timeout=300)
+    assert said.splitlines()[-1] == repr((0, True, [])), said
 
 
 def test_an_audit_compiles_nothing_more(demo_dataset: Path) -> None:

@@ -161,9 +161,11 @@ def read_attributes(store: Store) -> RecordAttributes:
     Parameters
     ----------
     store : Store
-        Only its geography and manifest are read.
+        Only its geography and manifest are read. The fact `missing_attributes` lists those of age, earnings, and
+        industry that its workers lack: `jobs` has code 1 everywhere.
     """
-    return attributes_over(store, WorkerSchema.from_facts(store.manifest))
+    missing = [str(name) for name in store.manifest.get("missing_attributes", ())]
+    return attributes_over(store, WorkerSchema.from_facts(store.manifest), missing=missing)
 
 
 def attributes_over(store: Store, schema: WorkerSchema, *, missing: Sequence[str] = ()) -> RecordAttributes:

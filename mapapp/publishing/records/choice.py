@@ -33,6 +33,7 @@ DEFAULT_MIN_SEEDS: Final = 1000
 DEFAULT_THRESHOLD_EPSILON: Final = Fraction(7, 400)  # 0.0175
 DEFAULT_DELTA: Final = Fraction(1, 10**6)
 _DEFAULT_FORCED_FAIL: Final = Fraction(1, 50)
+_MOST_RECORDS: Final = 1 << 40
 _SPLIT_OPTION: Final = "--split SEEDS,PARAMETERS[,STRUCTURE]"
 
 
@@ -125,8 +126,8 @@ class Choice:
     def _check_counts(self) -> None:
         least = {"--tries": (self.n_tries, 1), "--records": (self.n_records, 1), "--n-min": (self.n_min, 2)}
         for name, (value, low) in least.items():
-            if value is not None and value < low:
-                raise UsageError(f"{name} {value:,}: give {low} or more")
+            if value is not None and not low <= value <= _MOST_RECORDS:
+                raise UsageError(f"{name} {value:,}: give {low} to {_MOST_RECORDS:,}")
         if self.min_seeds is not None and self.min_seeds < 2:
             raise UsageError(
                 f"--min-seeds {self.min_seeds:,}: fewer than 2 plausible seeds protect nobody; give 2 or more, such as "

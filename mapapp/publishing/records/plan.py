@@ -32,6 +32,8 @@ __all__ = ["Plan", "learning_rules", "plan_records"]
 
 _Result = TypeVar("_Result")
 
+MOST_TOPPED_UP: Final = 1 << 24
+MOST_GROUPS: Final = 1 << 62
 PARTS: Final = ("seeds", "parameters", "structure")
 _SEEDED_SPLIT: Final = (Fraction(3, 5), Fraction(2, 5), Fraction(0))
 _LEARNED_SPLIT: Final = (Fraction(0), Fraction(17, 20), Fraction(3, 20))
@@ -106,6 +108,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
         An option does not fit the dataset or another option.
     """
     kept = _kept_attributes(attributes.names, choice.kept)
+    _refuse_large_groups(attributes, kept, choice)
     n_total = choice.n_records or n_workers
     split = choice.split or _usual_split(choice)
     _check_split(split, choice)
@@ -120,6 +123,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
             f"--delta {float(choice.delta):g} with --kept none: without seeds, nothing needs a delta; leave it out"
         )
     epsilon = choice.model_epsilon or choice.epsilon or _free_epsilon(seed_part, choice)
+    _check_model_epsilon(epsilon, len(attributes.names))
     model = Part(
         name=PARTS[1],
         share=split[1],
@@ -189,6 +193,27 @@ def _kept_attributes(names: tuple[str, ...], kept: tuple[str, ...]) -> int:
             f"{','.join(names[: len(kept)])}, or none"
         )
     return len(kept)
+
+
+def _refuse_large_groups(attributes: RecordAttributes, kept: int, choice: Choice) -> None:
+    """Refuse a table of group sizes that cannot be held, before anything is spent."""
+    groups, most = math.prod(attributes.domain[:kept]), MOST_TOPPED_UP if choice.top_up else MOST_GROUPS
+    if groups > most:
+        remedy = "keep fewer attributes" + (", or add --no-top-up" if groups <= MOST_GROUPS else "")
+        raise UsageError(
+            f"--kept {','.join(choice.kept)}: the table of group sizes would have {groups:,} cells, and at most "
+            f"{most:,} are possible; {remedy}"
+        )
+
+
+def _check_model_epsilon(epsilon: Fraction, n_attributes: int) -> None:
+    """Refuse what the model cannot be learned with, before anything is spent."""
+    least = Fraction(n_attributes, 1 << 16)
+    if not least <= epsilon <= LARGEST_EPSILON:
+        raise UsageError(
+            f"--epsilon {float(epsilon):g}: the {n_attributes} tables of the model need {float(least):.2g} to "
+            f"{LARGEST_EPSILON} together; give an epsilon in this range"
+        )
 
 
 def _usual_split(choice: Choice) -> tuple[Fraction, Fraction, Fraction]:

@@ -25,6 +25,7 @@ from mapapp.publishing.records.recheck import check_records
 from mapapp.publishing.records.run import make_records
 from mapapp.publishing.records.workers import count_workers, read_codes
 from tests.records_store import write_records
+from tests.releases import rewrite_document, rewrite_table
 
 SEEDED = Choice(test_key=True, kept=("work_puma", "home_puma"), min_seeds=100)
 
@@ -88,6 +89,18 @@ def test_a_dataset_without_worker_records_uses_its_jobs(dataset: Path) -> None:
     )
     codes = np.concatenate(list(read_codes(bare, attributes)))
     assert codes.shape[0] == store.table("jobs")["count"].sum() == count_workers(bare)
+
+
+def test_what_a_dataset_lacks_is_dropped_and_said(dataset: Path, tmp_path: Path) -> None:
+    rewrite_table(dataset, "jobs", lambda rows: rows.assign(age=np.int8(1)))
+    rewrite_table(dataset, "workers", lambda rows: rows.assign(age=np.int8(1)))
+    manifest = json.loads((dataset / "manifest.json").read_text())
+    (dataset / "manifest.json").write_text(json.dumps(manifest | {"missing_attributes": ["age"]}))
+    outcome = make_records(dataset, tmp_path / "r", Choice(test_key=True))
+    assert "age" not in outcome.certificate["resampling_order"]
+    assert any("age: the dataset has none" in line for line in outcome.lines())
+    assert (open_store(tmp_path / "r", "records").table("records")["age"] == 1).all()
+    assert failed(tmp_path / "r") == []
 
 
 @pytest.mark.parametrize("kind", ["seedless", "seeded"])
@@ -333,8 +346,6 @@ def test_a_forged_certificate_fails(change: Change, check: str, seeded_records: 
 
 
 def _rewrite(records: Path, document: dict[str, Any]) -> None:
-    from tests.releases import rewrite_document
-
     rewrite_document(records, "certificate.json", document)
 
 
@@ -354,7 +365,6 @@ def test_forged_rows_fail(
     table: str, change: Callable[[Any], Any], check: str, seedless_records: Path, tmp_path: Path
 ) -> None:
     from mapapp.answers.publication import bind_publication
-    from tests.releases import rewrite_table
 
     forged = Path(shutil.copytree(seedless_records, tmp_path / "x.records"))
     rewrite_table(forged, table, change)
