@@ -1,6 +1,7 @@
 """Tables of counts in which unsafe cells are suppressed, decided so that the suppressed cells say nothing.
 
 - :mod:`engine.suppression.rates`: priors as exact fractions (``Rates``);
+- :mod:`engine.suppression.progress`: how computations report how far they are (``Progress``);
 - :mod:`engine.suppression.suppressed`: the outcome of a table (``Decided``);
 - :mod:`engine.suppression.cells`: independent cells of a yes-or-no value (``safe_intervals``, ``releasable``,
   ``suppress_cells``);

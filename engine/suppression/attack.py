@@ -22,7 +22,8 @@ from engine.suppression.consistent import LISTED, list_consistent
 from engine.suppression.linked_tables import LinkedTables
 from engine.suppression.narrowing import Step, narrow, with_ranges
 from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
-from engine.suppression.ranges import Progress, exact_ranges, silent, why_infeasible
+from engine.suppression.progress import Progress, silent
+from engine.suppression.ranges import exact_ranges, why_infeasible
 from engine.suppression.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
 from engine.suppression.rule_ranges import Needs, RuleRanges, joint_needs, needs_of, ranges_under_rule
 from engine.suppression.rule_reasons import RuleReasons, reasons_of

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from engine._arrays import as_int, as_ptr
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.poisson_binomial import Types
+from engine.suppression.progress import Progress, silent
 from engine.suppression.rates import Rates
 from engine.suppression.safe_sums import NEVER
 from engine.suppression.sum_tree import DecidedTree
@@ -95,7 +96,12 @@ class TwoWayTable:
 
 
 def suppress_two_way(
-    table: TwoWayTable, values: npt.ArrayLike, *, epsilon: Fraction, decision_delta: Fraction
+    table: TwoWayTable,
+    values: npt.ArrayLike,
+    *,
+    epsilon: Fraction,
+    decision_delta: Fraction,
+    progress: Progress = silent,
 ) -> DecidedTree:
     """Decide row totals, column totals and then the cells of a table: the exact suppressor.
 
@@ -111,6 +117,8 @@ def suppress_two_way(
         0 < epsilon < 1.
     decision_delta : Fraction
         Delta divided by the number of decisions, 0 < decision_delta < 1.
+    progress : callable
+        Called as progress(stage, done, total).
 
     Returns
     -------
@@ -131,8 +139,8 @@ def suppress_two_way(
     counts = _checked_values(cells, values)
     _refuse_large(cells, decision_delta)
     if _is_exact(cells):
-        return _decide(_WholeNumbers(cells, epsilon), counts, decision_delta)
-    return _decide(TwoRows(cells, epsilon, decision_delta), counts, decision_delta)
+        return _decide(_WholeNumbers(cells, epsilon), counts, decision_delta, progress)
+    return _decide(TwoRows(cells, epsilon, decision_delta), counts, decision_delta, progress)
 
 
 def refuse_large_two_way(table: TwoWayTable, decision_delta: Fraction) -> None:
@@ -162,12 +170,13 @@ class _Deciding(Protocol):
         """Whether what is known leaves one value of a query only."""
 
 
-def _decide(table: _Deciding, counts: list[int], decision_delta: Fraction) -> DecidedTree:
+def _decide(table: _Deciding, counts: list[int], decision_delta: Fraction, progress: Progress) -> DecidedTree:
     n = len(counts)
     released, derived = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     low, high = np.zeros(n, np.int64), np.zeros(n, np.int64)
     breach = -1
     for query in range(n):
+        progress("deciding", query, n)
         if breach >= 0:
             low[query], high[query] = NEVER
             continue

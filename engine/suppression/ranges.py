@@ -16,7 +16,6 @@ If the two values are equal, the end of the range is certified. Otherwise the wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil
 from time import monotonic
 from typing import Final, NamedTuple
@@ -27,20 +26,16 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, eye_array, hstack
 
 from engine._arrays import BoolArray
+from engine.suppression.progress import Progress, silent
 from engine.suppression.tables_given import ContradictionError, Named, Sums
 
-__all__ = ["Progress", "Ranges", "equations", "exact_ranges", "is_solution", "silent", "why_infeasible"]
+__all__ = ["Ranges", "equations", "exact_ranges", "is_solution", "why_infeasible"]
 
 _SHARES: Final = (1, 2, 3, 4, 6)
 """Prices are rounded to multiples of one over these."""
 _TOLERANCE: Final = 1e-6
 _WITNESS_SECONDS: Final = 5.0
 Values = list[int]
-Progress = Callable[[str, int, int], None]
-
-
-def silent(_stage: str, _done: int, _total: int) -> None:
-    """Report no progress."""
 
 
 class Ranges(NamedTuple):

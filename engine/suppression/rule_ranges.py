@@ -26,7 +26,8 @@ from scipy.sparse import csr_array, eye_array, hstack
 
 from engine._arrays import BoolArray
 from engine.suppression.ordinary import OrdinarySuppressor, Rule, follows_from_totals
-from engine.suppression.ranges import Progress, equations, is_solution, silent
+from engine.suppression.progress import Progress, silent
+from engine.suppression.ranges import equations, is_solution
 from engine.suppression.tables_given import ContradictionError, Sums
 
 __all__ = ["LARGEST_RANGE", "Needs", "joint_needs", "needs_of", "ranges_under_rule"]

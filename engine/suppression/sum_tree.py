@@ -25,6 +25,7 @@ import numpy.typing as npt
 from engine._arrays import BoolArray, as_int, as_ptr
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.poisson_binomial import Types, window_length
+from engine.suppression.progress import Progress, silent
 from engine.suppression.rates import Rates
 from engine.suppression.safe_sums import safe_split, unsafe_sum_bound
 from engine.suppression.suppressed import Ints, check_people, check_promise
@@ -200,7 +201,12 @@ class _Query(NamedTuple):
 
 
 def suppress_tree(
-    tree: SumTree, values: npt.ArrayLike, *, epsilon: Fraction, decision_delta: Fraction
+    tree: SumTree,
+    values: npt.ArrayLike,
+    *,
+    epsilon: Fraction,
+    decision_delta: Fraction,
+    progress: Progress = silent,
 ) -> DecidedTree:
     """Decide the sums of a tree in order: the exact suppressor.
 
@@ -217,6 +223,8 @@ def suppress_tree(
         0 < epsilon < 1.
     decision_delta : Fraction
         Delta divided by the number of decisions, 0 < decision_delta < 1.
+    progress : callable
+        Called as progress(stage, done, total).
 
     Raises
     ------
@@ -232,6 +240,7 @@ def suppress_tree(
     released, low, high = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
     breach = -1
     for node in range(n):
+        progress("deciding", node, n)
         query = _query(state, node, epsilon)
         low[node], high[node] = query.base + query.interval[0], query.base + query.interval[1]
         if breach >= 0 or not _is_releasable(query, decision_delta):

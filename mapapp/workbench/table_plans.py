@@ -204,7 +204,7 @@ def actual_table(
     plan = nodes.plan
     counted = count_values(store, plan.spec, plan.ground, report)[plan.row, plan.column]
     report("deciding", 0, 0)
-    decided, _ = decide_twice(nodes, Sealed(counted), Rule(epsilon, delta / len(nodes)))
+    decided, _ = decide_twice(nodes, Sealed(counted), Rule(epsilon, delta / len(nodes)), report)
     released, outside = _cells(nodes, decided, counted)
     found = np.flatnonzero(outside)
     shift = np.full(counted.size, np.nan)

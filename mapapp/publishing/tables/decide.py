@@ -23,6 +23,7 @@ from engine.suppression.rows import suppress_rows, suppress_rows_by
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled, suppress_rows_sampled
 from engine.suppression.sum_tree import DecidedTree, refuse_large, suppress_tree
 from engine.suppression.suppressed import Decided, check_people, check_promise
+from mapapp.progress import Report, silent
 from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned
 
@@ -86,7 +87,9 @@ class Sealed:
         return self._values
 
 
-def decide_twice(nodes: Nodes, sealed: Sealed, rule: Rule) -> tuple[DecidedTree, Ints]:
+def decide_twice(
+    nodes: Nodes, sealed: Sealed, rule: Rule, report: Report = silent
+) -> tuple[DecidedTree, Ints]:
     """Decide the nodes of a table, then decide them again from the published values alone.
 
     Returns
@@ -100,10 +103,15 @@ def decide_twice(nodes: Nodes, sealed: Sealed, rule: Rule) -> tuple[DecidedTree,
     AssertionError
         The two differ, so that a decision depended on a value that is not published. Nothing may be published then.
     """
-    decided = decide(nodes, sealed, rule)
+    decided = decide(nodes, sealed, rule, report)
     all_values = nodes.summed(sealed.for_engine())
     values, consistent = published_values(nodes, decided, np.where(decided.released, all_values, -1))
-    again = decide(nodes, Sealed(consistent[nodes.cells]), rule)
+    again = decide(
+        nodes,
+        Sealed(consistent[nodes.cells]),
+        rule,
+        lambda _stage, done, total: report("deciding again from what is published", done, total),
+    )
     if not same_decisions(decided, again):
         raise AssertionError("a decision depended on a suppressed value")
     return decided, values
@@ -136,19 +144,20 @@ def same_decisions(one: DecidedTree, other: DecidedTree) -> bool:
     )
 
 
-def decide(nodes: Nodes, sealed: Sealed, rule: Rule) -> DecidedTree:
+def decide(nodes: Nodes, sealed: Sealed, rule: Rule, report: Report = silent) -> DecidedTree:
     """Decide all nodes in order, and stop at the first value that lies outside its safe interval."""
     plan = nodes.plan
     if plan.spec.flows:
         return _as_tree(_decide_rows(plan, sealed, rule))
     if nodes.is_two_way:
-        return _decide_two_way(nodes, nodes.summed(sealed.for_engine()), rule)
+        return _decide_two_way(nodes, nodes.summed(sealed.for_engine()), rule, report)
     if not nodes.is_flat:
         return suppress_tree(
             nodes.tree(),
             nodes.summed(sealed.for_engine()),
             epsilon=rule.epsilon,
             decision_delta=rule.decision_delta,
+            progress=report,
         )
     if rule.key is not None:
         return _as_tree(
@@ -192,14 +201,16 @@ def rows_of_flows(plan: Planned) -> tuple[Ints, Ints, Rates]:
     return plan.people[row_ptr[:-1]], row_ptr, plan.rates
 
 
-def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule) -> DecidedTree:
+def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule, report: Report) -> DecidedTree:
     """Decide row totals, column totals, and cells; the engine wants the cells without people, too."""
     table, place = _two_way(nodes)
     n_sums = nodes.cells.start
     whole = np.zeros(n_sums + table.type_ptr.size - 1, dtype=np.int64)
     mine = np.concatenate([np.arange(n_sums), n_sums + place])
     whole[mine] = values
-    found = suppress_two_way(table, whole, epsilon=rule.epsilon, decision_delta=rule.decision_delta)
+    found = suppress_two_way(
+        table, whole, epsilon=rule.epsilon, decision_delta=rule.decision_delta, progress=report
+    )
     breach = int(np.searchsorted(mine, found.breach)) if found.breach >= 0 else -1
     return DecidedTree(found.released[mine], found.low[mine], found.high[mine], breach, found.derived[mine])
 
@@ -238,10 +249,10 @@ def decide_as_stated(nodes: Nodes, values: Ints, epsilon: Fraction) -> DecidedTr
     return _as_tree(_opened(is_released, Sealed(opened), low, high))
 
 
-def expected_decisions(nodes: Nodes, rule: Rule) -> DecidedTree:
+def expected_decisions(nodes: Nodes, rule: Rule, report: Report = silent) -> DecidedTree:
     """Decide as if every count were the expected one, for a dry run from public input alone."""
     expected = nodes.plan.people * nodes.plan.rates.numerator / nodes.plan.rates.denominator
-    return decide(nodes, Sealed(np.floor(expected + 0.5).astype(np.int64)), rule)
+    return decide(nodes, Sealed(np.floor(expected + 0.5).astype(np.int64)), rule, report)
 
 
 def require_decidable(nodes: Nodes, rule: Rule) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from engine.suppression.cells import releasable
 from engine.suppression.rows import expected_rows
+from mapapp.progress import Report, silent
 from mapapp.publishing.tables.decide import Rule, expected_decisions, rows_of_flows
 from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.nodes import Nodes
@@ -101,9 +102,11 @@ class ExpectedForest:
         )
 
 
-def expected_forest(forest: Forest, epsilon: Fraction, delta: Fraction) -> ExpectedForest:
+def expected_forest(
+    forest: Forest, epsilon: Fraction, delta: Fraction, report: Report = silent
+) -> ExpectedForest:
     """Work out which cells of all tables of a publication are to be released; as :func:`expected_table`."""
-    parts = tuple(_expected(nodes, epsilon, delta / len(forest)) for nodes in forest.trees)
+    parts = tuple(_expected(nodes, epsilon, delta / len(forest), report) for nodes in forest.trees)
     return ExpectedForest(n_decisions=len(forest), parts=parts)
 
 
@@ -116,15 +119,15 @@ def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> Expected
     epsilon, delta : Fraction
         Above 0 and below 1; delta is shared among all decisions.
     """
-    return _expected(nodes, epsilon, delta / len(nodes))
+    return _expected(nodes, epsilon, delta / len(nodes), silent)
 
 
-def _expected(nodes: Nodes, epsilon: Fraction, decision_delta: Fraction) -> ExpectedTable:
+def _expected(nodes: Nodes, epsilon: Fraction, decision_delta: Fraction, report: Report) -> ExpectedTable:
     plan = nodes.plan
     if plan.spec.flows:
         found = expected_rows(*rows_of_flows(plan), epsilon=epsilon, decision_delta=decision_delta)
     elif nodes.before:
-        found = expected_decisions(nodes, Rule(epsilon, decision_delta)).released[nodes.cells]
+        found = expected_decisions(nodes, Rule(epsilon, decision_delta), report).released[nodes.cells]
     else:
         found = releasable(
             plan.people, plan.rates, epsilon, decision_delta

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from engine.suppression.sum_tree import DecidedTree
 from mapapp.errors import UsageError
+from mapapp.progress import Report, silent
 from mapapp.publishing.tables.counts import Ground
 from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
 from mapapp.publishing.tables.nodes import Nodes, entry_name, finest_of, nodes_of
@@ -92,7 +93,9 @@ def forest_of(
     return Forest(specs=tuple(specs), trees=tuple(trees))
 
 
-def decide_forest(forest: Forest, counted: Sequence[Ints], rule: Rule) -> list[tuple[DecidedTree, Ints]]:
+def decide_forest(
+    forest: Forest, counted: Sequence[Ints], rule: Rule, report: Report = silent
+) -> list[tuple[DecidedTree, Ints]]:
     """Decide all trees in order, each of them twice, up to the first released value outside its safe interval.
 
     Parameters
@@ -101,6 +104,8 @@ def decide_forest(forest: Forest, counted: Sequence[Ints], rule: Rule) -> list[t
     counted : sequence of int64[C]
         Confidential values of the cells of each tree.
     rule : Rule
+    report : callable
+        Called with (stage, done, total).
 
     Returns
     -------
@@ -113,7 +118,7 @@ def decide_forest(forest: Forest, counted: Sequence[Ints], rule: Rule) -> list[t
         found.append(
             (stopped(nodes), np.full(len(nodes), -1, dtype=np.int64))
             if has_stopped
-            else decide_twice(nodes, Sealed(values), rule)
+            else decide_twice(nodes, Sealed(values), rule, report)
         )
     return found
 

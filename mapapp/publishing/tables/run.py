@@ -178,7 +178,7 @@ def make_table(
         beside = _enter(dataset, table_path, choice, reasons, entered)
         counted = [_values_of(dataset, nodes.plan, report) for nodes in forest.trees]
         report("deciding", 0, 0)
-        decided, values = zip(*decide_forest(forest, counted, rule), strict=True)
+        decided, values = zip(*decide_forest(forest, counted, rule, report), strict=True)
         claims = make_table_certificate(
             dataset,
             forest,
@@ -299,7 +299,7 @@ def _rule(forest: Forest, choice: Choice) -> Rule:
 
 def _expected(forest: Forest, choice: Choice, report: Report) -> ExpectedForest:
     report("expecting", 0, 0)
-    return expected_forest(forest, choice.epsilon, choice.delta)
+    return expected_forest(forest, choice.epsilon, choice.delta, report)
 
 
 def _refuse_hopeless(forest: Forest, choice: Choice, report: Report) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -166,8 +167,8 @@ def with_totals(cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def test_a_real_table_reads_no_suppressed_value() -> None:
     table, cells = real_table(12, 60, seed=6)
     values = with_totals(cells)
-    promise = {"epsilon": HALF, "decision_delta": Fraction(1, 500)}
-    found = suppress_two_way(table, values, **promise)
+    decide = partial(suppress_two_way, table, epsilon=HALF, decision_delta=Fraction(1, 500))
+    found = decide(values)
     open_cells = ~found.released[14:].reshape(2, 12)
     assert found.released[:14].all()
     assert open_cells.sum() > 4
@@ -176,7 +177,7 @@ def test_a_real_table_reads_no_suppressed_value() -> None:
     others = cells.copy()
     others[:, first] += [1, -1]
     others[:, second] += [-1, 1]
-    again = suppress_two_way(table, with_totals(others), **promise)
+    again = decide(with_totals(others))
     assert listed(found) == listed(again)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -217,12 +218,12 @@ def real_sized_tree() -> tuple[SumTree, list[int]]:
 
 def test_a_table_of_real_size_is_decided_with_its_totals() -> None:
     tree, values = real_sized_tree()
-    promise = {"epsilon": Fraction(1, 2), "decision_delta": Fraction(1, 1000)}
-    found = suppress_tree(tree, values, **promise)
+    decide = partial(suppress_tree, tree, epsilon=Fraction(1, 2), decision_delta=Fraction(1, 1000))
+    found = decide(values)
     assert found.released.all()
     assert found.breach == -1
     assert ((found.low <= values) & (values <= found.high)).all()
-    expected = suppress_tree(tree, expected_values(tree), **promise)
+    expected = decide(expected_values(tree))
     assert expected.released.all()
 
 

@@ -21,6 +21,7 @@ from engine.suppression.sum_tree import DecidedTree
 from geodata.store import Store, open_store
 from mapapp.answers.tables.published import PublishedTable
 from mapapp.errors import UsageError
+from mapapp.progress import Report
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of
@@ -187,8 +188,8 @@ def test_a_suppressor_that_peeks_is_caught(
     nodes = flat_or_summed(later_dataset, prior_file)
     honest = deciding.decide
 
-    def peek(nodes: Nodes, sealed: Sealed, rule: Rule) -> DecidedTree:
-        decided = honest(nodes, sealed, rule)
+    def peek(nodes: Nodes, sealed: Sealed, rule: Rule, report: Report) -> DecidedTree:
+        decided = honest(nodes, sealed, rule, report)
         return decided._replace(
             released=decided.released & (sealed.for_engine() % 2 == 0) | (sealed.for_engine() == 0)
         )
@@ -229,8 +230,18 @@ def test_totals_and_flows_pass_their_check(
     spec, prior = replace(SPEC, **given) if "totals" in given else options(rows="county", **given), prior_file
     if spec.rows != SPEC.rows or spec.flows:
         prior = write_prior(tmp_path / "own.csv", demo_dataset, spec)
-    outcome = make_table(later_copy, tmp_path / "t", choice(prior, specs=(spec,)))
+    steps: dict[str, set[tuple[int, int]]] = {}
+    outcome = make_table(
+        later_copy,
+        tmp_path / "t",
+        choice(prior, specs=(spec,)),
+        report=lambda stage, done, total: steps.setdefault(stage, set()).add((done, total)),
+    )
     assert failed(tmp_path / "t") == []
+    if not spec.flows:
+        n = outcome.certificate["decisions"]
+        assert {(at, n) for at in range(n)} <= steps["deciding"]
+        assert {(at, n) for at in range(n)} == steps["deciding again from what is published"]
     assert outcome.n_released > 0
     table = PublishedTable.open(tmp_path / "t").tables[0]
     if spec.flows:
