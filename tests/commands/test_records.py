@@ -34,6 +34,16 @@ def test_records_are_made_certified_and_listed(dataset: Path, tmp_path: Path) ->
     assert entry["kind"] == "records"
     assert entry["add_remove"] == {"epsilon": "1", "delta": "0"}
     assert "spent epsilon 2" in listed.out
+    assert "whose ledger counts it already" in refused("ledger", tmp_path / "r", dataset)
+
+
+def test_records_and_a_release_add_up_for_a_person_in_both(
+    dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    assert run_here("records", dataset, tmp_path / "r", "--epsilon", "0.5", "-q").code == 0
+    found = json.loads(run_here("ledger", tmp_path / "r", demo_release, "--json").out)
+    assert found["spent"]["epsilon"] == 1, "the release is not for release and counts nothing"
+    assert any("protect different things" in note for note in found["notes"])
 
 
 def test_what_is_promised_is_printed_in_both_readings(dataset: Path, tmp_path: Path) -> None:
