@@ -23,7 +23,13 @@ from mapapp.answers.publication import CERTIFICATE
 from mapapp.errors import UsageError
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
-from mapapp.publishing.ledger_entry import LedgerEntry, exact_amount, known_publications, promised_amounts
+from mapapp.publishing.ledger_entry import (
+    LedgerEntry,
+    exact_amount,
+    known_publications,
+    promised_amounts,
+    withdrawals,
+)
 
 __all__ = [
     "BESIDE_FIELDS",
@@ -68,7 +74,7 @@ def publications_beside(
     entries : iterable of LedgerEntry
         The dataset's ledger.
     given : sequence of Path
-        Publications that the analyst named (`--beside-release`).
+        Publications that the analyst named (`--beside-release`); the name in the ledger of one that was withdrawn.
     on_purpose : bool
         Whether the analyst accepts publications that were not named.
 
@@ -83,20 +89,24 @@ def publications_beside(
         The ledger has a table, and the new one is a table, too; it has a publication of the other kind, and none was
         given; or a given one was not made from this dataset.
     """
-    published = known_publications(tuple(entries))
+    entries = tuple(entries)
+    published = known_publications(entries)
+    withdrawn = {entry.release for entry in withdrawals(entries).values() if not entry.unpublished}
     tables = [entry.release for entry in published if entry.kind == "table"]
     if kind == "table" and tables:
         raise UsageError(
             f"{dataset.path}: its ledger has the table {tables[0]!r} of the same jobs, and two tables have no joint "
             "promise; tables of the same jobs must be made together, as [[table]] entries of one TOML file"
         )
-    found = [_named(dataset, path) for path in given]
+    # What was withdrawn may be gone, but people may have read it: its name in the ledger is enough.
+    there = [path for path in given if path.exists() or path.name not in withdrawn]
+    found = [_named(dataset, path) for path in there]
     others = [entry for entry in published if entry.kind != kind]
-    if others and not found and not on_purpose:
-        raise UsageError(_refusal(dataset, kind, others[0]))
+    if others and not given and not on_purpose:
+        raise UsageError(_refusal(dataset, kind, others[0], others[0].release in withdrawn))
     found += [
         {"kind": entry.kind, "name": entry.release, "digest": None}
-        for entry in _not_given(others, dict(zip(given, found, strict=True)))
+        for entry in _not_given(others, dict(zip(there, found, strict=True)))
     ]
     return found
 
@@ -156,9 +166,11 @@ def _in_words(publications: Sequence[JsonMapping], kind: Kind) -> str:
     return f"{BESIDE_IN_WORDS} {NOT_WHOLE_IN_WORDS}" if is_not_whole(publications, kind) else BESIDE_IN_WORDS
 
 
-def _refusal(dataset: Store, kind: Kind, other: LedgerEntry) -> str:
+def _refusal(dataset: Store, kind: Kind, other: LedgerEntry, is_withdrawn: bool) -> str:
     """Why a publication of this kind is refused beside another of the ledger, and how to make it on purpose."""
     has = f"{dataset.path}: its ledger has the {other.kind} {other.release!r} of the same jobs"
+    if is_withdrawn:
+        has += " (withdrawn, but people may have read it)"
     if {kind, other.kind} == {"release", "records"}:
         accept = "--given-segments, or " if kind == "records" else ""
         return (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from geodata.errors import StoreError
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.publishing.beside import publications_beside
@@ -56,3 +57,16 @@ def test_a_renamed_release_is_listed_once(dataset_copy: Path, tmp_path: Path) ->
     ledger.spend(epsilon="1", delta=0, release="other")
     found = publications_beside(store, "table", ledger.entries(), [tmp_path / "renamed"])
     assert [(each["name"], each["digest"] is None) for each in found] == [("renamed", False), ("other", True)]
+
+
+def test_a_withdrawn_release_is_named_although_its_files_are_gone(dataset_copy: Path, tmp_path: Path) -> None:
+    """People who read it still know it."""
+    store, ledger = open_store(dataset_copy, "dataset"), Ledger(dataset_copy)
+    ledger.spend(epsilon="1", delta=0, release="r")
+    with pytest.raises(StoreError, match="no such directory"):
+        publications_beside(store, "table", ledger.entries(), [tmp_path / "r"])
+    ledger.withdraw("r", reason="wrong year")
+    with pytest.raises(UsageError, match=r"'r' of the same jobs \(withdrawn, but people may have read it\)"):
+        publications_beside(store, "table", ledger.entries(), [])
+    (named,) = publications_beside(store, "table", ledger.entries(), [tmp_path / "r"])
+    assert named == {"kind": "release", "name": "r", "digest": None}
