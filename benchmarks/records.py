@@ -89,11 +89,11 @@ def scan_chances(candidates: Indices, seeds: Indices, kept: int, model: ModelTab
             for attribute in range(kept):
                 chance *= row[attribute] == seeds[seed, attribute]
             for attribute in range(kept, row.size):
-                size = families.sizes[attribute]
-                start = families.table_at[attribute] + configuration_of(families, attribute, row) * size
-                value = row[attribute]
-                weight = sums[start + value] - (sums[start + value - 1] if value > 0 else 0)
-                chance *= weight / sums[start + size - 1]
+                number = configuration_of(families, attribute, row)
+                start, stop = families.cell_ptr[number], families.cell_ptr[number + 1]
+                cell = start + row[attribute] - families.first[number]
+                weight = sums[cell] - (sums[cell - 1] if cell > start else 0)
+                chance *= weight / sums[stop - 1]
             n_plausible += chance > 0
         counts[at] = n_plausible
 
