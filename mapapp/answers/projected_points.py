@@ -10,9 +10,10 @@ a mean of P/(1 - q), and a mean square of q^(L + 1) ((1 + q)/(1 - q)^2 - 2 f/(1 
 
 The estimate T(m) of the real workers is m + lambda for m > 0, and T(0) is the number for which the mean of T is 0 where
 nobody lives. Full points are estimated without bias, too; points with fewer than about lambda workers are
-underestimated. Lambda is the number for which all T add up to the public total. V(m), the estimated variance of T, is
-that of the noise and of f, 2 q/(1 - q)^2 + f (1 - f), for m > 0, and V(0) is the number for which the mean of V is the
-variance of T where nobody lives.
+underestimated. Lambda is the number for which all T add up to the public total. It varies with the noise of all points,
+by about the root of their variance over the points that show workers. V(m), the estimated variance of T, is that of
+the noise and of f, 2 q/(1 - q)^2 + f (1 - f) averaged over lambda, for m > 0, and V(0) is the number for which the mean
+of V is the variance of T where nobody lives.
 
 Source: docs/method.md, section 7e; docs/validity.md, "Under mechanisms that add noise".
 """
@@ -20,6 +21,7 @@ Source: docs/method.md, section 7e; docs/validity.md, "Under mechanisms that add
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -30,6 +32,8 @@ Floats = npt.NDArray[np.float64]
 __all__ = ["ProjectedPoints", "projected_points"]
 
 _HALVINGS: Final = 50
+_NORMAL: Final = np.array([NormalDist().inv_cdf((place + 0.5) / 32) for place in range(32)])
+"""Equally likely values of a normal number."""
 
 
 class ProjectedPoints(NamedTuple):
@@ -91,8 +95,10 @@ def projected_points(q: float, shown: Floats, n_points: float) -> ProjectedPoint
         above = middle * shown + hidden * _Empty.of(q, middle).estimate(middle) > 0
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     lowered = (low + high) / 2.0
-    law, part = _Empty.of(q, lowered), lowered % 1.0
-    empty = law.estimate(lowered)
-    variance = 2.0 * q / (1.0 - q) ** 2 + part * (1.0 - part)
+    law = _Empty.of(q, lowered)
+    empty, noise = law.estimate(lowered), 2.0 * q / (1.0 - q) ** 2
+    of_all = shown * noise + hidden * np.maximum(law.square - law.mean**2, 0.0)
+    part = (lowered + np.sqrt(of_all) / np.maximum(shown, 1.0) * _NORMAL[:, None]) % 1.0
+    variance = noise + (part * (1.0 - part)).mean(axis=0)
     square = law.square + 2.0 * lowered * law.mean + lowered**2 * law.chance + empty**2 * (1.0 - law.chance)
     return ProjectedPoints(lowered, variance, empty, (square - variance * law.chance) / (1.0 - law.chance))

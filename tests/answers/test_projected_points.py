@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from mapapp.answers.projected_points import ProjectedPoints, projected_points
@@ -32,10 +33,34 @@ def estimates_by_law(q: float, found: ProjectedPoints, real: int) -> tuple[float
 @pytest.mark.parametrize("q", [Q, 0.1])
 def test_empty_and_full_points_are_estimated_without_bias(q: float, shown: float) -> None:
     found = projected_points(q, np.array([shown]), K)
-    for real in (0, 100):
-        mean, variance, stated = estimates_by_law(q, found, real)
-        assert mean == pytest.approx(real, abs=1e-9)
-        assert stated == pytest.approx(variance, rel=1e-9)
+    assert estimates_by_law(q, found, 100)[0] == pytest.approx(100, abs=1e-9)
+    mean, variance, stated = estimates_by_law(q, found, 0)
+    assert mean == pytest.approx(0, abs=1e-9)
+    assert stated == pytest.approx(variance, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 6.5])
+def test_full_points_vary_by_their_noise_and_by_which_of_them_lose_one_more(epsilon: float) -> None:
+    """300 projections of 400 points, of which 150 are empty; the others have 60 workers each."""
+    q, draw = math.exp(-epsilon / 2), np.random.default_rng(12)
+    real = np.repeat([0, 60], [150, 250])
+    errors, stated = [], []
+    for _ in range(300):
+        noisy = np.maximum(real + draw.geometric(1 - q, real.size) - draw.geometric(1 - q, real.size), 0)
+        shown = projected(noisy, int(real.sum()), draw)
+        found = projected_points(q, np.array([np.count_nonzero(shown)], dtype=np.float64), float(real.size))
+        errors.append((shown - real)[real > 0] + found.lowered[0])
+        stated.append(found.variance[0])
+    assert np.mean(stated) == pytest.approx(np.mean(np.square(errors)), rel=0.04)
+
+
+def projected(noisy: npt.NDArray[np.int64], total: int, draw: np.random.Generator) -> npt.NDArray[np.int64]:
+    """The nearest table of so many workers: all are lowered alike, and some by one more."""
+    level = next(one for one in range(40, -40, -1) if np.maximum(noisy - one, 0).sum() >= total)
+    table = np.maximum(noisy - level, 0)
+    lose = draw.choice(np.flatnonzero(table), table.sum() - total, replace=False)
+    table[lose] -= 1
+    return table
 
 
 @pytest.mark.parametrize("shown", [380.0, 200.0, 40.0])
