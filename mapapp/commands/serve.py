@@ -93,16 +93,18 @@ def serve(
     host_names: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
 ) -> None:
-    """Serve the public map of PUBLICATIONS: releases, and tables with suppressed cells.
+    """Serve the public map of PUBLICATIONS: releases, worker records, and tables with suppressed cells.
 
-    Datasets are refused because they contain confidential counts. A table of the same jobs as a release is named: its
-    promise does not account for the release.
+    Datasets are refused because they contain confidential counts. A table, or worker records, of the same jobs as a
+    release are named: the promise of the table does not account for the release, and beside it whole records are not
+    protected.
 
     \b
     Examples:
       commutemap serve ri.release --port 8080
       commutemap serve ri.release --prefix /map/ --trusted-proxy 127.0.0.1
       commutemap serve ri.release towns.table
+      commutemap serve ri.records
     """
     limits = Limits(connections_per_address=connections_per_address)
     _serve(

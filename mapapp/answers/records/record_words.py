@@ -18,8 +18,8 @@ from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.tables.beside import same_jobs
 
 NO_PERSON: Final = (
-    "No row is a person. Each row was drawn at random and describes a worker who could exist. It may be like a real "
-    "worker by chance, and no row can be traced to one."
+    "No row is a person. Each row was made by chance and describes a worker who could exist. It may be like a real "
+    "worker, but the promise limits what it can reveal about anyone."
 )
 """What a row of records means, wherever rows are shown."""
 GIVEN_SEGMENTS: Final = "given workplace and segment"

@@ -38,7 +38,8 @@ def register(app: Dash, views: Views) -> None:
             page = explore.page(views.releases, address, figure, layers, views.awaited, views.embed_from)
             return page, controls.release_choice(views.releases, address), marks
         if path == RECORDS_PAGE:
-            shown = records_page.page(views.release(address), address, records_page.page_number(query))
+            number = records_page.page_number(query)
+            shown = records_page.page(views.release(address), address, number, views.releases.values())
             return shown, None, marks
         if path == TABLES_PAGE:
             return table_page.page(), None, marks

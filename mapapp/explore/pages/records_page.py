@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 from dash import dcc, html
@@ -10,6 +11,7 @@ from dash.development.base_component import Component
 from mapapp.answers import words
 from mapapp.answers.records.record_words import NO_PERSON
 from mapapp.answers.records.rows import ROWS_PER_PAGE, RecordRows, record_rows
+from mapapp.answers.release_names import setting_words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import aria
 from mapapp.question.address import Address, to_query
@@ -25,14 +27,18 @@ def page_number(query: object) -> int:
     return int(found) if found.isascii() and found.isdigit() and len(found) <= _MAX_DIGITS else 1
 
 
-def page(release: ServedRelease, address: Address, number: int) -> Component:
-    """The page for the area and the filters of an address."""
+def page(
+    release: ServedRelease, address: Address, number: int, served: Iterable[ServedRelease] = ()
+) -> Component:
+    """The page for the area and the filters of an address; `served` are all releases of the server."""
     if not release.attributes.further:
+        others = [each for each in served if each.attributes.further]
         return _page(
             [
                 html.P(
                     f"{release.title} has no single records. It has counts by workplace, home, and segment."
                 ),
+                *(html.P(_link_to(each)) for each in others),
                 html.P(dcc.Link("Back to the map", href=f"./{to_query(address)}")),
             ]
         )
@@ -55,6 +61,11 @@ def page(release: ServedRelease, address: Address, number: int) -> Component:
             ),
         ]
     )
+
+
+def _link_to(other: ServedRelease) -> Component:
+    name = setting_words(other.analyses.promise)
+    return html.A(f"Rows of {other.title} ({name})", href=f"./records?release={other.slug}")
 
 
 def _page(parts: list[Component]) -> Component:
