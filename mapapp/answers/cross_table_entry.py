@@ -205,7 +205,7 @@ ENTRY: Final = Entry(
             lambda answer: f"{_title(answer)}: totals", "An empty code means all values of that attribute."
         ),
     },
-    page_table=PageTable("Cross table", "", wide=wide_table),
+    page_table=PageTable("Cross table", "Group", wide=wide_table),
     grid=grid,
     in_grid=("totals",),
     n_error_rows=_N_ERROR_ROWS,
