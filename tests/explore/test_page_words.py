@@ -54,7 +54,7 @@ def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -
     one = headline_of(found.after).expected_error
     if one:
         assert f"± {math.hypot(one, one):,.0f}" in page or f"± {math.hypot(one, one):.1f}" in page
-    if analysis in ("profile", "comparison"):  # counts by workplace, which are exact
+    if analysis in ("profile", "cross-table", "comparison"):  # counts by workplace, which are exact
         assert table["title"] == "Difference (exact counts)"
         assert table["heads"][-1] == "Difference"
         assert all(row["cells"][-1] for row in table["rows"][:5])
