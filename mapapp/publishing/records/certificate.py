@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Final
 
@@ -67,6 +68,7 @@ FIELDS: Final = (
 
 _FEW: Final = 0.001
 _READABLE: Final = 20
+_UPWARD: Final = Context(prec=3, rounding=ROUND_CEILING)
 GIVEN_SEGMENTS: Final = "given workplace and segment"
 _WHOLE_RECORD: Final = "The whole record of one worker. A person with two jobs is two workers."
 _LEFT: Final = (
@@ -83,7 +85,8 @@ _LEFT_IN_WORDS: Final = (
     "given workplace and segment."
 )
 _DOES_NOT_PROMISE: Final = (
-    "No row is a person: rows agree with real workers by chance, and which rows agree says nothing.",
+    "No row is a person. A row may agree with a real worker in some or all attributes; the promise limits what that can "
+    "say about the worker, and does not rule it out.",
     "The number of records is public, and so is the number of workers if it was not chosen otherwise; it is not "
     "protected.",
     "It protects single workers, not facts about a whole workplace, such as that most of its workers commute far.",
@@ -239,8 +242,10 @@ def _promise_in_words(plan: Plan) -> str:
 
 
 def _factor(epsilon: Fraction) -> str:
-    """e^epsilon in words."""
-    return f"{math.exp(epsilon):.3g}" if epsilon < _READABLE else f"e^{float(epsilon):,.0f}"
+    """e^epsilon in words, rounded up: it is a promise."""
+    if epsilon >= _READABLE:
+        return f"e^{math.ceil(epsilon):,}"
+    return f"{float(_UPWARD.create_decimal_from_float(math.exp(epsilon))):.3g}"
 
 
 def _seed_claims(plan: Plan, seeds: SeedPlan, made: Made | None) -> JsonObject:

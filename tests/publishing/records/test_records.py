@@ -19,6 +19,7 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerError
 from mapapp.publishing.records import drawing
 from mapapp.publishing.records.attributes import read_attributes
+from mapapp.publishing.records.certificate import _factor
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.expected import plan_only
 from mapapp.publishing.records.recheck import check_records
@@ -166,6 +167,28 @@ def test_if_all_candidates_fail_records_of_the_model_are_released(dataset: Path,
 def test_the_number_of_records_is_as_asked(dataset: Path, tmp_path: Path) -> None:
     make_records(dataset, tmp_path / "r", Choice(test_key=True, n_records=500))
     assert len(open_store(tmp_path / "r", "records").table("records")) == 500
+
+
+@pytest.mark.parametrize("kept", [(), ("work_puma", "home_puma")])
+def test_more_records_than_workers_are_refused_before_they_are_charged(
+    kept: tuple[str, ...], dataset: Path, tmp_path: Path
+) -> None:
+    """They would state more seeds, and more workers behind the tables, than there are."""
+    n_workers = count_workers(open_store(dataset, "dataset"))
+    choice = Choice(kept=kept, n_records=n_workers + 1)
+    with pytest.raises(UsageError, match="more than the workers of .*; give fewer"):
+        make_records(dataset, tmp_path / "r", choice)
+    with pytest.raises(UsageError, match="more than the workers of"):
+        plan_only(dataset, choice)
+    assert Ledger(dataset).entries() == ()
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor"), [("1", "2.72"), ("2", "7.39"), ("1.1", "3.01"), ("20.4", "e^21"), ("30", "e^30")]
+)
+def test_the_factor_of_a_promise_is_rounded_up(epsilon: str, factor: str) -> None:
+    assert _factor(Fraction(epsilon)) == factor
 
 
 def test_the_ledger_is_charged_before_the_first_draw_and_stays_charged(
