@@ -199,12 +199,12 @@ class WorkerCommutes:
                     counted.add(batch, coded)
             hashed = list(digests)
         progress(READING_WORKERS, len(self.files), len(self.files))
-        if not counted.work_states:
+        if not counted.n_jobs:
             shown = ", ".join(_postal(f"{state:02d}") for state in np.flatnonzero(wanted).tolist())
             raise SourceFileError(
                 f"{self.files[0].path}: no workplace in {shown}; add the crosswalk of the state where people work"
             )
-        return self._commutes(spool, counted, hashed)
+        return self._commutes(spool, counted, hashed, np.flatnonzero(wanted).tolist())
 
     def _work_states(self, places: Places) -> npt.NDArray[np.bool_]:
         """States whose workplaces are imported, by number: bool[100]."""
@@ -220,8 +220,11 @@ class WorkerCommutes:
         wanted[[int(state) for state in self.columns.work_states]] = True
         return wanted
 
-    def _commutes(self, spool: WorkerSpool, counted: _Counted, hashed: Sequence[str]) -> Commutes:
-        destinations = sorted(counted.work_states)
+    def _commutes(
+        self, spool: WorkerSpool, counted: _Counted, hashed: Sequence[str], destinations: Sequence[int]
+    ) -> Commutes:
+        # All states whose workplaces are imported, not those where somebody works: publications show the list, so it
+        # must not reveal that a single worker works there.
         elsewhere = _states_with(counted.n_elsewhere)
         outflow = _states_with(counted.n_skipped[:, destinations].sum(axis=1))
         columns = self.columns
@@ -269,14 +272,12 @@ class _Counted:
     def __init__(self) -> None:
         self.n_jobs = 0
         self.rows: Counter[Path] = Counter()
-        self.work_states: set[int] = set()
         self.n_elsewhere = np.zeros(100, np.int64)
         self.n_skipped = np.zeros((100, 100), np.int64)
 
     def add(self, batch: WorkerBatch, coded: CodedBatch) -> None:
         self.n_jobs += coded.columns["destination_index"].size
         self.rows[batch.file.path] += batch.n_rows
-        self.work_states |= set(coded.work_states.tolist())
         self.n_elsewhere += coded.n_elsewhere
         self.n_skipped += coded.n_skipped
 

@@ -27,8 +27,6 @@ class CodedBatch:
     ----------
     columns : dict of str to array
         Columns of `workers`, for those whose workplace is imported.
-    work_states : int64[s]
-        Numbers of the states where they work, ascending.
     n_elsewhere : int64[100]
         How many of them live in each state that is not imported, by its number.
     n_skipped : int64[100, 100]
@@ -36,7 +34,6 @@ class CodedBatch:
     """
 
     columns: dict[str, npt.NDArray[np.generic]]
-    work_states: Ints
     n_elsewhere: Ints
     n_skipped: Ints
 
@@ -85,7 +82,6 @@ def code_batch(
     away = np.bincount(home.state[inside & ~at_home], minlength=100)
     return CodedBatch(
         table,
-        np.unique(work.state[inside]),
         away.astype(np.int64),
         skipped.reshape(100, 100).astype(np.int64),
     )

@@ -115,6 +115,13 @@ def test_every_worker_is_there_with_its_codes(ground: Ground, tmp_path: Path) ->
     assert rows_of(ground.read_text(tmp_path), ground) == Counter(JOBS)
 
 
+def test_the_states_of_workplaces_do_not_depend_on_the_workers(ground: Ground, tmp_path: Path) -> None:
+    """Publications show the list, so it must not reveal a worker: no sample works in Connecticut."""
+    made = ground.read_text(tmp_path, schema=SCHEMA.replace('states = ["RI"]', ""))
+    assert made.destination_states == sorted(ground.crosswalk.state_ids) == ["09", "44"]
+    assert made.outflow == {"25": 1}
+
+
 def test_the_order_of_the_file_does_not_matter(ground: Ground, tmp_path: Path) -> None:
     one = workers_of(ground.read_text(tmp_path))
     pandas.testing.assert_frame_equal(one, workers_of(ground.read_text(tmp_path, lines(ROWS[::-1]))))
