@@ -85,8 +85,8 @@ _LEFT_IN_WORDS: Final = (
     "given workplace and segment."
 )
 _DOES_NOT_PROMISE: Final = (
-    "No row is a person. A row may agree with a real worker in some or all attributes; the promise limits what that can "
-    "say about the worker, and does not rule it out.",
+    "No row is a person. A row may agree with a real worker in some or all attributes; the promise limits what that "
+    "can say about the worker, and does not rule it out.",
     "The number of records is public, and so is the number of workers if it was not chosen otherwise; it is not "
     "protected.",
     "It protects single workers, not facts about a whole workplace, such as that most of its workers commute far.",

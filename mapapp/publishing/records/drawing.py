@@ -70,7 +70,7 @@ def draw_all(dataset: Store, plan: Plan, key: SecretKey, *, threads: int, report
         structure=structure,
         n_passed=0 if passed is None else passed.shape[0],
         n_total=codes.shape[0],
-        expected_error=_errors(model, plan, threads),
+        expected_error=_errors(model, plan, threads, n_drawn=codes.shape[0]),
         learned=learned,
     )
     return Drawn(codes=codes, made=made)
@@ -175,8 +175,13 @@ def _passed(
     return np.concatenate(parts)
 
 
-def _errors(model: Model, plan: Plan, threads: int) -> list[JsonObject]:
-    """Terms of the expected errors of counts by one to three attributes."""
+def _errors(model: Model, plan: Plan, threads: int, *, n_drawn: int) -> list[JsonObject]:
+    """Terms of the expected errors of counts by one to three attributes.
+
+    None of them holds where candidates that failed are missing: small groups then lack more records than large ones.
+    """
+    if n_drawn < plan.n_total:
+        return []
     names = plan.attributes.names
     found = expected_errors(model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads)
     return [

@@ -149,6 +149,9 @@ def test_without_topping_up_only_records_from_seeds_are_there(dataset: Path, tmp
     counts = certificate_of(tmp_path / "r")["records"]
     assert counts["n_total"] == counts["n_passed"] > 0
     assert failed(tmp_path / "r") == []
+    assert certificate_of(tmp_path / "r")["expected_error"] == [], (
+        "small groups lack more records than large ones"
+    )
 
 
 def test_if_all_candidates_fail_records_of_the_model_are_released(dataset: Path, tmp_path: Path) -> None:
@@ -176,7 +179,7 @@ def test_more_records_than_workers_are_refused_before_they_are_charged(
     """They would state more seeds, and more workers behind the tables, than there are."""
     n_workers = count_workers(open_store(dataset, "dataset"))
     choice = Choice(kept=kept, n_records=n_workers + 1)
-    with pytest.raises(UsageError, match="more than the workers of .*; give fewer"):
+    with pytest.raises(UsageError, match=r"more than the workers of .*; give fewer"):
         make_records(dataset, tmp_path / "r", choice)
     with pytest.raises(UsageError, match="more than the workers of"):
         plan_only(dataset, choice)
