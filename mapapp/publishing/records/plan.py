@@ -319,7 +319,7 @@ def _structure_part(share: Fraction, epsilon: Fraction, delta: Fraction) -> Part
         name=PARTS[2],
         share=share,
         add_remove=Amounts(epsilon, delta),
-        replace_one=Amounts(2 * epsilon, grown),
+        replace_one=Amounts(2 * epsilon, min(grown, Fraction(1))),
     )
 
 

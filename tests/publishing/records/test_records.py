@@ -23,7 +23,7 @@ from mapapp.publishing.records.certificate import _factor
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.expected import plan_only
 from mapapp.publishing.records.recheck import check_records
-from mapapp.publishing.records.run import make_records
+from mapapp.publishing.records.run import make_records, read_plan
 from mapapp.publishing.records.workers import count_workers, read_codes
 from tests.records_store import write_records
 from tests.releases import rewrite_document, rewrite_table
@@ -192,6 +192,12 @@ def test_more_records_than_workers_are_refused_before_they_are_charged(
 )
 def test_the_factor_of_a_promise_is_rounded_up(epsilon: str, factor: str) -> None:
     assert _factor(Fraction(epsilon)) == factor
+
+
+def test_the_delta_of_a_learned_structure_is_a_probability(dataset: Path) -> None:
+    choice = Choice(structure="learned", anyway=True, epsilon=Fraction(30))
+    plan = read_plan(open_store(dataset, "dataset"), choice)
+    assert plan.replace_one == (Fraction(60), Fraction(1))
 
 
 def test_the_ledger_is_charged_before_the_first_draw_and_stays_charged(
