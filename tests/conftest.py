@@ -89,3 +89,16 @@ def demo_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
         write_records(folder / "demo.records", demo_dataset)
 
     return made_once(tmp_path_factory, "records", make) / "demo.records"
+
+
+@pytest.fixture(scope="session")
+def seedless_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Worker records of the demo that were drawn from the model alone, under the test key."""
+    from mapapp.publishing.records.choice import Choice
+    from mapapp.publishing.records.run import make_records
+
+    def make(folder: Path) -> None:
+        dataset = Path(shutil.copytree(demo_dataset, folder / "d"))
+        make_records(dataset, folder / "x.records", Choice(test_key=True))
+
+    return made_once(tmp_path_factory, "seedless_records", make) / "x.records"

@@ -1,11 +1,15 @@
-"""`commutemap validate`: measure a release against the dataset it was drawn from."""
+"""`commutemap validate`: measure a release or worker records against the dataset they were made from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from geodata.manifest import read_manifest
 from mapapp.commands.options import (
     STORE,
     config_option,
@@ -16,7 +20,20 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.progress import show_progress
+from mapapp.errors import UsageError
+from mapapp.progress import Report, show_progress
+
+if TYPE_CHECKING:
+    from mapapp.measuring.validity_records_result import RecordsValidity
+    from mapapp.measuring.validity_result import Validity
+
+
+class _Measured(NamedTuple):
+    """What was measured: the result, its lines for a person, and how to draw it into a file."""
+
+    found: Validity | RecordsValidity
+    lines: list[str]
+    draw: Callable[[Path], None]
 
 
 @click.command()
@@ -44,32 +61,55 @@ def validate(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Measure RELEASE against the confidential DATASET that it was drawn from.
+    """Measure RELEASE (or worker records) against the confidential DATASET that it was drawn from.
 
-    The output compares the expected values in closed form with what was drawn: KL divergence, IMSE, mass by commute
-    range, support points, commute distances, and flows. All of it is CONFIDENTIAL: it is computed from confidential
-    counts, for the analyst only. Do not publish it. docs/validity.md explains each number.
+    The output for a release compares the expected values in closed form with what was drawn: KL divergence, IMSE,
+    mass by commute range, support points, commute distances, and flows. For worker records it has the total
+    variation distance of every attribute, of every pair of attributes, and of larger combinations, each beside the
+    distance of a resample of the real workers. All of it is CONFIDENTIAL: it is computed from confidential counts, for
+    the analyst only. Do not publish it. docs/validity.md explains each number.
 
     \b
     Examples:
       commutemap validate ri.dataset ri.release
       commutemap validate ri.dataset ri.release --csv ri-validity --picture ri-validity.png
+      commutemap validate ri.dataset ri.records --picture ri-records.png
     """
-    from mapapp.measuring.validity import AnalystData, measure_release
-    from mapapp.measuring.validity_report import require_places, validity_lines, write_csv, write_picture
+    from mapapp.measuring.validity_report import require_places, write_csv
 
     require_places(csv_path, picture_path)
+    measure = _measure_records if read_manifest(release).get("kind") == "records" else _measure_release
     with naming_what_is_kept(csv_path, picture_path):
         with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
-            data = AnalystData.open(dataset)
-            found = measure_release(
-                data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
-            )
+            measured = measure(dataset, release, n_tracts, report)
             if csv_path is not None:
                 report("writing tables", 0, 0)
-                write_csv(found, csv_path)
+                write_csv(measured.found, csv_path)
             if picture_path is not None:
                 report("drawing the picture", 0, 0)
-                write_picture(found, picture_path)
-        print_result(found.to_dict(), validity_lines(found), as_json=as_json)
+                measured.draw(picture_path)
+        print_result(measured.found.to_dict(), measured.lines, as_json=as_json)
+
+
+def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report: Report) -> _Measured:
+    from mapapp.measuring.validity import AnalystData, measure_release
+    from mapapp.measuring.validity_report import validity_lines, write_picture
+
+    data = AnalystData.open(dataset)
+    found = measure_release(
+        data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
+    )
+    return _Measured(found, validity_lines(found), partial(write_picture, found))
+
+
+def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report: Report) -> _Measured:
+    from mapapp.measuring.validity_records import measure_records
+    from mapapp.measuring.validity_report import write_records_picture
+
+    if n_tracts is not None:
+        raise UsageError(
+            f"--sample {n_tracts}: worker records are always measured whole; leave the option out for {records}"
+        )
+    found = measure_records(dataset, records, report=report)
+    return _Measured(found, found.lines(), partial(write_records_picture, found))

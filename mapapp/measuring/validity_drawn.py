@@ -98,14 +98,7 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
     """
     store = open_store(path, "release")
     dataset = data.store
-    differs = [
-        table.name for table in GEOGRAPHY if _sha256(store, table.name) != _sha256(dataset, table.name)
-    ]
-    if differs:
-        raise UsageError(
-            f"{path} was not made from the geography of {dataset.path} ({', '.join(differs)} differ): give the dataset "
-            "that it was made from"
-        )
+    require_same_geography(store, dataset)
     try:
         certificate = read_certificate(store)
         privacy = read_privacy(certificate["parameters"])
@@ -135,6 +128,24 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
         parameters=parameters,
         is_of_these_counts=keyed_file_hash(key, dataset.file("jobs")) == commitment,
     )
+
+
+def require_same_geography(publication: Store, dataset: Store) -> None:
+    """Refuse a publication over another geography than a dataset's.
+
+    Raises
+    ------
+    UsageError
+        A table of the geography differs.
+    """
+    differs = [
+        table.name for table in GEOGRAPHY if _sha256(publication, table.name) != _sha256(dataset, table.name)
+    ]
+    if differs:
+        raise UsageError(
+            f"{publication.path} was not made from the geography of {dataset.path} ({', '.join(differs)} differ): give "
+            "the dataset that it was made from"
+        )
 
 
 def other_counts(path: Path, dataset: Store) -> str:

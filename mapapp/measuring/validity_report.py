@@ -14,6 +14,7 @@ import pandas
 from geodata.atomic_writes import Partial, writing_beside
 from geodata.store import refuse_existing
 from mapapp.errors import UsageError
+from mapapp.measuring.validity_records_result import RecordsValidity, distance_matrix
 from mapapp.measuring.validity_result import CONFIDENTIAL, ExpectedPromise, Validity
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _range_lines(ranges: pandas.DataFrame) -> list[str]:
     return lines
 
 
-def write_csv(found: Validity, path: Path) -> None:
+def write_csv(found: Validity | RecordsValidity, path: Path) -> None:
     """Write the summary and every table as CSV files into a new directory that only its owner may read.
 
     Raises
@@ -162,6 +163,27 @@ def write_picture(found: Validity, path: Path) -> None:
     note = f"Confidential, not for publication. {_promise(found.facts['certificate'])}"
     figure = validity_picture(
         found.tables, title=f"Validity of {Path(found.facts['release']['path']).name}", note=note
+    )
+    write_figure(figure, path)
+
+
+def write_records_picture(found: RecordsValidity, path: Path) -> None:
+    """Draw the distances of worker records into a PNG or SVG file that only its owner may read.
+
+    Raises
+    ------
+    StoreError
+        There is something at `path` already.
+    """
+    from mapapp.drawing.paper.records_validity_picture import records_validity_picture
+
+    attributes, pairs = found.tables["attributes"], found.tables["pairs"]
+    figure = records_validity_picture(
+        distance_matrix(attributes, pairs),
+        attributes,
+        pairs,
+        title=f"Validity of {Path(found.facts['records']['path']).name}",
+        note=f"Confidential, not for publication. {found.promise}",
     )
     write_figure(figure, path)
 

@@ -1,4 +1,4 @@
-"""Real and synthetic homes of the same workers compared by area: flows, largest home areas, inflow and outflow, miles.
+"""Real and synthetic workers compared by area: flows, largest home areas, inflow and outflow, miles.
 
 The caller supplies the homes: the confidential ones, for the analyst alone, or homes simulated from public data.
 """
@@ -6,7 +6,7 @@ The caller supplies the homes: the confidential ones, for the analyst alone, or 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,19 @@ from geodata.store import Store
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
 
-__all__ = ["AreaCounts", "ComparedHomes", "Places", "commute_miles", "compare_homes"]
+__all__ = [
+    "AreaCounts",
+    "Commutes",
+    "ComparedHomes",
+    "Places",
+    "commute_miles",
+    "compare_commutes",
+    "compare_homes",
+]
 
 Floats = npt.NDArray[np.float64]
 Blocks = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _COLUMN_OF_LEVEL: Final = {"town": "layer_ctycsub", "county": "county_id"}
 """Columns of `blocks` with the areas of each level besides tracts; a store may lack towns."""
@@ -72,8 +81,8 @@ class AreaCounts:
     residents, interior : int64[2, n_areas]
         Workers in the measured tracts who live in the area; and those of them who also work in it. Real, then
         synthetic.
-    employed : int64[n_areas]
-        Workers employed in the area, the same in both.
+    employed : int64[2, n_areas]
+        Workers employed in the area, real and synthetic.
     """
 
     residents: Ints
@@ -95,14 +104,28 @@ class ComparedHomes:
         By level.
     miles : float64[2]
         Sums of commutes between blocks, real and synthetic.
-    n_workers : int
+    n_workers : int64[2]
+        Real and synthetic.
     """
 
     flows: dict[str, FlowErrors]
     top: TopAreas
     areas: dict[str, AreaCounts]
     miles: Floats
-    n_workers: int
+    n_workers: Ints
+
+
+class Commutes(NamedTuple):
+    """Workers by their rows of `blocks`.
+
+    Attributes
+    ----------
+    work : int32[W] or int64[W]
+    home : int32[W]
+    """
+
+    work: Indices
+    home: Blocks
 
 
 def compare_homes(inputs: Inputs, drawn: Blocks, geography: Geography, places: Places) -> ComparedHomes:
@@ -117,23 +140,35 @@ def compare_homes(inputs: Inputs, drawn: Blocks, geography: Geography, places: P
     geography : Geography
     places : Places
     """
-    homes = [inputs.worker_origin, drawn]
     work, tract = np.repeat(inputs.destination, inputs.count), np.repeat(inputs.tract, inputs.count)
-    home_tracts = [geography.tract_of_block[home].astype(np.int64) for home in homes]
-    flows, top = _flows(tract, home_tracts, geography.tracts.n_tracts)
+    both = (Commutes(work, inputs.worker_origin), Commutes(work, drawn))
+    return _compare(both, (tract, tract), geography, places)
+
+
+def compare_commutes(real: Commutes, drawn: Commutes, geography: Geography, places: Places) -> ComparedHomes:
+    """Compare workers whose workplaces are synthetic too; their numbers may differ."""
+    tracts = [geography.tract_of_block[side.work] for side in (real, drawn)]
+    _, position = np.unique(np.concatenate(tracts), return_inverse=True)
+    first, second = np.split(position.astype(np.int32), [tracts[0].size])
+    return _compare((real, drawn), (first, second), geography, places)
+
+
+def _compare(
+    both: tuple[Commutes, Commutes], tracts: tuple[Blocks, Blocks], geography: Geography, places: Places
+) -> ComparedHomes:
+    """Compare real and synthetic workers; `tracts` number their workplace tracts from 0 on."""
+    home_tracts = [geography.tract_of_block[side.home].astype(np.int64) for side in both]
+    flows, top = _flows(tracts, home_tracts, geography.tracts.n_tracts)
     return ComparedHomes(
         flows=flows,
         top=top,
-        areas={
-            level: _areas(area_of, area_of[work], [area_of[home] for home in homes])
-            for level, area_of in places.area_of.items()
-        },
-        miles=np.array([commute_miles(places, work, home).sum() for home in homes]),
-        n_workers=work.size,
+        areas={level: _areas(area_of, both) for level, area_of in places.area_of.items()},
+        miles=np.array([commute_miles(places, side.work, side.home).sum() for side in both]),
+        n_workers=np.array([side.work.size for side in both]),
     )
 
 
-def commute_miles(places: Places, work: Ints, home: Blocks) -> Floats:
+def commute_miles(places: Places, work: Indices, home: Blocks) -> Floats:
     """Miles between the blocks of work and home of each worker; 0 within a block."""
     lon, lat = places.lon_deg, places.lat_deg
     miles = distance_mi(lon[work], lat[work], lon[home], lat[home])
@@ -141,26 +176,28 @@ def commute_miles(places: Places, work: Ints, home: Blocks) -> Floats:
 
 
 def _flows(
-    tract: npt.NDArray[np.int32], homes: list[Ints], n_tracts: int
+    tracts: tuple[Blocks, Blocks], homes: list[Ints], n_tracts: int
 ) -> tuple[dict[str, FlowErrors], TopAreas]:
     """Errors of flows between tracts by size, and of the largest home tracts of every workplace tract."""
-    at = tract.astype(np.int64) * n_tracts
-    pairs = pair_counts(at + homes[0], at + homes[1])
+    at = [tract.astype(np.int64) * n_tracts for tract in tracts]
+    pairs = pair_counts(at[0] + homes[0], at[1] + homes[1])
     errors = {
         "real": flow_errors(pairs.real, pairs.drawn, pairs.real),
         "read": flow_errors(pairs.real, pairs.drawn, pairs.drawn),
     }
-    ptr = np.searchsorted(pairs.pair, np.arange(int(tract.max()) + 2) * n_tracts)
+    last = max(int(tract.max()) for tract in tracts)
+    ptr = np.searchsorted(pairs.pair, np.arange(last + 2) * n_tracts)
     return errors, top_areas(ptr, pairs.real, pairs.drawn)
 
 
-def _areas(area_of: Blocks, work: Blocks, homes: list[Blocks]) -> AreaCounts:
-    """Workers by area of home, and those who live and work in one."""
+def _areas(area_of: Blocks, both: tuple[Commutes, Commutes]) -> AreaCounts:
+    """Workers by area of home and of work, and those who live and work in one."""
     n_areas = int(area_of.max()) + 1
+    sides = [(area_of[side.work], area_of[side.home]) for side in both]
     return AreaCounts(
-        residents=np.stack([_count(home, n_areas) for home in homes]),
-        interior=np.stack([_count(home[home == work], n_areas) for home in homes]),
-        employed=_count(work, n_areas),
+        residents=np.stack([_count(home, n_areas) for _, home in sides]),
+        interior=np.stack([_count(home[home == work], n_areas) for work, home in sides]),
+        employed=np.stack([_count(work, n_areas) for work, _ in sides]),
     )
 
 

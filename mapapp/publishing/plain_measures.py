@@ -122,7 +122,7 @@ def plain_measures(compared: Sequence[ComparedHomes], *, is_sample: bool) -> Pla
 
 def average_commutes(compared: Sequence[ComparedHomes]) -> tuple[float, float]:
     """Average commutes between blocks in miles, of the real workers and of those drawn."""
-    n_workers = sum(part.n_workers for part in compared)
+    n_workers = np.sum([part.n_workers for part in compared], axis=0)
     real, drawn = np.sum([part.miles for part in compared], axis=0) / n_workers
     return float(real), float(drawn)
 

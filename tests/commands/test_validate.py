@@ -216,3 +216,32 @@ def test_a_full_disk_gives_one_line(
     message = refused("validate", demo_dataset, demo_release, "-q", "--csv", tmp_path / "tables")
     assert "No space left" in message
     assert not list(tmp_path.iterdir())
+
+
+def test_worker_records_are_measured(
+    demo_dataset: Path, seedless_records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables, picture = tmp_path / "tables", tmp_path / "a.svg"
+    text = printed(
+        capsys, "validate", demo_dataset, seedless_records, "-q", "--csv", tables, "--picture", picture
+    )
+    assert text.startswith("CONFIDENTIAL, not for publication")
+    for words in ("work_puma x home_puma x industry x earnings", "noise floor", "ten largest home tracts"):
+        assert words in text
+    assert "other workers" not in text
+    assert "not for publication" in (tables / "CONFIDENTIAL.txt").read_text()
+    assert len(pandas.read_csv(tables / "pairs.csv")) == 66
+    drawn = _text_of(picture.read_text())
+    assert "Confidential, not for publication" in drawn
+    assert "noise floor above it" in drawn
+    for path in (tables, picture):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+    found = json.loads(printed(capsys, "validate", demo_dataset, seedless_records, "-q", "--json"))
+    assert found["basis"] == "records"
+    assert found["facts"]["records"]["is_of_these_workers"] is True
+    assert found["summary"]["pairs"] > found["summary"]["attributes"] > 0
+
+
+def test_worker_records_are_measured_whole(demo_dataset: Path, seedless_records: Path) -> None:
+    message = refused("validate", demo_dataset, seedless_records, "-q", "--sample", "3")
+    assert "--sample 3: worker records are always measured whole" in message

@@ -1,4 +1,7 @@
-"""The confidential workers of a dataset as codes, part by part: from `workers`, or from `jobs` where it has none."""
+"""Workers as codes, part by part: a dataset's, from `workers` or from `jobs` where it has none, and synthetic records.
+
+Those of a dataset are confidential.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,13 @@ from geodata.store import Store
 from geodata.worker_schema import JOB_LABELS
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
-__all__ = ["WORKERS", "count_workers", "has_workers", "read_codes", "workers_file"]
+__all__ = ["RECORDS", "WORKERS", "count_workers", "has_workers", "read_codes", "workers_file"]
 
 Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 
 WORKERS = "workers"
+RECORDS = "records"
 _PLACES = ("destination_index", "origin_index")
 
 
@@ -28,9 +32,11 @@ def has_workers(dataset: Store) -> bool:
     return dataset.has_table(WORKERS)
 
 
-def workers_file(dataset: Store) -> str:
-    """Return the table that holds a dataset's workers."""
-    return WORKERS if has_workers(dataset) else "jobs"
+def workers_file(store: Store) -> str:
+    """Return the table that holds the workers of a dataset, or the rows of worker records."""
+    if store.kind == "records":
+        return RECORDS
+    return WORKERS if has_workers(store) else "jobs"
 
 
 def count_workers(dataset: Store) -> int:
@@ -50,19 +56,22 @@ def count_workers(dataset: Store) -> int:
     return n
 
 
-def read_codes(dataset: Store, attributes: RecordAttributes) -> Iterator[Codes]:
-    """Yield the workers of a dataset in parts: int32[n, m] each, columns in resampling order.
+def read_codes(store: Store, attributes: RecordAttributes) -> Iterator[Codes]:
+    """Yield the workers of a dataset, or worker records, in parts: int32[n, m] each, columns in resampling order.
+
+    The distance band of a record is the one that was drawn; that of a real worker follows from the two blocks.
 
     Raises
     ------
     StoreError
         A workplace lies outside the states that the dataset says it covers.
     """
-    table = workers_file(dataset)
-    own = [name for name in attributes.names if name not in (WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)]
+    table = workers_file(store)
+    placed = (WORK_PUMA, HOME_PUMA, WORK_TRACT, *([] if table == RECORDS else [BAND]))
+    own = [name for name in attributes.names if name not in placed]
     columns = [*_PLACES, *own, *(["count"] if table == "jobs" else [])]
-    encode = _Encoder(dataset, attributes)
-    for part in dataset.batches(table, columns):
+    encode = _Encoder(store, attributes)
+    for part in store.batches(table, columns):
         if part.num_rows:
             yield encode.codes(part, own)
 
@@ -70,8 +79,8 @@ def read_codes(dataset: Store, attributes: RecordAttributes) -> Iterator[Codes]:
 class _Encoder:
     """Codes of workers, from blocks and values."""
 
-    def __init__(self, dataset: Store, attributes: RecordAttributes) -> None:
-        self._path = dataset.path
+    def __init__(self, store: Store, attributes: RecordAttributes) -> None:
+        self._path = store.path
         self._attributes = attributes
         geography = attributes.geography
         tracts = geography.tracts
@@ -86,8 +95,9 @@ class _Encoder:
             WORK_PUMA: self._work_puma[self._puma[work]],
             HOME_PUMA: self._puma[home],
             WORK_TRACT: self._work_tract[self._tract[work]],
-            BAND: commute_bands(self._attributes.ground, work, home),
         }
+        if BAND not in own:
+            columns[BAND] = commute_bands(self._attributes.ground, work, home)
         if columns[WORK_TRACT].min() < 0:
             raise StoreError(
                 f"{self._path}: a workplace lies outside the states that its manifest says are covered; import it again"

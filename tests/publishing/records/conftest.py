@@ -13,17 +13,6 @@ from tests.sharing import made_once
 
 
 @pytest.fixture(scope="session")
-def seedless_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Records of the demo that were drawn from the model alone, under the test key."""
-
-    def make(folder: Path) -> None:
-        dataset = Path(shutil.copytree(demo_dataset, folder / "d"))
-        make_records(dataset, folder / "x.records", Choice(test_key=True))
-
-    return made_once(tmp_path_factory, "seedless_records", make) / "x.records"
-
-
-@pytest.fixture(scope="session")
 def seeded_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records of the demo, some of them made from seeds, under the test key."""
 
