@@ -108,6 +108,14 @@ def test_only_the_owner_can_read_tables_and_pictures(
         assert stat.S_IMODE(place.stat().st_mode) & 0o077 == 0
 
 
+def test_worker_records_are_refused_with_the_command_that_measures_them(
+    demo_dataset: Path, demo_records: Path
+) -> None:
+    message = refused("audit", demo_dataset, demo_records, "-q")
+    assert "cannot read worker records" in message
+    assert f"commutemap validate {demo_dataset} {demo_records}" in message
+
+
 def test_a_release_of_another_place_or_of_other_counts_is_refused(
     demo_dataset: Path, demo_release: Path, tmp_path: Path
 ) -> None:

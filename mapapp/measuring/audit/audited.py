@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
+from geodata.manifest import read_manifest
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
 from mapapp.measuring.validity_drawn import DrawnRelease, open_release, other_counts
@@ -115,8 +116,13 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
     StoreError
         It is not a release.
     UsageError
-        Its geography or its workplaces are not those of the dataset.
+        It is worker records, or its geography or its workplaces are not those of the dataset.
     """
+    if read_manifest(path).get("kind") == "records":
+        raise UsageError(
+            f"{path}: an audit attacks the homes of a release, and cannot read worker records; measure them with "
+            f"`commutemap validate {data.store.path} {path}`"
+        )
     release = open_release(data, path)
     epsilon, delta = release.certificate["epsilon_final"], release.certificate["delta"]
 
