@@ -27,6 +27,8 @@ from mapapp.workbench import (
     lab_pages,
     lab_prior,
     lab_prior_callbacks,
+    lab_records,
+    lab_records_callbacks,
     lab_stars,
     lab_stars_callbacks,
     preset_callbacks,
@@ -50,7 +52,12 @@ from mapapp.workbench.tune_map import base_map_figure
 LOG = logging.getLogger("commutemap.tune")
 _SESSION: Final = "workbench"
 _ACCESS: Final = "workbench access"
-_LABS: Final = {"/lab": lab.page, "/lab-stars": lab_stars.page, "/lab-prior": lab_prior.page}
+_LABS: Final = {
+    "/lab": lab.page,
+    "/lab-stars": lab_stars.page,
+    "/lab-prior": lab_prior.page,
+    "/lab-records": lab_records.page,
+}
 
 
 def create_app(
@@ -103,6 +110,7 @@ def create_app(
     lab_callbacks.register(app)
     lab_stars_callbacks.register(app)
     lab_prior_callbacks.register(app)
+    lab_records_callbacks.register(app)
     job_progress.register(app)
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)

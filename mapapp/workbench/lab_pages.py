@@ -15,6 +15,7 @@ LABS: Final = {
     "/lab": "Two categories",
     "/lab-stars": "Six stars",
     "/lab-prior": "A careless prior",
+    "/lab-records": "Worker records",
 }
 """The title of each page, by its address."""
 
