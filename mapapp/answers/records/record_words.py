@@ -206,7 +206,7 @@ def _reading(certificate: Mapping[str, object]) -> Chapter:
         title="How to read the numbers",
         parts=(
             (
-                _error_words(certificate),
+                error_words(certificate),
                 "No count is exact: workplaces are synthetic here, too.",
                 "Homes are modeled by PUMA and by distance, and were placed within the PUMA by public population. "
                 "Counts of homes in smaller areas say little about real homes there.",
@@ -219,13 +219,19 @@ def _reading(certificate: Mapping[str, object]) -> Chapter:
     )
 
 
-def _error_words(certificate: Mapping[str, object]) -> str:
+def error_words(certificate: Mapping[str, object]) -> str:
+    """Return what ± means for these records, and what it leaves out."""
     if not ErrorTerms(certificate).are_stated:
         return "The certificate does not state expected errors, so no number has a ±."
+    seeded = (
+        " Some records were made from real ones; ± is then that of records drawn from the model alone."
+        if _section(certificate, "seeds")
+        else ""
+    )
     return (
         "± is the expected error from the noise in the model and from drawing records. It is stated for work areas of "
         "whole tracts and for home areas of whole PUMAs; other numbers have no ±. It does not include what the model "
-        "leaves out."
+        f"leaves out.{seeded}"
     )
 
 

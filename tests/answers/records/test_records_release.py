@@ -14,6 +14,7 @@ from mapapp.answers.flows import Pick
 from mapapp.answers.method_words import chapters
 from mapapp.answers.records.certificate import NO_EDGE
 from mapapp.answers.records.error_terms import ErrorTerms
+from mapapp.answers.records.record_words import error_words
 from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
@@ -136,6 +137,12 @@ def _term(attributes: list[str], constant: float, per_worker: float, squared: fl
     """A term as a certificate states it."""
     numbers = {"constant": constant, "per_worker": per_worker, "per_worker_squared": squared}
     return {"attributes": attributes, **numbers, "is_covered": True}
+
+
+def test_the_words_on_errors_say_that_they_are_the_model_s_where_there_were_seeds() -> None:
+    stated = {"expected_error": [_term(["sex"], 9.0, 0.5, 0.01)]}
+    assert "made from real ones" not in error_words(stated)
+    assert "made from real ones" in error_words({**stated, "seeds": {"min_plausible_seeds": 10}})
 
 
 def test_attributes_without_an_edge_get_a_caution(release: Release) -> None:
