@@ -27,9 +27,12 @@ _CENSUS_POLYGONS = re.compile(  # names of the bureau's boundary files
     re.IGNORECASE,
 )
 _CENSUS_TABLE = re.compile(  # names of its tables that an import reads
-    r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_(wac|rac)_s000_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
+    r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
     r"|\d{4}_census_tract_to_\d{4}_puma)(\W.*)?\.(csv|txt)(\.gz)?$",
     re.IGNORECASE,
+)
+_CHARACTERISTICS = re.compile(  # names of files that an import reads only if it is asked to
+    r"^[a-z]{2}_(wac|rac)_s000_jt\d\d_\d{4}(\W.*)?\.csv(\.gz)?$", re.IGNORECASE
 )
 
 
@@ -78,8 +81,15 @@ class Sources:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
+def sources_in(directory: Path, *, characteristics: bool = False) -> tuple[Sources, dict[Path, str]]:
     """Recognize the files of a directory and of the directories in it; hidden ones are skipped.
+
+    Parameters
+    ----------
+    directory : Path
+    characteristics : bool
+        Whether characteristics of places are to be read. Only then does a file stop the import that has the name
+        of one but not the content.
 
     Returns
     -------
@@ -103,7 +113,7 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
             for role in roles_of(path):
                 found[role].append(path)
         except SourceFileError as error:
-            if _is_the_bureaus(path):
+            if _is_the_bureaus(path) or (characteristics and _CHARACTERISTICS.match(path.name)):
                 raise
             unknown[path] = str(error).removeprefix(f"{path}: ")
     if not any(found.values()):
@@ -180,7 +190,7 @@ def _why_not(path: Path, header: Sequence[str]) -> str:
         return "a web page, as after a failed download; download it again"
     if is_flows_by_name(header):
         return BY_NAME
-    if _CENSUS_TABLE.match(path.name):
+    if _CENSUS_TABLE.match(path.name) or _CHARACTERISTICS.match(path.name):
         return "not the table that its name promises; download it again, or rename it"
     return "not one of the known tables; not used"
 

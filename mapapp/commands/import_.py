@@ -161,14 +161,15 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     named = {role: options[option] for option, role in _ROLES.items() if options[option]}
     if "worker_schema" in named:
         named["worker_schema"] = (options["schema"],)
-    _check_options(named, public=options["public_characteristics"])
+    public = bool(options["public_characteristics"])
+    _check_options(named, public=public)
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
-    found, unused = (Sources(), {}) if directory is None else sources_in(directory)
+    found, unused = (Sources(), {}) if directory is None else sources_in(directory, characteristics=public)
     if "workers" in named:
         unused |= dict.fromkeys(found.od, "an OD file; the jobs are counted from the worker records")
         found = replace(found, od=())
-    if not options["public_characteristics"]:
+    if not public:
         unused |= dict.fromkeys(found.characteristics, _NOT_PUBLIC)
         found = replace(found, characteristics=())
     sources = replace(found, **named)

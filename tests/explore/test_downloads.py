@@ -104,7 +104,9 @@ def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, rel
 def test_only_answers_with_two_sides_have_a_wide_table(client: Any, release: ServedRelease) -> None:
     answer = get(client, release, "matrix.csv", f"analysis=destinations&{AREA}")
     assert answer.status_code == 400
-    assert "Only a profile and a flow matrix have a wide table." in answer.get_data(as_text=True)
+    assert "Only a profile, a cross table, and a flow matrix have a wide table." in answer.get_data(
+        as_text=True
+    )
     rows = list(
         csv.reader(io.StringIO(taken(client, release, "matrix.csv", "analysis=flow-matrix").decode()))
     )

@@ -212,6 +212,9 @@ def test_folders_with_odd_things_in_them(tmp_path: Path) -> None:
     (folder / "ri_wac_S000_JT00_2019.csv").write_text("w_geocode,C000\n440010101001000,3\n")
     sources, unknown = sources_in(folder)
     assert {path.name for path in unknown} == {"ri_wac_S000_JT00_2019.csv"}
+    assert "not the table that its name promises" in refusal(
+        lambda: sources_in(folder, characteristics=True), SourceFileError
+    )
     assert len(sources.od) == 3
     assert import_dataset(sources).facts["n_jobs"] == samples.N_MAIN_JOBS + samples.N_AUX_JOBS
 
