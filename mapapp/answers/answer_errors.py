@@ -133,9 +133,10 @@ class Errors:
             answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
         numbers, row_picks = self._counts(entry, answer)
         of_rows = {
-            name: [pick_of(row) for row in getattr(answer, name).head(rows).itertuples()]
+            name: [pick_of(row) for row in table.head(_n_rows(entry, name, table, rows)).itertuples()]
             for name, pick_of in row_picks.items()
             if tables is None or name in tables
+            for table in (getattr(answer, name),)
         }
         rests = {
             (name, kind): pick_of_rows(row_picks[name], rest)
@@ -382,6 +383,12 @@ class Errors:
             block, workers = self._flows.by_block(Pick(), "work")
             np.add.at(tract_workers, self._blocks[0][block], workers)
         return UnitsOfTracts(unit, tract_workers)
+
+
+def _n_rows(entry: Entry, name: str, table: pandas.DataFrame, rows: int) -> int:
+    """Return how many rows of a table get an expected error if `rows` are asked for."""
+    stated = entry.tables.get(name)
+    return len(table) if rows and stated is not None and stated.every_error else rows
 
 
 def _known_values(

@@ -239,7 +239,9 @@ ENTRIES: Final[dict[str, Entry]] = {
             "margins": TableEntry(
                 "Two characteristics together", "Band 0 of a characteristic means all of its bands."
             ),
-            "attributes": TableEntry("Further attributes", "Shares are within each attribute."),
+            "attributes": TableEntry(
+                "Further attributes", "Shares are within each attribute.", every_error=True
+            ),
         },
         page_table=PageTable(
             "Age, earnings, and industry together", "Earnings by age", wide=wide_tables.by_segment

@@ -96,12 +96,15 @@ class TableEntry:
         By name, columns that other analyses lack or label differently.
     bands_apart : bool
         Whether a report puts its columns by characteristic into a second table.
+    every_error : bool
+        Whether all of its rows have an expected error, and not only the first ones: they are no list that is cut.
     """
 
     title: Text
     words: Text
     columns: dict[str, ColumnEntry] = field(default_factory=dict)
     bands_apart: bool = False
+    every_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)

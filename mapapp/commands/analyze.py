@@ -359,8 +359,23 @@ def _lines(result: Result) -> list[str]:
         empty = [name for name in short.columns if short[name].isna().all()]
         hidden = [each for each in ("lon_deg", "lat_deg", "kind", *empty) if each in short.columns]
         lines += [f"  {name}:", *_text_rows(short.drop(columns=hidden))]
-    lines += _grid_lines(result)
+    lines += [*_attribute_lines(result), *_grid_lines(result)]
     return [*lines, *(f"  {note}" for note in about.notes)]
+
+
+def _attribute_lines(result: Result) -> list[str]:
+    """Return the largest values of each further attribute as text lines; none unless it is a profile of records."""
+    table = result.tables().get("attributes")
+    if table is None or not len(table):
+        return []
+    lines = []
+    for title, rows in table.groupby("title", sort=False):
+        largest = rows if len(rows) <= _TEXT_ROWS else rows.nlargest(_TEXT_ROWS, "workers")
+        shown = largest.drop(columns=["attribute", "title", "code"])
+        more = f" (largest {_TEXT_ROWS} of {len(rows)})" if len(rows) > _TEXT_ROWS else ""
+        empty = [name for name in shown.columns if (shown[name].isna() | (shown[name] == "")).all()]
+        lines += [f"  {title}{more}:", *_text_rows(shown.drop(columns=empty))]
+    return lines
 
 
 def _grid_lines(result: Result) -> list[str]:

@@ -400,3 +400,16 @@ def test_a_batch_says_what_else_has_the_name_of_an_area(
     assert chosen == f"{batch}, line 6: area 'Harbour': using stplc:4459 (Harbour city)"
     assert "(Harbour County)" in others
     assert "2 files written" in written
+
+
+def test_a_profile_of_records_lists_every_attribute(
+    capsys: pytest.CaptureFixture[str], seedless_records: Path
+) -> None:
+    lines = said(capsys, seedless_records, "--analysis", "profile", "--area", "all").splitlines()
+    sectors = lines.index("  Industry (NAICS sector) (largest 10 of 20):")
+    assert len(lines[sectors + 2].split()) > 3
+    sexes = lines.index("  Sex:")
+    assert sexes == sectors + 12
+    assert lines[sexes + 1].split() == ["label", "workers", "share", "expected_error"]
+    counts = [int(line.split()[1]) for line in lines[sexes + 2 : sexes + 4]]
+    assert sum(counts) == int(open_release(seedless_records).profile("all").workers.value)

@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from geodata.store import open_store
+from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
 from mapapp.answers.flows import Pick
 from mapapp.answers.method_words import chapters
@@ -112,6 +113,21 @@ def test_without_stated_terms_no_number_has_an_error(release: Release) -> None:
     assert answer.workers.expected_error is None
     assert answer.bands["expected_error"].isna().all()
     assert release.inflow_outflow("all", errors=True).inflow.expected_error is None
+
+
+def test_every_attribute_of_a_profile_has_its_error_however_few_rows_are_asked_for(
+    seedless_records: Path,
+) -> None:
+    records = Release.open(seedless_records)
+    profile = records.profile("all", errors=True).attributes
+    assert profile["attribute"].nunique() > 5
+    assert len(profile) > 40
+    assert profile["expected_error"].notna().all()
+    served = ServedRelease(seedless_records, "demo")
+    counties = served.store.table("counties")
+    county = f"county:{counties.loc[~counties['elsewhere'], 'county_id'].iloc[0]}"
+    shown = served_answers.with_errors(served, Question(analysis="profile", areas=(county,)))
+    assert shown.tables()["attributes"]["expected_error"].notna().all()
 
 
 def test_errors_follow_the_terms_of_the_certificate() -> None:
