@@ -286,7 +286,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     visit.settle()
 
     visit.page.locator(".analyses input:checked").focus()
-    for analysis in ("profile", "comparison", "distance-direction", "inflow-outflow"):
+    for analysis in ("profile", "cross-table", "comparison", "distance-direction", "inflow-outflow"):
         keyboard.press("ArrowDown")
         visit.wait_until("name => new URLSearchParams(location.search).get('analysis') === name", analysis)
         visit.settle()
