@@ -47,4 +47,5 @@ def assert_large_enough_to_touch(visit: Visit, what: str) -> None:
 
     Links within text are excepted there, too. The label of a control counts as part of it.
     """
-    assert visit.page.evaluate(_SMALL_TARGETS, TOUCH_PX) == [], what
+    small = visit.page.evaluate(_SMALL_TARGETS, TOUCH_PX)
+    assert not small, f"{what}: {small}"
