@@ -11,6 +11,8 @@ import pytest
 from engine.errors import ParameterError
 from engine.records.acceptance import Acceptance, pass_chance
 
+pytestmark = pytest.mark.jit_off
+
 HALF = Fraction(1, 2)
 
 

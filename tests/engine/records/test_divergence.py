@@ -13,6 +13,8 @@ from tests.engine.records.test_plausible import random_case
 from tests.golden import golden
 from tests.oracles import plausible as twin
 
+pytestmark = pytest.mark.jit_off
+
 ORDERS = (1.5, 2.0, 5.0, 20.0)
 N_CASES = 250
 

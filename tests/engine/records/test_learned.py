@@ -30,6 +30,8 @@ from engine.records.tables import Codes
 from engine.streams import SecretKey
 from tests.oracles.entropies import entropy_bits, most_change_by_adding, most_change_by_replacing
 
+pytestmark = pytest.mark.jit_off
+
 KEY = SecretKey.for_tests()
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "records.json").read_text(encoding="utf-8"))
 FREE = StructureRules(n_parameters=10**6, buckets={}, keeps_order=False)

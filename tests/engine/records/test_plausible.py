@@ -22,6 +22,8 @@ from engine.records.plausible import (
 from tests.golden import golden
 from tests.oracles import plausible as twin
 
+pytestmark = pytest.mark.jit_off
+
 SIMILARITIES = (Fraction(1001, 1000), Fraction(3, 2), Fraction(2), Fraction(4))
 CHANCES = st.lists(st.fractions(0, 1, max_denominator=64), min_size=1, max_size=7)
 

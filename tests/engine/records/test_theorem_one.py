@@ -19,6 +19,8 @@ from engine.records.theorem_one import (
 )
 from tests.golden import golden
 
+pytestmark = pytest.mark.jit_off
+
 
 @pytest.mark.parametrize("case", golden("records")["theorem1"])
 def test_theorem_1_is_the_golden_one(case: dict[str, object]) -> None:

@@ -23,6 +23,8 @@ from engine.records.tries import (
 from tests.golden import golden
 from tests.oracles import plausible as twin
 
+pytestmark = pytest.mark.jit_off
+
 COMPOSED = golden("records")["composition_of_tries"]
 
 
