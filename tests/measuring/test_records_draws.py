@@ -1,0 +1,87 @@
+"""Records drawn in memory are those that a run would draw, and their margins are plain counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from engine.streams import SecretKey
+from geodata.store import open_store
+from mapapp.errors import UsageError
+from mapapp.measuring.records_draws import RealRecords, draw_key, draw_plan
+from mapapp.measuring.records_margins import MARGIN_TITLES, RecordMargins
+from mapapp.progress import silent
+from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.drawing import draw_all
+
+
+@pytest.fixture(scope="module")
+def real(demo_dataset: Path) -> RealRecords:
+    return RealRecords.read(demo_dataset)
+
+
+SEEDED = Choice(kept=("work_puma", "home_puma"), min_seeds=100, threshold_epsilon=None)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice(),
+        SEEDED,
+        Choice(kept=("work_puma",), top_up=False, min_seeds=100),
+        Choice(structure="learned", anyway=True),
+    ],
+    ids=["seedless", "seeded", "not topped up", "learned"],
+)
+def test_a_draw_in_memory_is_the_one_that_a_run_makes(real: RealRecords, choice: Choice) -> None:
+    plan, key = real.plan(choice), SecretKey.for_tests()
+    run = draw_all(open_store(real.store.path, "dataset"), plan, key, threads=1, report=silent)
+    drawn = draw_plan(real.codes, plan, draw_key(0))
+    np.testing.assert_array_equal(drawn.codes, run.codes)
+    assert drawn.n_passed == run.made.n_passed
+    assert len(drawn.passed) == drawn.n_passed
+    assert (drawn.n_passed > 0) == bool(choice.kept)
+
+
+def test_draws_differ_by_their_number_alone(real: RealRecords) -> None:
+    plan = real.plan(Choice())
+    first, second, again = (draw_plan(real.codes, plan, draw_key(number)).codes for number in (1, 2, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, second)
+
+
+def test_more_records_than_workers_are_refused(real: RealRecords) -> None:
+    with pytest.raises(UsageError, match="more than the dataset's workers"):
+        real.plan(Choice(n_records=real.n_workers + 1))
+
+
+def test_margins_are_plain_counts(real: RealRecords) -> None:
+    names = real.attributes.names
+    drawn = draw_plan(real.codes, real.plan(Choice()), draw_key(0)).codes
+    found = real.margins.distances(drawn)
+    assert list(found) == list(MARGIN_TITLES)
+    shares = [
+        pandas.DataFrame(codes, columns=names)[["work_puma", "home_puma"]].value_counts(normalize=True)
+        for codes in (real.codes, drawn)
+    ]
+    expected = shares[0].sub(shares[1], fill_value=0.0).abs().sum() / 2
+    assert found["work_home"] == pytest.approx(expected, abs=1e-12)
+    floor = real.margins.noise_floor(len(drawn))
+    assert all(0 < floor[name] < distance for name, distance in found.items() if name != "work_tract")
+
+
+def test_the_noise_floor_depends_on_the_number_of_records_alone(real: RealRecords) -> None:
+    drawn = draw_plan(real.codes, real.plan(Choice()), draw_key(1)).codes[:500]
+    after_drawing = RecordMargins(real.attributes.attributes, real.codes)
+    after_drawing.distances(drawn)
+    alone = RecordMargins(real.attributes.attributes, real.codes)
+    assert after_drawing.noise_floor(500) == alone.noise_floor(500)
+
+
+def test_margins_without_their_attributes_are_left_out(real: RealRecords) -> None:
+    attributes = [each for each in real.attributes.attributes if each.name in ("work_puma", "home_puma")]
+    margins = RecordMargins(attributes, real.codes[:, :2])
+    assert set(margins.distances(real.codes[:100, :2])) == {"work_home", "singles", "pairs"}
