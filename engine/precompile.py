@@ -289,14 +289,18 @@ def _learn_records() -> None:
 def _try_candidates() -> None:
     from engine.records.acceptance import Acceptance
     from engine.records.candidates import draw_candidates
-    from engine.records.groups import GroupTable
+    from engine.records.groups import Seeds
     from engine.records.structure import Structure
     from engine.records.tables import learn_model
 
-    key, codes = SecretKey.for_tests(), np.zeros((_N, 2), dtype=np.int32)
-    model = learn_model(codes, Structure.of_marginals([2, 2]), epsilon=1, key=key)
+    key = SecretKey.for_tests()
     acceptance = Acceptance(min_plausible_seeds=2, threshold_epsilon=1, forced_fail=_HALF)
-    draw_candidates(codes, GroupTable.of(codes[:, :1], [2]), acceptance, model, n=_N, key=key)
+    # Combinations of kept values are numbers of four bytes, and of eight where there are more than 2^31.
+    for domain in ([2, 2], [1 << 16, 1 << 16]):
+        codes, seeds = np.zeros((_N, 2), dtype=np.int32), Seeds(domain)
+        seeds.add(codes)
+        model = learn_model(codes, Structure.of_marginals(domain), epsilon=1, key=key)
+        draw_candidates(seeds, seeds.groups(), acceptance, model, n=_N, key=key)
 
 
 def _place_records() -> None:

@@ -7,6 +7,7 @@ candidate whose test is undecided after the given digits raises ``short[0]``, as
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from engine._jit import jit, lean_jit
 from engine._kernels.arrays import Bools, Indices, Ints, Words
@@ -19,9 +20,12 @@ from engine._kernels.chacha import (
     open_stream,
 )
 from engine._kernels.noise import discrete_laplace, happens
-from engine._kernels.record_model import RECORDS_AT_ONCE, ModelTables, draw_attributes
+from engine._kernels.record_model import RECORDS_AT_ONCE, ModelTables, draw_attributes, fill_prefix
 
-__all__ = ["AcceptanceArrays", "GroupArrays", "candidates_range", "group_size"]
+__all__ = ["AcceptanceArrays", "GroupArrays", "candidates_range", "group_size", "size_of_code"]
+
+
+Prefixes = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 class GroupArrays(NamedTuple):
@@ -45,11 +49,8 @@ class AcceptanceArrays(NamedTuple):
 
 
 @lean_jit
-def group_size(groups: GroupArrays, prefix: Indices) -> int:
-    """Seeds that agree with a record on the kept attributes, its first ones."""
-    code = 0
-    for position in range(groups.radix.size):
-        code = code * groups.radix[position] + prefix[position]
+def size_of_code(groups: GroupArrays, code: int) -> int:
+    """Seeds that have this combination of kept values."""
     if groups.code.size == 0:
         return groups.size[code]  # type: ignore[no-any-return]  # NumPy types an element as Any
     low, high = 0, groups.code.size
@@ -64,6 +65,15 @@ def group_size(groups: GroupArrays, prefix: Indices) -> int:
     return 0
 
 
+@lean_jit
+def group_size(groups: GroupArrays, prefix: Indices) -> int:
+    """Seeds that agree with a record on the kept attributes, its first ones."""
+    code = 0
+    for position in range(groups.radix.size):
+        code = code * groups.radix[position] + prefix[position]
+    return size_of_code(groups, code)
+
+
 @jit
 def _passes(key: Words, stream: Ints, acceptance: AcceptanceArrays, n_plausible: int, short: Ints) -> bool:
     """Whether a candidate with so many plausible seeds passes."""
@@ -75,17 +85,11 @@ def _passes(key: Words, stream: Ints, acceptance: AcceptanceArrays, n_plausible:
     return threshold <= n_plausible and n_plausible >= acceptance.least_passing
 
 
-@lean_jit
-def _copy_kept(seed: Indices, kept: int, row: Indices) -> None:
-    for attribute in range(kept):
-        row[attribute] = seed[attribute]
-
-
 @jit
 def candidates_range(
     bounds: tuple[int, int],
     first: int,
-    seeds: Indices,
+    seeds: Prefixes,
     groups: GroupArrays,
     acceptance: AcceptanceArrays,
     model: ModelTables,
@@ -96,19 +100,20 @@ def candidates_range(
 ) -> int:
     """Try the candidates of blocks ``bounds``; candidate ``first`` + i goes to row i, if it passes.
 
-    ``passed`` is bool[n], ``codes`` int32[n, m], ``seeds`` int32[n_seeds, m]. Whether a candidate passes depends on its
-    kept attributes alone, so the others are drawn afterwards. Returns the first whose stream ran out, or -1.
+    ``passed`` is bool[n], ``codes`` int32[n, m], and ``seeds`` int[n_seeds] the number of each seed's combination of
+    kept values. Whether a candidate passes depends on these alone, so its other attributes are drawn afterwards.
+    Returns the first whose stream ran out, or -1.
     """
     stream, test_stream = np.zeros(STREAM_FIELDS, dtype=np.int64), np.zeros(STREAM_FIELDS, dtype=np.int64)
     kept = groups.radix.size
     for at in range(bounds[0] * RECORDS_AT_ONCE, min(bounds[1] * RECORDS_AT_ONCE, passed.size)):
         low, high = (first + at) & 0xFFFFFFFF, (first + at) >> 32
         open_stream(STAGE_RECORD_SEED, low, high, stream)
-        seed = seeds[below(key, stream, seeds.shape[0])]
+        seed = int(seeds[below(key, stream, seeds.size)])
         open_stream(STAGE_RECORD_PASS, low, high, test_stream)
-        passed[at] = _passes(key, test_stream, acceptance, group_size(groups, seed), short)
+        passed[at] = _passes(key, test_stream, acceptance, size_of_code(groups, seed), short)
         if passed[at]:
-            _copy_kept(seed, kept, codes[at])
+            fill_prefix(seed, kept, model.families.sizes, codes[at])
             draw_attributes(key, stream, model, kept, codes[at])
         if has_run_out(stream) or has_run_out(test_stream):
             return at

@@ -34,6 +34,7 @@ __all__ = [
     "count_joint",
     "draw_attributes",
     "draw_range",
+    "fill_prefix",
     "split_amounts",
     "split_range",
     "top_up_range",
@@ -200,7 +201,7 @@ def _part_of(amount: int, part: int, whole: int) -> int:
 
 
 @lean_jit
-def _fill_prefix(prefix: int, kept: int, sizes: Ints, row: Indices) -> None:
+def fill_prefix(prefix: int, kept: int, sizes: Ints, row: Indices) -> None:
     """Write the codes of a prefix, whose number has the last attribute vary fastest."""
     for attribute in range(kept - 1, -1, -1):
         row[attribute] = prefix % sizes[attribute]
@@ -215,7 +216,7 @@ def split_amounts(
     families, sums = model.families, model.sums
     size = families.sizes[attribute]
     for prefix in range(bounds[0], bounds[1]):
-        _fill_prefix(prefix, attribute, families.sizes, row)
+        fill_prefix(prefix, attribute, families.sizes, row)
         number = configuration_of(families, attribute, row)
         start, stop = families.cell_ptr[number], families.cell_ptr[number + 1]
         parts[prefix * size : (prefix + 1) * size] = 0
@@ -245,7 +246,7 @@ def top_up_range(
         open_stream(STAGE_RECORD_TOP_UP, number & _LOW, number >> 32, stream)
         drawn = below(key, stream, missing[missing.size - 1])
         prefix = find_weight(missing, 0, missing.size, drawn)
-        _fill_prefix(prefix, kept, model.families.sizes, codes[record])
+        fill_prefix(prefix, kept, model.families.sizes, codes[record])
         draw_attributes(key, stream, model, kept, codes[record])
         if has_run_out(stream):
             return record

@@ -22,7 +22,7 @@ from engine.mechanisms.chances import digits_of, noise_digits
 from engine.mechanisms.drawing import with_digits
 from engine.records.acceptance import Acceptance
 from engine.records.drawing import blocks
-from engine.records.groups import GroupTable
+from engine.records.groups import GroupTable, Seeds
 from engine.records.tables import Codes, Model, check_codes
 from engine.streams import SecretKey
 
@@ -64,7 +64,7 @@ def check_n_seeds(n_min: int, asked: int) -> None:
 
 
 def draw_candidates(
-    seeds: Codes,
+    seeds: Codes | Seeds,
     groups: GroupTable,
     acceptance: Acceptance,
     model: Model,
@@ -78,8 +78,9 @@ def draw_candidates(
 
     Parameters
     ----------
-    seeds : int32[n_seeds, m]
-        Records, a row for each, at least 2. Columns are in the order in which the model draws.
+    seeds : int32[n_seeds, m] or Seeds
+        Records, a row for each, at least 2. Columns are in the order in which the model draws. Only kept attributes
+        are used.
     groups : GroupTable
         Of the kept attributes of these seeds, which are the first ones of the model.
     acceptance : Acceptance
@@ -104,10 +105,15 @@ def draw_candidates(
         A random stream ran past its end.
     """
     kept, domain = groups.radix.size, model.structure.domain
-    rows = check_codes(seeds, domain)
-    if rows.shape[0] < 2:
+    if not isinstance(seeds, Seeds):
+        rows, seeds = check_codes(seeds, domain), Seeds(domain[:kept])
+        seeds.add(rows[:, :kept])
+    prefixes = seeds.prefixes
+    if prefixes.size < 2:
         raise ParameterError("there are fewer than 2 seeds: a seed hides among others")
-    if groups.n_seeds != rows.shape[0] or groups.radix.tolist() != list(domain[:kept]):
+    if groups.n_seeds != prefixes.size or not groups.radix.tolist() == list(seeds.domain) == list(
+        domain[:kept]
+    ):
         raise ParameterError(
             "the group table counts other seeds or other attributes: make it from these seeds"
         )
@@ -120,7 +126,16 @@ def draw_candidates(
 
         def over_range(start: int, stop: int) -> int:
             return kernels.candidates_range(
-                (start, stop), first, rows, groups.arrays, test, model.tables, key.words, short, passed, codes
+                (start, stop),
+                first,
+                prefixes,
+                groups.arrays,
+                test,
+                model.tables,
+                key.words,
+                short,
+                passed,
+                codes,
             )
 
         return run_ranges(over_range, blocks(n), threads)

@@ -25,14 +25,17 @@ from engine._kernels.record_candidates import GroupArrays
 from engine.errors import ParameterError
 from engine.records.plausible import partition
 
-__all__ = ["MOST_DENSE", "GroupTable", "PrefixTable", "prefix_codes"]
+__all__ = ["MOST_DENSE", "GroupTable", "PrefixTable", "Seeds", "prefix_codes"]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Prefixes = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 MOST_DENSE = 1 << 24
 """Combinations of kept values up to which the table is an array with one count for each."""
 _MOST_CODES = 1 << 62
+_MOST_SHORT = 1 << 31
+_COUNTED_AT_ONCE = 1 << 24
 
 
 def prefix_codes(codes: npt.NDArray[np.integer], domain: npt.ArrayLike) -> Ints:
@@ -92,14 +95,20 @@ class GroupTable:
             Kept attributes of all seeds; p may be 0, then all are one group.
         domain : int[p]
         """
-        found, sizes = prefix_codes(codes, domain), np.array(domain, dtype=np.int64)
+        return cls.of_prefixes(prefix_codes(codes, domain), domain)
+
+    @classmethod
+    def of_prefixes(cls, prefixes: Prefixes, domain: npt.ArrayLike) -> GroupTable:
+        """Count the seeds by the numbers of their combinations: int32[n] or int64[n], see :func:`prefix_codes`."""
+        sizes = np.array(domain, dtype=np.int64)
         n_codes = math.prod(sizes.tolist())
         if n_codes <= MOST_DENSE:
-            return cls(
-                sizes, np.zeros(0, dtype=np.int64), np.bincount(found, minlength=n_codes).astype(np.int64)
-            )
-        code, size = np.unique(found, return_counts=True)
-        return cls(sizes, code, size.astype(np.int64))
+            counts = np.zeros(n_codes, dtype=np.int64)
+            for first in range(0, prefixes.size, _COUNTED_AT_ONCE):
+                counts += np.bincount(prefixes[first : first + _COUNTED_AT_ONCE], minlength=n_codes)
+            return cls(sizes, np.zeros(0, dtype=np.int64), counts)
+        code, size = np.unique(prefixes, return_counts=True)
+        return cls(sizes, code.astype(np.int64), size.astype(np.int64))
 
     @property
     def n_seeds(self) -> int:
@@ -124,6 +133,40 @@ class GroupTable:
             return self.size[wanted]
         at = np.minimum(np.searchsorted(self.code, wanted), self.code.size - 1)
         return np.where(self.code[at] == wanted, self.size[at], 0)
+
+
+class Seeds:
+    """The seeds in their order, filled part by part; of each only its kept attributes, as one number: confidential.
+
+    A number takes four bytes if there are at most 2^31 combinations, and eight otherwise.
+
+    Parameters
+    ----------
+    domain : int[p]
+        Number of values of each kept attribute.
+    """
+
+    def __init__(self, domain: Sequence[int]) -> None:
+        self.domain = tuple(domain)
+        self._is_short = math.prod(self.domain) <= _MOST_SHORT
+        self._parts: list[Prefixes] = []
+
+    def add(self, codes: npt.NDArray[np.integer]) -> None:
+        """Add seeds after those that are there: int[n, p]; ParameterError as for :func:`prefix_codes`."""
+        found = prefix_codes(codes, self.domain)
+        self._parts.append(found.astype(np.int32) if self._is_short else found)
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """The number of each seed: int32[n] or int64[n]."""
+        if len(self._parts) != 1:
+            none = np.zeros(0, dtype=np.int32 if self._is_short else np.int64)
+            self._parts = [np.concatenate([none, *self._parts])]
+        return self._parts[0]
+
+    def groups(self) -> GroupTable:
+        """How many seeds have each combination."""
+        return GroupTable.of_prefixes(self.prefixes, self.domain)
 
 
 @dataclass(frozen=True, slots=True)

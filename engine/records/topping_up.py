@@ -25,7 +25,7 @@ from engine.records.drawing import blocks
 from engine.records.tables import Codes, Model, check_codes
 from engine.streams import SecretKey, new_stream
 
-__all__ = ["TopUp", "missing_workers", "top_up"]
+__all__ = ["TopUp", "count_groups", "draw_top_up", "missing_sums", "missing_workers", "top_up"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -86,25 +86,47 @@ class TopUp:
         return Fraction(self.n_total, self.n_tried) / (1 - self.forced_fail)
 
 
-def missing_workers(model: Model, released: Codes, kept: int, numbers: TopUp) -> Ints:
-    """What is missing in each group, in small equal parts of a worker: int64[groups].
+def count_groups(model: Model, released: Codes, kept: int) -> Ints:
+    """How many records of a release, or of a part of it, are in each group: int64[groups].
 
     Groups are the values of the first ``kept`` attributes, the last of which varies fastest.
 
     Raises
     ------
     ParameterError
-        There are more than 2^24 groups, more than 2^40 records, or ``kept`` is not the length of a prefix.
+        There are more than 2^24 groups, a code is outside its domain, or ``kept`` is not the length of a prefix.
     """
     sizes = model.structure.domain[:kept]
     if not 0 <= kept <= model.structure.n_attributes or math.prod(sizes) > _MOST_GROUPS:
         raise ParameterError(
             f"{kept} kept attributes make {math.prod(sizes):,} groups: at most 2^24 can be topped up; keep fewer"
         )
+    checked = check_codes(released, model.structure.domain)
+    groups = np.zeros(checked.shape[0], dtype=np.int64)
+    for column, size in enumerate(sizes):
+        groups = groups * size + checked[:, column]
+    return np.bincount(groups, minlength=math.prod(sizes)).astype(np.int64)
+
+
+def missing_workers(model: Model, counts: Ints, kept: int, numbers: TopUp) -> Ints:
+    """What is missing in each group, in small equal parts of a worker: int64[groups].
+
+    Parameters
+    ----------
+    model : Model
+    counts : int64[groups]
+        Candidates that passed, of each group; see :func:`count_groups`.
+    kept : int
+    numbers : TopUp
+
+    Raises
+    ------
+    ParameterError
+        More than 2^40 records.
+    """
     if numbers.n_total > 1 << 40:
         raise ParameterError(f"{numbers.n_total:,} records: allowed are at most 2^40")
-    unit = _MOST_UNITS // max(numbers.n_total, released.shape[0], 1)
-    counts = _group_counts(check_codes(released, model.structure.domain), sizes)
+    unit = _MOST_UNITS // max(numbers.n_total, int(counts.sum()), 1)
     missing: Ints = _targets(model, kept, unit * numbers.n_total) - counts * unit
     complete = np.flatnonzero(counts >= numbers.complete_from)
     more = numbers.records_each - 1
@@ -112,13 +134,6 @@ def missing_workers(model: Model, released: Codes, kept: int, numbers: TopUp) ->
     missing[complete] = np.array([min(one, _MOST_UNITS) for one in exact], dtype=np.int64)
     missing[missing < 0] = 0
     return missing
-
-
-def _group_counts(codes: Codes, sizes: tuple[int, ...]) -> Ints:
-    groups = np.zeros(codes.shape[0], dtype=np.int64)
-    for column, size in enumerate(sizes):
-        groups = groups * size + codes[:, column]
-    return np.bincount(groups, minlength=math.prod(sizes)).astype(np.int64)
 
 
 def _targets(model: Model, kept: int, amount: int) -> Ints:
@@ -159,22 +174,50 @@ def top_up(
     Raises
     ------
     ParameterError
-        As :func:`missing_workers`.
+        As :func:`count_groups` and :func:`missing_workers`.
     """
-    missing = missing_workers(model, released, kept, numbers)
+    sums = missing_sums(model, count_groups(model, released, kept), kept, numbers)
+    n = max(numbers.n_total - released.shape[0], 0)
+    return draw_top_up(model, sums, kept, n, key=key, threads=threads)
+
+
+def missing_sums(model: Model, counts: Ints, kept: int, numbers: TopUp) -> Ints:
+    """Running sums of what is missing in each group, of its share in the model if nothing is: int64[groups].
+
+    Parameters and errors as for :func:`missing_workers`.
+    """
+    missing = missing_workers(model, counts, kept, numbers)
     if not missing.any():
         missing = _targets(model, kept, _MOST_UNITS)
     # Shift before summing, so that running sums stay below 2^62.
     shift = max(int(missing.sum(dtype=np.float64) / 2**61).bit_length(), 0)
-    sums = np.cumsum(missing >> shift)
-    codes = np.zeros(
-        (max(numbers.n_total - released.shape[0], 0), model.structure.n_attributes), dtype=np.int32
-    )
+    return np.cumsum(missing >> shift)
+
+
+def draw_top_up(
+    model: Model, sums: Ints, kept: int, n: int, *, first: int = 0, key: SecretKey, threads: int = 1
+) -> Codes:
+    """Draw records ``first`` to ``first + n - 1`` of those that bring a release up to its total: int32[n, m].
+
+    Parameters
+    ----------
+    model : Model
+    sums : int64[groups]
+        As :func:`missing_sums` has them.
+    kept : int
+    n, first : int
+        Parts drawn one after the other are the same as all at once.
+    key : SecretKey
+        Draws come from stage RECORD_TOP_UP, addressed by the record's number.
+    threads : int
+        Threads to use; the records do not depend on it.
+    """
+    codes = np.zeros((n, model.structure.n_attributes), dtype=np.int32)
     failed = run_ranges(
         lambda start, stop: kernels.top_up_range(
-            (start, stop), 0, kept, sums, model.tables, key.words, new_stream(), codes
+            (start, stop), first, kept, sums, model.tables, key.words, new_stream(), codes
         ),
-        blocks(codes.shape[0]),
+        blocks(n),
         threads,
     )
     if max(failed, default=-1) >= 0:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from mapapp.publishing.promise import CertifiedBatch
 
 Columns = dict[str, npt.NDArray[np.generic]]
 
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
@@ -113,17 +115,27 @@ def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silen
 def _in_order(
     work: Callable[[int], _Result], numbers: range, threads: int, report: Report, stage: str
 ) -> Iterator[_Result]:
-    """Results in the order of their numbers, computed by threads a little ahead of the caller."""
+    """Results of batches in the order of their numbers, with progress."""
     report(stage, 0, len(numbers))
+    for done, result in enumerate(work_in_order(work, numbers, threads), 1):
+        yield result
+        report(stage, done, len(numbers))
+
+
+def work_in_order(
+    work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int
+) -> Iterator[_Result]:
+    """Results in the order of their items, computed by threads a little ahead of the caller."""
     pending: deque[Future[_Result]] = deque()
-    waiting = iter(numbers)
+    waiting = iter(items)
     pool = ThreadPoolExecutor(max_workers=threads)
     try:
-        for done in numbers:
+        while True:
             # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
-            while len(pending) <= threads and (number := next(waiting, None)) is not None:
-                pending.append(pool.submit(work, number))
+            for item in islice(waiting, threads + 1 - len(pending)):
+                pending.append(pool.submit(work, item))
+            if not pending:
+                return
             yield pending.popleft().result()
-            report(stage, done + 1, len(numbers))
     finally:
         pool.shutdown(cancel_futures=True)

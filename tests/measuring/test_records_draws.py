@@ -13,9 +13,12 @@ from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.measuring.records_draws import RealRecords, draw_key, draw_plan
 from mapapp.measuring.records_margins import MARGIN_TITLES, RecordMargins
-from mapapp.progress import silent
 from mapapp.publishing.records.choice import Choice
-from mapapp.publishing.records.drawing import draw_all
+from mapapp.publishing.records.drawing import fit
+from mapapp.publishing.records.placement import place_codes, sort_rows
+from mapapp.publishing.records.runner import ThreadRecordRunner, draw_parts
+from mapapp.publishing.records.sorted_parts import read_range
+from mapapp.publishing.records.tasks import PartFiles, RecordWork
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +39,20 @@ SEEDED = Choice(kept=("work_puma", "home_puma"), min_seeds=100, threshold_epsilo
     ],
     ids=["seedless", "seeded", "not topped up", "learned"],
 )
-def test_a_draw_in_memory_is_the_one_that_a_run_makes(real: RealRecords, choice: Choice) -> None:
+def test_a_draw_in_memory_is_the_one_that_a_run_makes(
+    real: RealRecords, choice: Choice, tmp_path: Path
+) -> None:
     plan, key = real.plan(choice), SecretKey.for_tests()
-    run = draw_all(open_store(real.store.path, "dataset"), plan, key, threads=1, report=silent)
+    fitted = fit(open_store(real.store.path, "dataset"), plan, key, threads=1)
+    work = RecordWork(fitted.source, key, PartFiles(tmp_path, "run"), threads=1, seeds=fitted.seeds)
+    run = draw_parts(ThreadRecordRunner(work, threads=1), fitted.source)
     drawn = draw_plan(real.codes, plan, draw_key(0))
-    np.testing.assert_array_equal(drawn.codes, run.codes)
-    assert drawn.n_passed == run.made.n_passed
+    parts = [work.files.part(number) for number in range(run.n_parts)]
+    written = sort_rows(read_range(parts, (0, plan.attributes.geography.n_blocks)), plan.attributes)
+    placed = sort_rows(place_codes(key, drawn.codes, plan.attributes), plan.attributes)
+    for name, values in placed.columns.items():
+        np.testing.assert_array_equal(written.columns[name], values)
+    assert (drawn.n_passed, len(drawn.codes)) == (run.n_passed, run.n_total)
     assert len(drawn.passed) == drawn.n_passed
     assert (drawn.n_passed > 0) == bool(choice.kept)
 

@@ -12,9 +12,7 @@ import logging
 import os
 import pickle
 import threading
-import uuid
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -48,6 +46,7 @@ from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.certificate.certificate import software_versions
 from mapapp.publishing.cluster.dask_types import Addressed
 from mapapp.publishing.inputs import synthesizers_of
+from mapapp.publishing.private_files import writing_private
 from mapapp.publishing.promise import CertifiedBatch
 from mapapp.publishing.support import Support
 
@@ -266,16 +265,10 @@ def write_part(file: Path, columns: Columns, facts: Mapping[bytes, bytes] | None
     A task that runs twice writes the same rows twice, each time beside their place, so nothing is torn.
     """
     table = pyarrow.table(columns).replace_schema_metadata(facts)
-    beside = file.with_name(f".{uuid.uuid4().hex}")
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            pyarrow.parquet.write_table(
-                table, stream, compression="zstd", compression_level=1, use_dictionary=False
-            )
-        os.replace(beside, file)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(beside)
+    with writing_private(file) as stream:
+        pyarrow.parquet.write_table(
+            table, stream, compression="zstd", compression_level=1, use_dictionary=False
+        )
     return int(table.num_rows)
 
 

@@ -1,10 +1,15 @@
-"""Drawing records: split, structure, model, candidates from seeds, and what brings them up to the total."""
+"""What is learned from the workers, in one pass over them, and the records that are drawn from it, chunk by chunk.
+
+A record is addressed by its number. So chunks of records know nothing of each other: they may be drawn in any order, on
+threads or on other machines, and of any size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,76 +17,192 @@ import numpy.typing as npt
 from engine.records.candidates import draw_candidates
 from engine.records.drawing import draw_records
 from engine.records.expected import expected_errors
-from engine.records.groups import GroupTable
+from engine.records.groups import GroupTable, Seeds
 from engine.records.learned import learn_structure
 from engine.records.splitting import split_records
 from engine.records.structure import Structure
 from engine.records.tables import FamilyCounts, Model, learn_model
-from engine.records.topping_up import TopUp, top_up
+from engine.records.topping_up import TopUp, draw_top_up, missing_sums
 from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.store import Store
 from mapapp.errors import UsageError
-from mapapp.progress import Report
-from mapapp.publishing.records.certificate import Made
+from mapapp.progress import Report, silent
 from mapapp.publishing.records.choice import DEFAULT_DELTA
 from mapapp.publishing.records.plan import Plan, learning_rules
 from mapapp.publishing.records.promised import SeedPlan
-from mapapp.publishing.records.workers import read_codes
+from mapapp.publishing.records.workers import read_codes, workers_file
 
-__all__ = ["Drawn", "draw_all"]
+__all__ = [
+    "Chunk",
+    "Fitted",
+    "RecordSource",
+    "chunks_of",
+    "draw_chunk",
+    "error_terms",
+    "fit",
+    "read_seeds",
+    "sums_of_missing",
+    "try_chunk",
+]
 
 Codes = npt.NDArray[np.int32]
+Ints = npt.NDArray[np.int64]
 
 _SEEDS, _PARAMETERS, _STRUCTURE = range(3)
-_RECORDS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Records as codes, int32[n, m], and what the certificate says of how they were made."""
+class RecordSource:
+    """What all records of a run are drawn from.
 
-    codes: Codes
-    made: Made
+    Attributes
+    ----------
+    store : Store
+        The dataset: its block cells; of its workers only seeds are read.
+    plan : Plan
+    model : Model
+        The private model.
+    """
+
+    store: Store
+    plan: Plan
+    model: Model
 
 
-def draw_all(dataset: Store, plan: Plan, key: SecretKey, *, threads: int, report: Report) -> Drawn:
-    """Draw all records of a plan; its promise is in the ledger.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """What was learned from the workers.
+
+    Attributes
+    ----------
+    source : RecordSource
+    seeds : Seeds or None
+        Confidential; None without kept attributes.
+    learned : dict or None
+        What the certificate says of a structure that was learned.
+    """
+
+    source: RecordSource
+    seeds: Seeds | None
+    learned: JsonObject | None
+
+
+class Chunk(NamedTuple):
+    """Candidates or records ``first`` to ``first + n - 1``."""
+
+    first: int
+    n: int
+
+
+def chunks_of(n: int, size: int) -> list[Chunk]:
+    """Cut candidates or records 0 to ``n - 1`` into chunks of at most ``size``."""
+    return [Chunk(first, min(size, n - first)) for first in range(0, n, size)]
+
+
+def fit(dataset: Store, plan: Plan, key: SecretKey, *, threads: int, report: Report = silent) -> Fitted:
+    """Learn the model, and collect the seeds, in one pass over the workers; the promise is in the ledger.
 
     Raises
     ------
     UsageError
         By a chance below 1 in 10^9, fewer workers than promised became seeds.
     """
-    report("reading the workers", 0, 0)
-    structure, learned = _structure(dataset, plan, key, threads)
-    counts = FamilyCounts(structure)
-    seeds = []
-    for codes, subset in _parts(dataset, plan, key, threads):
+    structure, learned = _structure(dataset, plan, key, threads, report)
+    counts, seeds = FamilyCounts(structure), _no_seeds(plan)
+    for codes, subset in _parts(dataset, plan, key, threads, report):
         counts.add(_of(codes, subset, _PARAMETERS), threads=threads)
-        if plan.seeds is not None:
-            seeds.append(_of(codes, subset, _SEEDS))
+        if seeds is not None:
+            seeds.add(_of(codes, subset, _SEEDS)[:, : plan.kept])
+    if seeds is not None and plan.seeds is not None and seeds.prefixes.size < plan.seeds.n_min:
+        raise UsageError(
+            f"fewer than {plan.seeds.n_min:,} workers became seeds, which happens less than once in a billion runs; "
+            "nothing was drawn from them, and the entry in the ledger stays; run again"
+        )
     report("learning the model", 0, 0)
     model = learn_model(counts, structure, epsilon=plan.model_epsilon, key=key, threads=threads)
-    passed = _passed(np.concatenate(seeds), plan.seeds, model, key, threads, report) if plan.seeds else None
-    codes = _completed(model, passed, plan, key, threads, report)
-    report("expecting errors", 0, 0)
-    made = Made(
-        structure=structure,
-        n_passed=0 if passed is None else passed.shape[0],
-        n_total=codes.shape[0],
-        expected_error=_errors(model, plan, threads, n_drawn=codes.shape[0]),
-        learned=learned,
+    return Fitted(source=RecordSource(store=dataset, plan=plan, model=model), seeds=seeds, learned=learned)
+
+
+def read_seeds(source: RecordSource, key: SecretKey, *, threads: int) -> Seeds:
+    """Collect the seeds again, as `fit` did: on another machine."""
+    seeds = _no_seeds(source.plan)
+    assert seeds is not None
+    for codes, subset in _parts(source.store, source.plan, key, threads, silent):
+        seeds.add(_of(codes, subset, _SEEDS)[:, : source.plan.kept])
+    return seeds
+
+
+def try_chunk(source: RecordSource, seeds: Seeds, groups: GroupTable, key: SecretKey, chunk: Chunk) -> Codes:
+    """Try the candidates of a chunk: those that passed."""
+    plan = _seeds_of(source.plan)
+    found = draw_candidates(
+        seeds, groups, plan.acceptance, source.model, n=chunk.n, first=chunk.first, key=key
     )
-    return Drawn(codes=codes, made=made)
+    return found.codes
+
+
+def draw_chunk(source: RecordSource, missing: Ints | None, key: SecretKey, chunk: Chunk) -> Codes:
+    """Draw the records of a chunk by the model: in proportion to what is `missing` in each group, if that is given."""
+    if missing is None:
+        return draw_records(source.model, chunk.n, first=chunk.first, key=key)
+    return draw_top_up(source.model, missing, source.plan.kept, chunk.n, first=chunk.first, key=key)
+
+
+def sums_of_missing(source: RecordSource, n_in_group: Ints) -> Ints:
+    """Running sums of what is missing in each group, if so many candidates of each passed."""
+    plan = _seeds_of(source.plan)
+    acceptance = plan.acceptance
+    numbers = TopUp(
+        n_total=source.plan.n_total,
+        n_tried=plan.n_tries,
+        n_seeds=plan.n_min,
+        min_plausible_seeds=acceptance.min_plausible_seeds,
+        threshold_epsilon=acceptance.threshold_epsilon or Fraction(1),
+        forced_fail=acceptance.forced_fail,
+    )
+    return missing_sums(source.model, n_in_group, plan.kept, numbers)
+
+
+def error_terms(source: RecordSource, *, n_drawn: int, threads: int) -> list[JsonObject]:
+    """Terms of the expected errors of counts by one to three attributes.
+
+    None of them holds where candidates that failed are missing: small groups then lack more records than large ones.
+    """
+    plan = source.plan
+    if n_drawn < plan.n_total:
+        return []
+    names = plan.attributes.names
+    found = expected_errors(source.model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads)
+    return [
+        {
+            "attributes": [names[place] for place in terms.attributes],
+            "constant": terms.constant,
+            "per_worker": terms.per_worker,
+            "per_worker_squared": terms.per_worker_squared,
+            "is_covered": terms.is_covered,
+        }
+        for terms in found
+    ]
+
+
+def _seeds_of(plan: Plan) -> SeedPlan:
+    assert plan.seeds is not None
+    return plan.seeds
+
+
+def _no_seeds(plan: Plan) -> Seeds | None:
+    return Seeds(plan.attributes.domain[: plan.kept]) if plan.kept else None
 
 
 def _parts(
-    dataset: Store, plan: Plan, key: SecretKey, threads: int
+    dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report
 ) -> Iterator[tuple[Codes, npt.NDArray[np.int8] | None]]:
     """The workers in parts, and the subset of each worker; None where all are in one."""
+    n_rows = int(dataset.manifest["files"][f"{workers_file(dataset)}.parquet"]["rows"])
     first = 0
-    for codes in read_codes(dataset, plan.attributes):
+    for codes in read_codes(dataset, plan.attributes, threads=threads):
+        report("reading the workers", min(first, n_rows), n_rows)
         n = codes.shape[0]
         whole = max(plan.split) == 1
         yield codes, None if whole else split_records(n, plan.split, key=key, first=first, threads=threads)
@@ -93,14 +214,15 @@ def _of(codes: Codes, subset: npt.NDArray[np.int8] | None, wanted: int) -> Codes
 
 
 def _structure(
-    dataset: Store, plan: Plan, key: SecretKey, threads: int
+    dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report
 ) -> tuple[Structure, JsonObject | None]:
     """The public structure, or one learned from its own subset."""
     if plan.choice.structure == "public":
         return plan.structure.structure, None
     codes = np.concatenate(
-        [_of(codes, subset, _STRUCTURE) for codes, subset in _parts(dataset, plan, key, threads)]
+        [_of(codes, subset, _STRUCTURE) for codes, subset in _parts(dataset, plan, key, threads, report)]
     )
+    report("learning the structure", 0, 0)
     found = learn_structure(
         codes,
         plan.attributes.domain,
@@ -116,81 +238,3 @@ def _structure(
         "noise_bits": found.noise_bits,
     }
     return found.structure, facts
-
-
-def _completed(
-    model: Model, passed: Codes | None, plan: Plan, key: SecretKey, threads: int, report: Report
-) -> Codes:
-    """Records that passed, and those of the model that bring them up to the total."""
-    seeds = plan.seeds
-    if passed is None or seeds is None:
-        return _of_model(model, plan.n_total, key, threads, report)
-    if not plan.choice.top_up and passed.shape[0]:
-        return passed
-    if not passed.shape[0]:
-        return _of_model(model, plan.n_total, key, threads, report)
-    report("topping up", 0, 0)
-    acceptance = seeds.acceptance
-    numbers = TopUp(
-        n_total=plan.n_total,
-        n_tried=seeds.n_tries,
-        n_seeds=seeds.n_min,
-        min_plausible_seeds=acceptance.min_plausible_seeds,
-        threshold_epsilon=acceptance.threshold_epsilon or Fraction(1),
-        forced_fail=acceptance.forced_fail,
-    )
-    more = top_up(model, passed, seeds.kept, numbers, key=key, threads=threads)
-    return np.concatenate((passed, more))
-
-
-def _of_model(model: Model, n: int, key: SecretKey, threads: int, report: Report) -> Codes:
-    """Records of the model alone."""
-    parts = []
-    for first in range(0, n, _RECORDS_AT_ONCE):
-        report("drawing records", first, n)
-        parts.append(
-            draw_records(model, min(_RECORDS_AT_ONCE, n - first), first=first, key=key, threads=threads)
-        )
-    return np.concatenate(parts)
-
-
-def _passed(
-    seeds: Codes, plan: SeedPlan, model: Model, key: SecretKey, threads: int, report: Report
-) -> Codes:
-    """Candidates that passed."""
-    if seeds.shape[0] < plan.n_min:
-        raise UsageError(
-            f"fewer than {plan.n_min:,} workers became seeds, which happens less than once in a billion runs; nothing "
-            "was drawn from them, and the entry in the ledger stays; run again"
-        )
-    groups = GroupTable.of(seeds[:, : plan.kept], model.structure.domain[: plan.kept])
-    parts = []
-    for first in range(0, plan.n_tries, _RECORDS_AT_ONCE):
-        report("trying candidates", first, plan.n_tries)
-        n = min(_RECORDS_AT_ONCE, plan.n_tries - first)
-        found = draw_candidates(
-            seeds, groups, plan.acceptance, model, n=n, first=first, key=key, threads=threads
-        )
-        parts.append(found.codes)
-    return np.concatenate(parts)
-
-
-def _errors(model: Model, plan: Plan, threads: int, *, n_drawn: int) -> list[JsonObject]:
-    """Terms of the expected errors of counts by one to three attributes.
-
-    None of them holds where candidates that failed are missing: small groups then lack more records than large ones.
-    """
-    if n_drawn < plan.n_total:
-        return []
-    names = plan.attributes.names
-    found = expected_errors(model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads)
-    return [
-        {
-            "attributes": [names[place] for place in terms.attributes],
-            "constant": terms.constant,
-            "per_worker": terms.per_worker,
-            "per_worker_squared": terms.per_worker_squared,
-            "is_covered": terms.is_covered,
-        }
-        for terms in found
-    ]

@@ -1,4 +1,8 @@
-"""From codes to rows: blocks, the order of the rows, and points; all of it post-processing."""
+"""From codes to rows: blocks, the order of the rows, and points; all of it post-processing.
+
+Records may be placed in parts, and rows collected workplace by workplace: what is drawn for a record depends on its
+number, and for a point on its workplace, never on what else is in the part.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.points import place_points
+from engine.points import CellTriangles, place_points
 from engine.records.placing import draw_places
 from engine.streams import SecretKey
 from geodata.schema import N_SEGMENTS, segment_code
@@ -18,7 +22,7 @@ from geodata.worker_order import sort_workers
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
-__all__ = ["RecordRows", "job_rows", "place_rows", "point_rows"]
+__all__ = ["RecordRows", "job_rows", "place_codes", "point_columns", "point_rows", "sort_rows"]
 
 Codes = npt.NDArray[np.int32]
 Column = npt.NDArray[np.generic]
@@ -47,8 +51,10 @@ class RecordRows:
         return segment_code(age, earnings, industry).astype(np.int8)
 
 
-def place_rows(key: SecretKey, codes: Codes, attributes: RecordAttributes, *, threads: int = 1) -> RecordRows:
-    """Give records their blocks, and sort them.
+def place_codes(
+    key: SecretKey, codes: Codes, attributes: RecordAttributes, *, first: int = 0, threads: int = 1
+) -> Columns:
+    """Give records ``first`` to ``first + n - 1`` their blocks: columns of `records`, in the order of the numbers.
 
     Parameters
     ----------
@@ -56,6 +62,8 @@ def place_rows(key: SecretKey, codes: Codes, attributes: RecordAttributes, *, th
     codes : int32[n, m]
         In resampling order.
     attributes : RecordAttributes
+    first : int
+        Number of the first record among all records.
     threads : int
         Threads to use; the result does not depend on it.
     """
@@ -67,19 +75,28 @@ def place_rows(key: SecretKey, codes: Codes, attributes: RecordAttributes, *, th
         column[HOME_PUMA],
         band,
         attributes.ground,
+        first=first,
         threads=threads,
     )
     found: Columns = {"destination_index": placed.work_block, "origin_index": placed.home_block}
     found |= _of_the_job(column, attributes)
     found["distance_band"] = band
-    further = [
-        attribute.name
-        for attribute in attributes.attributes
-        if attribute.name not in (*_JOB, WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)
-    ]
-    found |= {name: column[name].astype(np.int16) for name in further}
-    domains = {name: len(attributes.attributes[attributes.place(name)].codes) for name in (BAND, *further)}
-    return RecordRows(columns=sort_workers(found, attributes.geography.n_blocks, domains))
+    return found | {name: column[name].astype(np.int16) for name in _further(attributes)}
+
+
+def sort_rows(columns: Columns, attributes: RecordAttributes) -> RecordRows:
+    """Sort the records of some workplaces: all of these."""
+    domains = {
+        name: len(attributes.attributes[attributes.place(name)].codes)
+        for name in (BAND, *_further(attributes))
+    }
+    return RecordRows(columns=sort_workers(columns, attributes.geography.n_blocks, domains))
+
+
+def _further(attributes: RecordAttributes) -> list[str]:
+    """Attributes that have columns of their own beyond the usual ones."""
+    usual = (*_JOB, WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)
+    return [name for name in attributes.names if name not in usual]
 
 
 def _of_the_job(column: Mapping[str, npt.NDArray[np.int32]], attributes: RecordAttributes) -> Columns:
@@ -115,19 +132,26 @@ def job_rows(rows: RecordRows) -> Columns:
 
 
 def point_rows(key: SecretKey, rows: RecordRows, store: Store, n_blocks: int, *, threads: int = 1) -> Columns:
+    """As `point_columns`, with the cells of a store, which has `n_blocks` blocks."""
+    used = np.zeros(n_blocks, dtype=np.bool_)
+    used[rows.columns["destination_index"]], used[rows.columns["origin_index"]] = True, True
+    return point_columns(key, rows, read_cells(store, used, threads=threads), threads=threads)
+
+
+def point_columns(key: SecretKey, rows: RecordRows, cells: CellTriangles, *, threads: int = 1) -> Columns:
     """Draw a point at home and one at work for every record: columns of `points`.
 
     Parameters
     ----------
-    store : Store
-        Its cells are read.
-    n_blocks : int
-        Rows of `blocks`.
+    key : SecretKey
+    rows : RecordRows
+        All records of some workplaces.
+    cells : CellTriangles
+        Of their blocks.
+    threads : int
+        Threads to use; the result does not depend on it.
     """
     work, home = (rows.columns[name].astype(np.int32) for name in ("destination_index", "origin_index"))
-    used = np.zeros(n_blocks, dtype=np.bool_)
-    used[work], used[home] = True, True
-    cells = read_cells(store, used, threads=threads)
     # A stream serves the workers of one workplace and segment, as in a release.
     unit = work.astype(np.int64) * N_SEGMENTS + rows.segment
     start = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))[: unit.size]

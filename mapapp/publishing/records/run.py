@@ -7,7 +7,8 @@ workers read and records drawn. A run that is interrupted stays charged and leav
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +25,14 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
 from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.records.attributes import read_attributes
-from mapapp.publishing.records.certificate import make_records_certificate, spent_by
+from mapapp.publishing.records.certificate import Made, make_records_certificate, spent_by
 from mapapp.publishing.records.choice import Choice
-from mapapp.publishing.records.drawing import Drawn, draw_all
+from mapapp.publishing.records.drawing import error_terms, fit
 from mapapp.publishing.records.paper import PAPER_REASON
-from mapapp.publishing.records.placement import job_rows, place_rows, point_rows
 from mapapp.publishing.records.plan import Plan, plan_records
+from mapapp.publishing.records.runner import ThreadRecordRunner, draw_parts, sorted_rows
+from mapapp.publishing.records.sorted_parts import PARTS, parts_folder
+from mapapp.publishing.records.tasks import PartFiles, RecordWork, RowsOfRange
 from mapapp.publishing.records.words import record_lines
 from mapapp.publishing.records.workers import WORKERS, count_workers, has_workers
 from mapapp.publishing.run import TEST_KEY_REASON
@@ -134,18 +137,31 @@ def make_records(
         plan = read_plan(dataset, choice)
         reasons = reasons_against(choice)
         beside = _enter(dataset, records_path, plan, reasons)
-        drawn = draw_all(dataset, plan, key, threads=n_threads, report=report)
+        fitted = fit(dataset, plan, key, threads=n_threads, report=report)
+        with parts_folder(writer.directory / PARTS) as folder:
+            files = PartFiles(folder, "records")
+            work = RecordWork(fitted.source, key, files, threads=n_threads, seeds=fitted.seeds)
+            runner = ThreadRecordRunner(work, threads=n_threads, report=report)
+            drawn = draw_parts(runner, fitted.source)
+            _write(writer, sorted_rows(runner, drawn, plan.attributes.geography.n_blocks))
+        report("expecting errors", 0, 0)
+        made = Made(
+            structure=fitted.source.model.structure,
+            n_passed=drawn.n_passed,
+            n_total=drawn.n_total,
+            expected_error=error_terms(fitted.source, n_drawn=drawn.n_total, threads=n_threads),
+            learned=fitted.learned,
+        )
         claims = make_records_certificate(
             dataset,
             plan,
-            drawn.made,
+            made,
             reasons=reasons,
             confidential_inputs=worker_hashes(dataset),
             beside=beside,
             characteristics=dataset.manifest.get("characteristics", ()),
         )
-        report("writing the records", 0, 0)
-        _write(writer, dataset, plan, drawn, key, n_threads)
+        copy_public_tables(dataset, writer)
         dataset.require_unchanged(digests=False)
         facts = public_facts(dataset.manifest)
         certificate = bind_publication(claims, facts, writer.listed())
@@ -197,12 +213,10 @@ def _enter(dataset: Store, records: Path, plan: Plan, reasons: Sequence[str]) ->
     return beside
 
 
-def _write(
-    writer: StoreWriter, dataset: Store, plan: Plan, drawn: Drawn, key: SecretKey, threads: int
-) -> None:
-    rows = place_rows(key, drawn.codes, plan.attributes, threads=threads)
-    points = point_rows(key, rows, dataset, plan.attributes.geography.n_blocks, threads=threads)
-    for name, columns in (("records", rows.columns), ("jobs", job_rows(rows)), ("points", points)):
-        with writer.stream(name) as stream:
-            stream.write(columns)
-    copy_public_tables(dataset, writer)
+def _write(writer: StoreWriter, rows: Iterator[RowsOfRange]) -> None:
+    """Write the three tables as their rows come."""
+    with ExitStack() as open_tables:
+        streams = [open_tables.enter_context(writer.stream(name)) for name in RowsOfRange._fields]
+        for of_range in rows:
+            for stream, columns in zip(streams, of_range, strict=True):
+                stream.write(columns)

@@ -6,6 +6,7 @@ Those of a dataset are confidential.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from engine.records.placing import commute_bands
 from geodata.errors import StoreError
 from geodata.store import Store
 from geodata.worker_schema import JOB_LABELS
+from mapapp.publishing.batch_workers import work_in_order
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
 __all__ = ["RECORDS", "WORKERS", "count_workers", "has_workers", "read_codes", "workers_file"]
@@ -25,6 +27,7 @@ Ints = npt.NDArray[np.int64]
 WORKERS = "workers"
 RECORDS = "records"
 _PLACES = ("destination_index", "origin_index")
+_WORKERS_AT_ONCE = 1 << 20
 
 
 def has_workers(dataset: Store) -> bool:
@@ -56,10 +59,17 @@ def count_workers(dataset: Store) -> int:
     return n
 
 
-def read_codes(store: Store, attributes: RecordAttributes) -> Iterator[Codes]:
+def read_codes(store: Store, attributes: RecordAttributes, *, threads: int = 1) -> Iterator[Codes]:
     """Yield the workers of a dataset, or worker records, in parts: int32[n, m] each, columns in resampling order.
 
     The distance band of a record is the one that was drawn; that of a real worker follows from the two blocks.
+
+    Parameters
+    ----------
+    store : Store
+    attributes : RecordAttributes
+    threads : int
+        Threads to use. Only a few row groups are in memory at a time.
 
     Raises
     ------
@@ -71,9 +81,19 @@ def read_codes(store: Store, attributes: RecordAttributes) -> Iterator[Codes]:
     own = [name for name in attributes.names if name not in placed]
     columns = [*_PLACES, *own, *(["count"] if table == "jobs" else [])]
     encode = _Encoder(store, attributes)
-    for part in store.batches(table, columns):
-        if part.num_rows:
-            yield encode.codes(part, own)
+    parts = (cut for part in store.batches(table, columns) if part.num_rows for cut in _cut(part))
+    yield from work_in_order(lambda part: encode.codes(part, own), parts, threads)
+
+
+def _cut(part: pyarrow.Table) -> Iterator[pyarrow.Table]:
+    """Cut rows that stand for very many workers into pieces of about as many as are encoded at a time."""
+    if "count" not in part.column_names:
+        yield part
+        return
+    piece = np.cumsum(part["count"].to_numpy(), dtype=np.int64) // _WORKERS_AT_ONCE
+    start = np.flatnonzero(np.append(True, piece[1:] != piece[:-1])).tolist()
+    for first, stop in pairwise([*start, part.num_rows]):
+        yield part.slice(first, stop - first)
 
 
 class _Encoder:

@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 
 from engine.errors import ParameterError
+from engine.records import groups as groups_module
 from engine.records.acceptance import Acceptance
 from engine.records.candidates import check_n_seeds, draw_candidates
-from engine.records.groups import GroupTable
+from engine.records.groups import GroupTable, Seeds
 from engine.records.structure import Structure
 from engine.records.tables import Codes, Model, learn_model
 from engine.streams import SecretKey
@@ -93,6 +94,23 @@ def test_records_do_not_depend_on_threads_or_chunks() -> None:
     whole = draw(0, 5000, 1)
     assert draw(0, 5000, 3) == whole
     assert b"".join(draw(first, n, 2) for first, n in ((0, 1), (1, 2047), (2048, 2952))) == whole
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("wide", [False, True])
+def test_kept_attributes_of_the_seeds_are_enough(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if wide:
+        monkeypatch.setattr(groups_module, "_MOST_SHORT", 1)
+    seeds, packed = some_seeds(60), Seeds(SMALL.domain[:2])
+    for part in (seeds[:1], seeds[1:40], seeds[40:]):
+        packed.add(part[:, :2])
+    assert packed.prefixes.dtype == (np.int64 if wide else np.int32)
+    model, groups = model_of(seeds), GroupTable.of(seeds[:, :2], SMALL.domain[:2])
+    assert (packed.groups().size == groups.size).all()
+    whole = draw_candidates(seeds, groups, ACCEPTANCE, model, n=40, key=KEY)
+    again = draw_candidates(packed, packed.groups(), ACCEPTANCE, model, n=40, key=KEY)
+    assert whole.n_passed > 0
+    assert (again.codes == whole.codes).all()
 
 
 def test_candidates_follow_the_exact_law() -> None:

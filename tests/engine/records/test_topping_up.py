@@ -4,13 +4,14 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import stats
 
 from engine.errors import ParameterError
 from engine.records.structure import Structure
 from engine.records.tables import Codes, Model
-from engine.records.topping_up import TopUp, missing_workers, top_up
+from engine.records.topping_up import TopUp, count_groups, draw_top_up, missing_sums, missing_workers, top_up
 from engine.streams import SecretKey
 from tests.oracles.records_model import record_chance
 
@@ -35,6 +36,10 @@ def records(groups: dict[tuple[int, int], int]) -> Codes:
     )
 
 
+def missing(released: Codes, kept: int, numbers: TopUp) -> npt.NDArray[np.int64]:
+    return missing_workers(MODEL, count_groups(MODEL, released, kept), kept, numbers)
+
+
 def workers(amounts: object) -> list[float]:
     array = np.asarray(amounts, dtype=np.float64)
     return [round(float(one), 9) for one in array / (2**61 // 64)]
@@ -46,7 +51,7 @@ def test_complete_groups_are_scaled_up_and_others_filled_to_the_model() -> None:
     assert NUMBERS.complete_from == 8
     released = records({(0, 0): 8, (0, 1): 7, (1, 2): 1})
     # Of 64 workers the model has 4, 4, 8, 12, 0, and 36 in the six groups.
-    assert workers(missing_workers(MODEL, released, 2, NUMBERS)) == [1, 0, 8, 12, 0, 35]
+    assert workers(missing(released, 2, NUMBERS)) == [1, 0, 8, 12, 0, 35]
 
 
 def test_a_larger_total_raises_targets_and_complete_groups_alike() -> None:
@@ -59,16 +64,16 @@ def test_a_larger_total_raises_targets_and_complete_groups_alike() -> None:
         forced_fail=Fraction(1, 9),
     )
     released = records({(0, 0): 8, (0, 1): 7})
-    found = np.asarray(missing_workers(MODEL, released, 2, twice)) / (2**61 // 128)
+    found = np.asarray(missing(released, 2, twice)) / (2**61 // 128)
     assert found.round(9).tolist() == [10, 1, 16, 24, 0, 72]
 
 
 def test_shares_of_groups_are_the_model_s_exactly() -> None:
     none = records({})
     for kept in (1, 2, 3):
-        missing = missing_workers(MODEL, none, kept, NUMBERS)
+        amounts = missing(none, kept, NUMBERS)
         whole = 2**61 // 64 * 64
-        for group, amount in zip(np.ndindex(STRUCTURE.domain[:kept]), missing.tolist(), strict=True):
+        for group, amount in zip(np.ndindex(STRUCTURE.domain[:kept]), amounts.tolist(), strict=True):
             chance = sum(
                 (
                     record_chance(STRUCTURE, WEIGHTS, (*group, *rest), 0)
@@ -87,6 +92,18 @@ def test_the_release_has_its_total_and_threads_do_not_matter() -> None:
     assert (top_up(MODEL, released, 2, NUMBERS, key=KEY, threads=2) == one).all()
     everything = records({(1, 2): 64})
     assert top_up(MODEL, everything, 2, NUMBERS, key=KEY).shape == (0, 3)
+
+
+def test_parts_are_the_same_as_all_at_once() -> None:
+    released = records({(0, 0): 8, (0, 1): 7})
+    parts = released[:4], released[4:5], released[5:]
+    counts = sum((count_groups(MODEL, part, 2) for part in parts), np.zeros(6, dtype=np.int64))
+    assert (counts == count_groups(MODEL, released, 2)).all()
+    sums = missing_sums(MODEL, counts, 2, NUMBERS)
+    drawn = [
+        draw_top_up(MODEL, sums, 2, n, first=first, key=KEY) for first, n in ((0, 20), (20, 1), (21, 28))
+    ]
+    assert (np.concatenate(drawn) == top_up(MODEL, released, 2, NUMBERS, key=KEY)).all()
 
 
 def test_all_candidates_may_have_failed() -> None:
@@ -116,13 +133,13 @@ def test_draws_are_in_proportion_to_what_is_missing() -> None:
         forced_fail=Fraction(1, 9),
     )
     released = records({(0, 0): 8_000, (0, 1): 2_800, (1, 2): 1_000})
-    missing = missing_workers(MODEL, released, 2, numbers) / (2**61 // 64_000)
-    assert missing.round(6).tolist() == [1_000, 1_200, 8_000, 12_000, 0, 35_000]
+    wanted = missing(released, 2, numbers) / (2**61 // 64_000)
+    assert wanted.round(6).tolist() == [1_000, 1_200, 8_000, 12_000, 0, 35_000]
     drawn = top_up(MODEL, released, 2, numbers, key=KEY)
     seen = np.bincount(drawn[:, 0] * 3 + drawn[:, 1], minlength=6)
     assert seen[4] == 0
-    likely = missing > 0
-    expected = missing[likely] / missing.sum() * drawn.shape[0]
+    likely = wanted > 0
+    expected = wanted[likely] / wanted.sum() * drawn.shape[0]
     assert stats.chisquare(seen[likely], expected).pvalue > FALSE_ALARM
 
 
@@ -137,4 +154,4 @@ def test_faulty_numbers_are_refused() -> None:
             forced_fail=Fraction(0),
         )
     with pytest.raises(ParameterError, match="keep fewer"):
-        missing_workers(MODEL, records({}), 4, NUMBERS)
+        missing(records({}), 4, NUMBERS)

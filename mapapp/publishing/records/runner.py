@@ -1,0 +1,177 @@
+"""All stages of drawing records, one after the other, and the runner that does their tasks on this process's threads.
+
+`mapapp.publishing.cluster` has the runner of a cluster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.records.topping_up import count_groups
+from mapapp.progress import Report, silent
+from mapapp.publishing.batch_workers import work_in_order
+from mapapp.publishing.records.drawing import RecordSource, chunks_of, sums_of_missing
+from mapapp.publishing.records.sorted_parts import PlacedBlocks, cut_ranges
+from mapapp.publishing.records.tasks import (
+    Drawing,
+    PartFiles,
+    Placing,
+    Range,
+    RecordWork,
+    RowsOfRange,
+    Trying,
+    collect_range,
+    draw_part,
+    place_part,
+    save_array,
+    try_part,
+)
+
+__all__ = ["DrawnParts", "RecordRunner", "ThreadRecordRunner", "chunk_size", "draw_parts", "sorted_rows"]
+
+Ints = npt.NDArray[np.int64]
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+_MOST_AT_ONCE: Final = 1 << 20
+_FEWEST_AT_ONCE: Final = 1 << 15
+_CHUNKS_PER_THREAD: Final = 4
+
+
+class RecordRunner(Protocol):
+    """Does the tasks of a stage; what they leave is the same for every runner and every size of chunks."""
+
+    files: PartFiles
+    threads: int
+    """How many tasks are done at a time, about."""
+
+    def each(
+        self, stage: str, task: Callable[[RecordWork, _Item], int], items: Sequence[_Item]
+    ) -> Iterator[int]:
+        """Do one task for each item; yield their results in the order of the items."""
+        ...
+
+    def rows(self, stage: str, ranges: Sequence[Range]) -> Iterator[RowsOfRange]:
+        """Collect ranges of workplaces; yield their rows in the order of the ranges."""
+        ...
+
+
+class ThreadRecordRunner:
+    """Threads of this process, each doing one task.
+
+    Parameters
+    ----------
+    work : RecordWork
+    threads : int
+    report : callable
+        Progress.
+    """
+
+    def __init__(self, work: RecordWork, *, threads: int, report: Report = silent) -> None:
+        self.files = work.files
+        self.threads = threads
+        self._work = work
+        self._report = report
+
+    def each(
+        self, stage: str, task: Callable[[RecordWork, _Item], _Result], items: Sequence[_Item]
+    ) -> Iterator[_Result]:
+        """As in `RecordRunner`."""
+        self._report(stage, 0, len(items))
+        results = work_in_order(lambda item: task(self._work, item), items, self.threads)
+        for done, result in enumerate(results, 1):
+            yield result
+            self._report(stage, done, len(items))
+
+    def rows(self, stage: str, ranges: Sequence[Range]) -> Iterator[RowsOfRange]:
+        """As in `RecordRunner`."""
+        self._report("cutting block cells", 0, 0)
+        assert self._work.cells is not None  # by all threads, before each begins with a range
+        yield from self.each(stage, collect_range, ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnParts:
+    """All records of a plan, drawn and placed, in parts that are sorted by workplace.
+
+    Attributes
+    ----------
+    n_passed, n_total : int
+        Candidates that passed, and records in all.
+    n_parts : int
+    """
+
+    n_passed: int
+    n_total: int
+    n_parts: int
+
+
+def draw_parts(runner: RecordRunner, source: RecordSource) -> DrawnParts:
+    """Draw all records of a plan: candidates that pass, and what brings them up to the total."""
+    plan = source.plan
+    passed = [] if plan.seeds is None else _try_all(runner, plan.seeds.n_tries)
+    n_passed = sum(passed)
+    if n_passed and not plan.choice.top_up:
+        _place_all(runner, passed)
+        return DrawnParts(n_passed, n_passed, len(passed))
+    if n_passed:
+        save_array(runner.files.missing, sums_of_missing(source, _count_passed(runner, source, len(passed))))
+    _place_all(runner, passed)
+    n_more = max(plan.n_total - n_passed, 0)
+    chunks = chunks_of(n_more, chunk_size(n_more, runner.threads))
+    drawing = [
+        Drawing(len(passed) + number, chunk, n_passed + chunk.first, bool(n_passed))
+        for number, chunk in enumerate(chunks)
+    ]
+    for _ in runner.each("topping up" if n_passed else "drawing records", draw_part, drawing):
+        pass
+    return DrawnParts(n_passed, n_passed + n_more, len(passed) + len(chunks))
+
+
+def sorted_rows(runner: RecordRunner, drawn: DrawnParts, n_blocks: int) -> Iterator[RowsOfRange]:
+    """Yield the rows of all records, range by range of workplaces."""
+    blocks = PlacedBlocks(n_blocks)
+    for number in range(drawn.n_parts):
+        blocks.add(runner.files.part(number))
+    save_array(runner.files.used, blocks.used)
+    bounds = cut_ranges(blocks.n_working, chunk_size(drawn.n_total, runner.threads))
+    ranges = [Range(number, each, drawn.n_parts) for number, each in enumerate(bounds)]
+    yield from runner.rows("writing the records", ranges)
+
+
+def chunk_size(n: int, threads: int) -> int:
+    """How many records are drawn at a time: enough for all threads to have some, and not more than memory holds."""
+    wanted = -(-n // (threads * _CHUNKS_PER_THREAD))
+    return min(max(wanted, _FEWEST_AT_ONCE), _MOST_AT_ONCE)
+
+
+def _try_all(runner: RecordRunner, n_tries: int) -> list[int]:
+    """Try all candidates; how many passed of each chunk."""
+    chunks = chunks_of(n_tries, chunk_size(n_tries, runner.threads))
+    trying = [Trying(number, chunk) for number, chunk in enumerate(chunks)]
+    return list(runner.each("trying candidates", try_part, trying))
+
+
+def _count_passed(runner: RecordRunner, source: RecordSource, n_parts: int) -> Ints:
+    """How many candidates of each group passed."""
+    found = np.zeros(math.prod(source.plan.attributes.domain[: source.plan.kept]), dtype=np.int64)
+    for number in range(n_parts):
+        found += count_groups(source.model, np.load(runner.files.codes(number)), source.plan.kept)
+    return found
+
+
+def _place_all(runner: RecordRunner, passed: Sequence[int]) -> None:
+    """Place the candidates that passed; each is addressed by how many passed before it."""
+    if not passed:
+        return
+    before = np.append(0, np.cumsum(passed)).tolist()
+    placing = [Placing(number, at) for number, at in enumerate(before[:-1])]
+    for number, _ in enumerate(runner.each("placing candidates", place_part, placing)):
+        runner.files.codes(number).unlink()
