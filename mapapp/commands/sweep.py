@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -17,7 +18,9 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
+from mapapp.commands.records_setting import CHOICE_OPTIONS, record_options
 from mapapp.commands.setting import setting_options
+from mapapp.commands.sweep_output import draw_records_sweep, draw_settings, print_settings, stopped_line
 from mapapp.errors import UsageError
 from mapapp.interrupts import exit_code
 from mapapp.progress import show_progress
@@ -25,6 +28,7 @@ from mapapp.progress import show_progress
 if TYPE_CHECKING:
     from mapapp.measuring.analyst import AnalystData
     from mapapp.measuring.sweep import Axis, SweptRow
+    from mapapp.measuring.sweep_file import SweepFile
 
 SWEPT: Final = (
     "epsilon",
@@ -47,6 +51,37 @@ SWEPT: Final = (
 )
 """The options of a setting that can vary."""
 
+SWEPT_OF_RECORDS: Final = {
+    "kept": "kept",
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "records": "n_records",
+    "tries": "tries",
+    "min-seeds": "min_seeds",
+    "threshold-epsilon": "threshold_epsilon",
+    "similarity": "similarity",
+    "forced-fail": "forced_fail",
+    "seed-floor": "seed_floor",
+    "n-min": "n_min",
+    "structure": "structure",
+    "accountant": "accountant",
+}
+"""The options of worker records that can vary, and the parameter of each."""
+
+_OF_BOTH: Final = ("epsilon", "delta", "accountant")
+_OF_ANY: Final = (
+    "dataset",
+    "over",
+    "worker_records",
+    "seeds",
+    "csv_path",
+    "picture",
+    "as_json",
+    "quiet",
+    *_OF_BOTH,
+)
+_DRAWS_OF_RECORDS: Final = 3
+
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -56,9 +91,18 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--over",
     multiple=True,
     metavar="NAME=V1,V2,…",
-    help=f"Option to vary and its values; several --over make a grid. NAME is one of {', '.join(SWEPT)}.",
+    help=f"Option to vary and its values; several --over make a grid. NAME is one of {', '.join(SWEPT)}. With "
+    f"--worker-records it is one of {', '.join(SWEPT_OF_RECORDS)}; kept takes none, or how many of the first "
+    "attributes are kept.",
+)
+@click.option(
+    "--worker-records",
+    is_flag=True,
+    help="Sweep choices of `records` instead of settings of `synthesize`. Options from --kept to --anyway are "
+    "for them.",
 )
 @setting_options
+@partial(record_options, leave_out=_OF_BOTH)
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
@@ -71,7 +115,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(1, 1000),
     default=None,
     metavar="N",
-    help="Also draw every setting N times in memory, with the published test key, for means and 95% intervals.",
+    help="Also draw every setting N times in memory, with the published test key, for means and 95% intervals. Worker "
+    f"records are always drawn, {_DRAWS_OF_RECORDS} times by default.",
 )
 @click.option(
     "--csv",
@@ -93,6 +138,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def sweep(
     dataset: Path,
     over: tuple[str, ...],
+    worker_records: bool,
     sample: int | None,
     seeds: int | None,
     csv_path: Path | None,
@@ -108,6 +154,10 @@ def sweep(
     setting that cannot be certified gets a row that says why. The closed form is that of the draw; what --clean changes
     after it shows only in draws (--seeds).
 
+    With --worker-records, choices of `commutemap records` are planned, drawn, and compared with the real workers: what
+    they promise, how many candidates pass, and how far tables are from the real ones, before and after the model tops
+    them up.
+
     \b
     Examples:
       commutemap sweep ri.dataset --over epsilon=2,4,6.5,8 --csv designed.csv
@@ -116,50 +166,124 @@ def sweep(
       commutemap sweep ri.dataset --preset onthemap-v3 --over min-retention=0.1,0.05,0.025 --over accountant=sound,paper
       commutemap sweep ri.dataset --preset onthemap-v3 --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
       commutemap sweep ri.dataset --over clean=on,off --over far-state-miles=none,300 --seeds 3
+      commutemap sweep ri.dataset --worker-records --over epsilon=0.5,1,2,4 --csv seedless.csv
+      commutemap sweep ri.dataset --worker-records --over kept=2,4 --over min-seeds=500,1000,2000 --picture seeds.png
     """
+    from mapapp.measuring.sweep import option_key
+
+    _require_fitting(worker_records)
+    parameters = SWEPT_OF_RECORDS if worker_records else {name: option_key(name) for name in SWEPT}
+    axes = [_axis(one, parameters) for one in over]
+    _check(axes, csv_path, picture)
+    run = _sweep_records if worker_records else _sweep_settings
+    run(dataset, options, axes, _Asked(sample, seeds, csv_path, picture, as_json, quiet))
+
+
+class _Asked(NamedTuple):
+    """What is asked for beside the settings."""
+
+    sample: int | None
+    seeds: int | None
+    csv_path: Path | None
+    picture: Path | None
+    as_json: bool
+    quiet: bool
+
+
+def _sweep_settings(dataset: Path, options: Options, axes: Sequence[Axis], asked: _Asked) -> None:
     from mapapp.measuring.sweep import run_sweep, swept_settings
     from mapapp.measuring.sweep_file import SweepFile
 
-    axes = [_axis(one) for one in over]
-    _check(axes, csv_path, picture)
-    kept = None if csv_path is None else SweepFile(csv_path)
-    rows: list[SweptRow] = []
-    stopped = None
-    with show_progress(quiet=quiet) as report:
+    file = None if asked.csv_path is None else SweepFile(asked.csv_path)
+    with show_progress(quiet=asked.quiet) as report:
         report("reading the dataset", 0, 0)
         data = _open(dataset, options)
         settings = swept_settings(data, options, axes)
-        tracts = None if sample is None else data.sample(sample)
-        try:
-            for row in run_sweep(
-                data,
-                settings,
-                tracts=tracts,
-                seeds=seeds or 0,
-                kept=None if kept is None else kept.kept,
-                report=report,
-            ):
-                rows.append(row)
-                if kept is not None:
-                    kept.append(row)
-        except KeyboardInterrupt as error:
-            stopped = exit_code(error)
-            click.echo(_stopped(len(rows), len(settings), csv_path), err=True)
-    _print(data, axes, rows, len(settings), as_json=as_json)
+        tracts = None if asked.sample is None else data.sample(asked.sample)
+        found = run_sweep(
+            data,
+            settings,
+            tracts=tracts,
+            seeds=asked.seeds or 0,
+            kept=None if file is None else file.kept,
+            report=report,
+        )
+        rows, stopped = _collect(found, len(settings), file)
+    print_settings(data, axes, rows, len(settings), as_json=asked.as_json)
     if stopped is not None:
         raise click.exceptions.Exit(stopped)
-    if picture is not None:
-        _draw(data, axes, rows, picture)
+    if asked.picture is not None:
+        draw_settings(data, axes, rows, asked.picture)
 
 
-def _axis(text: str) -> Axis:
+def _sweep_records(dataset: Path, options: Options, axes: Sequence[Axis], asked: _Asked) -> None:
+    from mapapp.commands.records_setting import read_choice
+    from mapapp.measuring.records_draws import RealRecords
+    from mapapp.measuring.sweep_file import SweepFile
+    from mapapp.measuring.sweep_records import RECORD_COLUMNS, run_records_sweep, swept_choices
+    from mapapp.measuring.sweep_records_result import sweep_dict, sweep_lines
+
+    file = None if asked.csv_path is None else SweepFile(asked.csv_path, RECORD_COLUMNS)
+    with show_progress(quiet=asked.quiet) as report:
+        real = RealRecords.read(dataset, report)
+        choices = swept_choices(
+            real, options, axes, read=read_choice, parameter=SWEPT_OF_RECORDS, report=report
+        )
+        found = run_records_sweep(
+            real,
+            choices,
+            draws=asked.seeds or _DRAWS_OF_RECORDS,
+            kept=None if file is None else file.kept,
+            report=report,
+        )
+        rows, stopped = _collect(found, len(choices), file)
+    result = sweep_dict(real.store.path, axes, rows, len(choices))
+    print_result(result, sweep_lines(axes, rows), as_json=asked.as_json)
+    if stopped is not None:
+        raise click.exceptions.Exit(stopped)
+    if asked.picture is not None:
+        draw_records_sweep(real.store, axes, rows, asked.picture)
+
+
+def _collect(found: Iterable[SweptRow], n: int, file: SweepFile | None) -> tuple[list[SweptRow], int | None]:
+    """Collect rows, each in the file as soon as it is measured; an exit code if the analyst stops the sweep."""
+    rows: list[SweptRow] = []
+    try:
+        for row in found:
+            rows.append(row)
+            if file is not None:
+                file.append(row)
+    except KeyboardInterrupt as error:
+        click.echo(stopped_line(len(rows), n, None if file is None else file.path), err=True)
+        return rows, exit_code(error)
+    return rows, None
+
+
+def _require_fitting(worker_records: bool) -> None:
+    """Refuse options for releases with --worker-records, and options for worker records without."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        given = context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        of_records = name in CHOICE_OPTIONS and name not in _OF_BOTH
+        if not given or name in _OF_ANY or of_records == worker_records:
+            continue
+        raise UsageError(
+            f"{option.opts[0]} is an option of releases, not of worker records; leave it out, or leave out "
+            "--worker-records"
+            if worker_records
+            else f"{option.opts[0]} is an option of worker records; add --worker-records"
+        )
+
+
+def _axis(text: str, parameters: Mapping[str, str]) -> Axis:
     """Parse NAME=V1,V2,…; the option itself converts the values."""
-    from mapapp.measuring.sweep import Axis, option_key
+    from mapapp.measuring.sweep import Axis
 
     name, equals, listed = text.partition("=")
     name = name.strip().replace("_", "-").removeprefix("--").removesuffix("-mi")
-    if not equals or name not in SWEPT:
-        raise UsageError(f"--over {text}: give NAME=V1,V2,… with NAME one of {', '.join(SWEPT)}")
+    if not equals or name not in parameters:
+        raise UsageError(f"--over {text}: give NAME=V1,V2,… with NAME one of {', '.join(parameters)}")
     values = [value.strip() for value in listed.split(",")]
     twice = [value for value in values if values.count(value) > 1]
     if not all(values) or twice:
@@ -171,7 +295,7 @@ def _axis(text: str) -> Axis:
                 else "a value is missing; separate values by single commas"
             )
         )
-    option = next(one for one in sweep.params if one.name == option_key(name))
+    option = next(one for one in sweep.params if one.name == parameters[name])
     return Axis(name=name, values=tuple((value, _converted(option, value)) for value in values))
 
 
@@ -204,85 +328,3 @@ def _open(dataset: Path, options: Options) -> AnalystData:
         # Nothing measured here is released, so any earlier release may be used.
         store = with_last_release(store, options["prior_release"], for_release=False)
     return AnalystData(store)
-
-
-def _print(
-    data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], n: int, *, as_json: bool
-) -> None:
-    from mapapp.measuring.validity_result import CONFIDENTIAL
-
-    result = {
-        "confidential": CONFIDENTIAL,
-        "dataset": str(data.store.path),
-        "over": {axis.name: [text for text, _ in axis.values] for axis in axes},
-        "n_settings": n,
-        "rows": [row.to_dict() for row in rows],
-    }
-    print_result(result, _lines(axes, rows, CONFIDENTIAL), as_json=as_json)
-
-
-def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[str]:
-    """Return the table as text lines."""
-    columns = [("epsilon_final", "epsilon_final", 3)]
-    columns += [(f"KL {group}", f"kl_{group}", 4) for group in ("all", "small")]
-    columns += [(f"IMSE {group}", f"imse_{group}", 4) for group in ("all", "small")]
-    columns += [("prior workers", "prior_worker_share", 4)]
-    names = [axis.name for axis in axes]
-    with_draws = any(row.values["seeds"] for row in rows)
-    drawn = [f"KL drawn {group}" for group in ("all", "small")] if with_draws else []
-    table = [[*names, *(head for head, _, _ in columns), *drawn]]
-    for row in rows:
-        cells = [*row.axis_values.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
-        cells += [_interval(row, f"kl_drawn_{group}") for group in ("all", "small")] if with_draws else []
-        table.append(cells)
-    widths = [max(len(line[at]) for line in table) for at in range(len(table[0]))]
-    text = ["  ".join(cell.rjust(wide) for cell, wide in zip(line, widths, strict=True)) for line in table]
-    for row, line in zip(rows, text[1:], strict=True):
-        if row.values["refusal"] is not None:
-            text.insert(text.index(line) + 1, f"    no release: {row.values['refusal']}")
-    return [_scope(rows), *text, stamp]
-
-
-def _scope(rows: Sequence[SweptRow]) -> str:
-    of = next((row.values for row in rows if row.values["tracts"] is not None), None)
-    if of is None:
-        return "nothing was measured"
-    return (
-        f"{of['workers_measured']:,} workers in {of['tracts_measured']:,} of {of['tracts']:,} workplace tracts; "
-        "KL in nats, weighted by workers; small: workplaces of 1 to 9"
-    )
-
-
-def _shown(value: object, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def _interval(row: SweptRow, key: str) -> str:
-    mean, low, high = (_shown(row.values[f"{key}{end}"], 4) for end in ("", "_low", "_high"))
-    return mean if row.values[f"{key}_low"] is None else f"{mean} [{low}, {high}]"
-
-
-def _stopped(done: int, n: int, csv_path: Path | None) -> str:
-    go_on = (
-        "give --csv to be able to resume"
-        if csv_path is None
-        else f"run the same command again to resume from {csv_path}"
-    )
-    return f"commutemap: stopped after {done} of {n} settings; {go_on}"
-
-
-def _draw(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
-    from geodata.atomic_writes import writing_beside
-    from mapapp.drawing.paper.sweep_picture import picture_bytes, sweep_figure
-    from mapapp.measuring.validity_result import CONFIDENTIAL
-
-    names = [axis.name for axis in axes]
-    title = f"{data.store.manifest.get('title', data.store.path.name)}: validity against {', '.join(names)}"
-    figure = sweep_figure(
-        names, [row.to_dict() for row in rows], title=title, stamp=f"{_scope(rows)}\n{CONFIDENTIAL}"
-    )
-    content = picture_bytes(figure, path.suffix.removeprefix("."))
-    with writing_beside(path, mode=0o700) as partial:
-        with partial.writing(path.name, 0o600) as file:
-            file.write_bytes(content)
-        partial.put_in_place(file)

@@ -81,7 +81,7 @@ class RealRecords:
         """Plan records as `commutemap records` does; UsageError if it would refuse."""
         if choice.n_records is not None and choice.n_records > self.n_workers:
             raise UsageError(
-                f"--n-records {choice.n_records:,} is more than the dataset's workers; give fewer, or leave it out"
+                f"--records {choice.n_records:,} is more than the dataset's workers; give fewer, or leave it out"
             )
         return plan_records(self.attributes, self.n_workers, choice)
 

@@ -188,7 +188,7 @@ def _setting(
             data.prior(parameters)  # says what is missing
         design = designed_choice(mine)
     except (EngineError, UsageError) as error:
-        return SweptSetting(axis_values=axis_values, refusal=_one_line(error))
+        return SweptSetting(axis_values=axis_values, refusal=one_line(error))
     whole = filled["epsilon_final"] is not None
     return SweptSetting(
         axis_values=axis_values,
@@ -279,7 +279,7 @@ def _measured(
         found = measure_setting(data, privacy, parameters, tracts=tracts, report=report)
         draws = drawn_measures(data, privacy, parameters, seeds, tracts=tracts, report=report)
     except EngineError as error:
-        return _refused(replace(setting, privacy=privacy, parameters=parameters), _one_line(error))
+        return _refused(replace(setting, privacy=privacy, parameters=parameters), one_line(error))
     certificate, scope = found.facts["certificate"], found.facts["scope"]
     return {
         **_described(setting.epsilon, privacy, parameters),
@@ -289,7 +289,11 @@ def _measured(
         **{name: _number(found.summary[name]) for name in _SUMMARY},
         **{name: int(scope[name]) for name in ("tracts_measured", "tracts", "workers_measured", "workers")},
         "seeds": seeds or None,
-        **{key: value for name, of_seed in draws.items() for key, value in _interval(name, of_seed).items()},
+        **{
+            key: value
+            for name, of_seed in draws.items()
+            for key, value in mean_and_interval(name, of_seed).items()
+        },
     }
 
 
@@ -310,7 +314,8 @@ def _as_column(name: str, text: str) -> Cell:
         return None
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What an error says, in one line."""
     return " ".join(str(error).split())
 
 
@@ -338,7 +343,7 @@ def _described(
     }
 
 
-def _interval(name: str, of_seed: Floats) -> dict[str, Cell]:
+def mean_and_interval(name: str, of_seed: Floats) -> dict[str, Cell]:
     """Mean over draws, and the interval that holds its expectation with 95% confidence (Student's t)."""
     mean = _number(float(of_seed.mean()))
     if of_seed.size < 2 or mean is None:

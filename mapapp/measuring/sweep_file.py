@@ -9,7 +9,7 @@ import csv
 import fcntl
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,6 @@ from mapapp.errors import UsageError
 from mapapp.measuring.sweep import COLUMNS, Cell, SweptRow
 
 _STAMP: Final = {"confidential": "not for publication"}
-_HEADER: Final = (*COLUMNS, *_STAMP)
 
 
 class SweepFile:
@@ -29,6 +28,8 @@ class SweepFile:
     ----------
     path : Path
         A file that such a sweep wrote, or none yet.
+    columns : mapping of str to callable
+        Every value of a row and how it is read from text; by default, those of a sweep of releases.
 
     Attributes
     ----------
@@ -44,8 +45,10 @@ class SweepFile:
         It lies within a dataset or release.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, columns: Mapping[str, Callable[[str], Cell]] = COLUMNS) -> None:
         self.path = path
+        self._columns = columns
+        self._header = (*columns, *_STAMP)
         self.kept: dict[str, dict[str, Cell]] = {}
         if not path.parent.is_dir():
             raise UsageError(f"{path.parent}: no such directory; make it first")
@@ -64,10 +67,10 @@ class SweepFile:
             text = self.path.read_bytes().decode("utf-8")
             # What a killed run left of its last row counts for nothing.
             lines = csv.reader(io.StringIO(text[: text.rfind("\n") + 1], newline=""), strict=True)
-            if tuple(next(lines, ())) != _HEADER:
+            if tuple(next(lines, ())) != self._header:
                 raise UsageError(refusal)
             for cells in lines:
-                values = _values(cells)
+                values = self._values(cells)
                 self.kept[str(values["fingerprint"])] = values
         except (UnicodeDecodeError, csv.Error, ValueError) as error:
             raise UsageError(refusal) from error
@@ -87,18 +90,17 @@ class SweepFile:
             text = io.StringIO(newline="")
             lines = csv.writer(text, lineterminator="\n")
             if not end:
-                lines.writerow(_HEADER)
-            lines.writerow([*(_text(row.values[name]) for name in COLUMNS), *_STAMP.values()])
+                lines.writerow(self._header)
+            lines.writerow([*(_text(row.values[name]) for name in self._columns), *_STAMP.values()])
             stream.write(text.getvalue().encode())
             stream.flush()
             os.fsync(stream.fileno())
         self.kept[mark] = row.values
 
-
-def _values(cells: Iterable[str]) -> dict[str, Cell]:
-    """A row as it was measured; ValueError where a cell cannot be read."""
-    texts = dict(zip(_HEADER, cells, strict=True))
-    return {name: read(texts[name]) if texts[name] else None for name, read in COLUMNS.items()}
+    def _values(self, cells: Iterable[str]) -> dict[str, Cell]:
+        """A row as it was measured; ValueError where a cell cannot be read."""
+        texts = dict(zip(self._header, cells, strict=True))
+        return {name: read(texts[name]) if texts[name] else None for name, read in self._columns.items()}
 
 
 def _text(value: Cell) -> str:

@@ -12,6 +12,8 @@ import pytest
 
 from mapapp.cli import run
 from mapapp.measuring import sweep as pipeline
+from mapapp.measuring import sweep_records as of_records
+from mapapp.measuring.records_draws import draw_plan
 from tests.commands.running import refused
 
 PUBLISHED = ("--preset", "onthemap-v3")
@@ -150,6 +152,91 @@ def test_errors_of_sweep_are_one_line(
     for word in words:
         assert word in message, message
     assert not list(tmp_path.iterdir())
+
+
+def test_worker_records_are_swept_without_charging_anything(
+    demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["sweep", str(demo_dataset), "--worker-records", "--seeds", "1", "-q"]
+    files = ["--csv", str(tmp_path / "s.csv"), "--picture", str(tmp_path / "s.svg")]
+    assert run([*base, "--over", "kept=1,2", "--min-seeds", "100", *files]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("CONFIDENTIAL, not for publication")
+    assert out[1].split()[:5] == ["kept", "epsilon", "replaced", "delta", "passed"]
+    assert [line.split()[0] for line in out[2:6]] == ["1", "before", "2", "before"]
+    with (tmp_path / "s.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["kept"] for row in rows] == ["work_puma", "work_puma, home_puma"]
+    assert {row["confidential"] for row in rows} == {"not for publication"}
+    assert "CONFIDENTIAL" in (tmp_path / "s.svg").read_text()
+    for name in ("s.csv", "s.svg"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert not (demo_dataset / "ledger.jsonl").exists()
+    assert run([*base, "--over", "epsilon=1,2", "--csv", str(tmp_path / "s.csv"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [row["epsilon_replace_one"] for row in result["rows"]] == [2.0, 4.0]
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 5, "rows of both sweeps are in the file"
+    assert "is no sweep" in refused("sweep", demo_dataset, *EPSILONS, "--csv", tmp_path / "s.csv")
+
+
+def test_a_stopped_sweep_of_records_keeps_its_rows_and_resumes(
+    demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(codes: Any, plan: Any, key: Any) -> Any:
+        if plan.model_epsilon == 2:
+            raise KeyboardInterrupt
+        return draw_plan(codes, plan, key)
+
+    arguments = [
+        "sweep",
+        str(demo_dataset),
+        "--worker-records",
+        "--over",
+        "epsilon=1,2",
+        "--seeds",
+        "1",
+        "-q",
+    ]
+    arguments += ["--csv", str(tmp_path / "s.csv"), "--json"]
+    monkeypatch.setattr(of_records, "draw_plan", stopped)
+    assert run(arguments) == 130
+    assert "stopped after 1 of 2" in capsys.readouterr().err
+    first = (tmp_path / "s.csv").read_text()
+    monkeypatch.setattr(of_records, "draw_plan", draw_plan)
+    assert run(arguments) == 0
+    assert (tmp_path / "s.csv").read_text().startswith(first)
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], ["--over is missing"]),
+        (["--over", "min-retention=0.1"], ["min-retention=0.1", "min-seeds"]),
+        (["--over", "kept=work_puma"], ["--over kept=work_puma", "none, or 1 to"]),
+        (["--over", "min-seeds=many"], ["many"]),
+        (["--over", "epsilon=0"], ["--over epsilon=0", "above 0"]),
+        (["--over", "min-seeds=100"], ["--over min-seeds=100", "--kept none"]),
+        (["--over", "epsilon=1", "--min-seeds", "9"], ["--min-seeds with --kept none"]),
+        (["--over", "epsilon=1", "--sample", "3"], ["--sample is an option of releases"]),
+        (["--over", "epsilon=1", "--preset", "recommended"], ["--preset is an option of releases"]),
+        (["--over", "epsilon=1", "--n-min", "3", "--seeds", "0"], ["--seeds"]),
+        (["--over", "records=10000000000"], ["more than the dataset's workers"]),
+    ],
+)
+def test_errors_of_sweeps_of_records_are_one_line(
+    demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = refused("sweep", demo_dataset, "--worker-records", *options, "-q")
+    for word in words:
+        assert word in message, message
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_of_records_need_worker_records(demo_dataset: Path) -> None:
+    message = refused("sweep", demo_dataset, "--over", "epsilon=2", "--kept", "work_puma")
+    assert "--kept is an option of worker records; add --worker-records" in message
 
 
 def test_what_is_there_is_not_overwritten(demo_dataset: Path, demo_release: Path, tmp_path: Path) -> None:

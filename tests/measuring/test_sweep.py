@@ -300,8 +300,8 @@ def test_draws_scatter_about_what_is_expected(data: AnalystData) -> None:
 
 
 def test_intervals_are_those_of_student() -> None:
-    found = sweep._interval("kl_drawn_all", np.array([1.0, 3.0]))
+    found = sweep.mean_and_interval("kl_drawn_all", np.array([1.0, 3.0]))
     assert found["kl_drawn_all"] == 2.0
     assert found["kl_drawn_all_high"] == pytest.approx(2 + 12.706205)  # t of one degree of freedom, times 1
-    assert sweep._interval("x", np.array([1.0])) == {"x": 1.0, "x_low": None, "x_high": None}
-    assert sweep._interval("x", np.array([np.nan, np.nan]))["x"] is None
+    assert sweep.mean_and_interval("x", np.array([1.0])) == {"x": 1.0, "x_low": None, "x_high": None}
+    assert sweep.mean_and_interval("x", np.array([np.nan, np.nan]))["x"] is None

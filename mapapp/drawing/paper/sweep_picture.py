@@ -23,7 +23,7 @@ V3: Final = {"epsilon": 4.6, "min-retention": 0.025, "delta": 1e-6}
 """Final settings of OnTheMap V3 (P10)."""
 
 _POPULATIONS: Final = (("all", "all workplaces"), ("small", "workplaces of 1 to 9 workers"))
-_LINES: Final = (  # distinguished by hue, mark and dash
+LINE_LOOKS: Final = (  # distinguished by hue, mark and dash
     {"color": "#0b5a9d", "marker": "o", "linestyle": "-"},
     {"color": "#b3430e", "marker": "s", "linestyle": "--"},
     {"color": "#2a7f62", "marker": "^", "linestyle": "-."},
@@ -32,7 +32,7 @@ _LINES: Final = (  # distinguished by hue, mark and dash
     {"color": "#8d5524", "marker": "P", "linestyle": "--"},
 )
 _SECOND: Final = "#59626e"
-_WIDE: Final = 8.0  # a range of values wider than this factor gets a logarithmic scale
+WIDE: Final = 8.0  # a range of values wider than this factor gets a logarithmic scale
 _INCHES: Final = (10.0, 4.2)
 
 
@@ -60,11 +60,11 @@ def sweep_figure(names: Sequence[str], rows: Sequence[JsonObject], *, title: str
 
     figure = Figure(figsize=_INCHES, dpi=120, layout="constrained")
     axes = figure.subplots(1, 2)
-    place = _places(names[0], rows)
+    place = axis_places(names[0], rows)
     lines = _by_line(names, rows)
     for ax, (who, label) in zip(axes, _POPULATIONS, strict=True):
         for number, (name, mine) in enumerate(lines.items()):
-            look = _LINES[number % len(_LINES)]
+            look = LINE_LOOKS[number % len(LINE_LOOKS)]
             _draw_line(ax, place, mine, f"kl_{who}", name or "expected", look)
             _draw_draws(ax, place, mine, f"kl_drawn_{who}", f"{name}, drawn" if name else "drawn", look)
         _dress(ax, names[0], place, label)
@@ -88,10 +88,10 @@ def picture_bytes(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def _places(name: str, rows: Sequence[JsonObject]) -> dict[str, float]:
+def axis_places(name: str, rows: Sequence[JsonObject]) -> dict[str, float]:
     """Position of each value of a parameter: its number, or its rank if some value is not a number."""
     texts = list(dict.fromkeys(row["asked"][name] for row in rows))
-    numbers = [_number(text) for text in texts]
+    numbers = [as_number(text) for text in texts]
     if all(number is not None for number in numbers):
         return dict(
             sorted(zip(texts, (number or 0.0 for number in numbers), strict=True), key=lambda at: at[1])
@@ -99,7 +99,8 @@ def _places(name: str, rows: Sequence[JsonObject]) -> dict[str, float]:
     return {text: float(position) for position, text in enumerate(texts)}
 
 
-def _number(text: str) -> float | None:
+def as_number(text: str) -> float | None:
+    """A value of an option as a number, if it is one."""
     above, _, below = text.partition("/")
     try:
         return float(above) / float(below or 1)
@@ -155,8 +156,8 @@ def _draw_draws(
 def _dress(ax: Axes, name: str, place: Mapping[str, float], label: str) -> None:
     """Set title, scales and ticks, and mark the value of V3."""
     x = list(place.values())
-    is_number = all(_number(text) is not None for text in place)
-    if is_number and min(x) > 0 and max(x) / min(x) > _WIDE:
+    is_number = all(as_number(text) is not None for text in place)
+    if is_number and min(x) > 0 and max(x) / min(x) > WIDE:
         ax.set_xscale("log")
     ax.set_xticks(x, labels=list(place), fontsize=8)
     ax.minorticks_off()
