@@ -1,4 +1,4 @@
-"""The names of a release's areas and layers, as `mapapp.question.sentence` looks them up.
+"""The names of a publication's areas, layers, and attributes, as `mapapp.question.sentence` looks them up.
 
 Areas and landmarks are found in the index of the search box (`mapapp.answers.area_names`), so that a name means the
 same in a sentence, in the box, and on the command line.
@@ -13,8 +13,10 @@ from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
 from mapapp.answers.area_search import CENTERS, LEAST_LETTERS, STATE_IDS, runs
 from mapapp.answers.areas import LEVEL_LABELS, level_named
+from mapapp.answers.attributes import Attributes
 from mapapp.answers.findable import LANDMARK, landmark_name, state_of
 from mapapp.answers.unit_names import base_name
+from mapapp.question.sentence.labels import Labels
 from mapapp.question.sentence.meanings import Place
 
 _RIVAL_LAYERS: Final = ("stplc", "ctycsub", "county", "cbsa", "mil")
@@ -55,15 +57,20 @@ class NamedAreas(Protocol):
 
 
 class SentenceNames:
-    """The names of one release; safe to use from several threads.
+    """The names of one publication; safe to use from several threads.
 
     Parameters
     ----------
     areas : NamedAreas
+    attributes : Attributes, optional
+        By default those that every publication has.
     """
 
-    def __init__(self, areas: NamedAreas) -> None:
+    def __init__(self, areas: NamedAreas, attributes: Attributes | None = None) -> None:
         self._areas = areas
+        known = Attributes() if attributes is None else attributes
+        self.labels = Labels(known)
+        self.here = "these records" if known.further else "this release"
 
     def place_at(
         self, words: Sequence[str], first: int, codes: Collection[int] = ()

@@ -46,7 +46,7 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
     form = form_of(options)
     with show_progress(quiet=options["quiet"]) as report:
         opened = opened_releases(paths, report)
-    asked = ask_in_words(sentence, SentenceNames(opened[0].areas))
+    asked = ask_in_words(sentence, SentenceNames(opened[0].areas, opened[0].attributes))
     chosen, notes = _of_years(opened, asked)
     _explain(asked, notes, [path for path, release in zip(paths, opened, strict=True) if release in chosen])
     if asked.is_empty:

@@ -10,6 +10,7 @@ import pytest
 
 from mapapp.cli import run
 from tests.commands.running import refused
+from tests.records_store import write_records
 from tests.releases import write_release
 
 
@@ -88,3 +89,16 @@ def test_the_answer_can_go_to_a_file(path: Path, tmp_path: Path, capsys: pytest.
     file = tmp_path / "answer.json"
     said(capsys, "ask", path, "inflow of County 10001", "-o", file, "-q")
     assert json.loads(file.read_text())
+
+
+def test_values_of_records_are_asked_for_by_their_labels(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = write_records(tmp_path / "workers.records", path)
+    sentence = "women with some college in County 10001 by education"
+    answer, explained = said(capsys, "ask", records, sentence, "--json", "-q")
+    assert "Sex: Female · Education: Some college · Table by Education" in explained
+    same = next(line for line in explained.splitlines() if line.startswith("same: ")).removeprefix("same: ")
+    assert said(capsys, *shlex.split(same)[1:], "--json", "-q")[0] == answer
+    refusal = said(capsys, "ask", path, sentence, "--explain", "-q")[1]
+    assert "Sex is not in this release; ask by age, earnings, or industry." in refusal

@@ -11,6 +11,7 @@ from mapapp.explore.callbacks.choices import followed
 from mapapp.explore.callbacks.sentences import PREFIX, question_option
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.area_controls import filter_chips
+from tests.records_store import write_records
 from tests.releases import releases_of
 
 
@@ -18,6 +19,14 @@ from tests.releases import releases_of
 def views(tmp_path_factory: pytest.TempPathFactory) -> Views:
     folder: Path = tmp_path_factory.mktemp("asked")
     return Views(open_releases(releases_of(folder, {"new": 2019, "old": 2018})))
+
+
+@pytest.fixture(scope="module")
+def records(views: Views, tmp_path_factory: pytest.TempPathFactory) -> Views:
+    """Worker records beside a release of the same made-up places."""
+    source = views.releases["new"].store.path
+    path = write_records(tmp_path_factory.mktemp("asked") / "workers.records", source)
+    return Views(open_releases([path, source]))
 
 
 def choose(views: Views, search: str, trigger: object, value: object = 1) -> tuple[str | None, str]:
@@ -98,3 +107,38 @@ def test_each_part_of_a_question_is_a_chip_that_can_be_dropped(views: Views) -> 
     several: tuple[object, ...] = (None, [], {"a": 1}, "no such field")
     for forged in several:
         assert choose(views, search, {"type": "drop", "of": forged})[0] is None
+
+
+def test_a_sentence_about_workers_becomes_filters_and_a_cross_table(records: Views) -> None:
+    search, said = choose(records, "", "search", f"{PREFIX}women who work in County 10001")
+    assert search == "?analysis=profile&area=county:10001&attribute=sex:1"
+    assert said == "Understood: Area profile · Workplaces: County 10001 · Sex: Female."
+    search, said = choose(records, "", "search", f"{PREFIX}sex by education in County 10001")
+    assert search == "?analysis=cross-table&area=county:10001&by=sex,education"
+    assert "Table by Sex and Education" in said
+
+
+def test_without_the_attribute_the_release_says_what_it_has(records: Views) -> None:
+    search, said = choose(records, "?release=new", "search", f"{PREFIX}women in County 10001")
+    assert search is not None
+    assert "attribute=" not in search
+    assert "Sex is not in this release; ask by age, earnings, or industry." in said
+
+
+def test_the_chosen_area_is_kept_if_a_sentence_names_none(records: Views) -> None:
+    search, _ = choose(records, "?area=county:10003", "search", f"{PREFIX}women in this town")
+    assert search == "?analysis=profile&side=home&area=county:10003&attribute=sex:1"
+    search, said = choose(records, "?area=county:10003", "search", f"{PREFIX}sex by education")
+    assert search == "?analysis=cross-table&area=county:10003&by=sex,education"
+    assert "The sentence names no area, so the chosen one is kept." in said
+    search, said = choose(records, "", "search", f"{PREFIX}sex by education")
+    assert search == "?analysis=cross-table&area=all&by=sex,education"
+    assert "The sentence names no area, so everybody is counted." in said
+
+
+def test_one_word_for_workers_is_offered_as_a_question(records: Views) -> None:
+    release = records.releases["workers-records"]
+    found = question_option(release, "women", is_name=False, chosen=("county:10001",))
+    assert found is not None
+    assert "Sex: Female" in str(found)
+    assert question_option(records.releases["new"], "women", is_name=False) is None

@@ -68,7 +68,9 @@ def _looking_up(app: Dash, views: Views) -> None:
         address, _ = views.parse(query)
         release, typed = views.release(address), _typed(text)
         found, is_guess = release.areas.search_or_guess(typed)
-        question = sentences.question_option(release, typed, is_name=bool(found) and not is_guess)
+        question = sentences.question_option(
+            release, typed, is_name=bool(found) and not is_guess, chosen=address.question.areas
+        )
         options = area_controls.search_options(found, is_guess=is_guess)
         return options if question is None else [question, *options], area_controls.nothing_found(
             release, typed

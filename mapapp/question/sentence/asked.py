@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.distance_bands import check_edges
-from mapapp.question.fields import Side, Values, kept_bands
+from mapapp.question.fields import Side, kept_bands
+from mapapp.question.fields import Values as FieldValues
 from mapapp.question.question import OTHER_END, Question
-from mapapp.question.sentence.clues import all_of, analysis_of
+from mapapp.question.sentence.attribute_phrases import merged
+from mapapp.question.sentence.clues import all_of, analysis_of, cross_table_by, is_compared, missing_words
 from mapapp.question.sentence.gazetteer import Gazetteer
 from mapapp.question.sentence.meanings import (
     Bands,
     Empty,
+    Here,
     Item,
     Joint,
     Layer,
@@ -25,6 +28,7 @@ from mapapp.question.sentence.meanings import (
     People,
     Place,
     Shown,
+    Values,
     Year,
 )
 from mapapp.question.sentence.mentions import Mentions, level_of, mentions_of
@@ -67,21 +71,28 @@ class Asked:
         return not self.understood
 
 
-def ask_in_words(text: str, gazetteer: Gazetteer) -> Asked:
+def ask_in_words(text: str, gazetteer: Gazetteer, chosen: Sequence[str] = ()) -> Asked:
     """Return what a sentence asks; fields that it does not mention have the usual values of a question.
+
+    Parameters
+    ----------
+    text : str
+    gazetteer : Gazetteer
+    chosen : sequence of str
+        Steps of the area that `this town` means, if one is chosen.
 
     Raises
     ------
     UsageError
         If the sentence is empty or too long.
     """
-    reading = read(sentence_of(text), gazetteer)
+    reading = _with_chosen(read(sentence_of(text), gazetteer), chosen)
     unknown = tuple(reading.sentence.said(*part) for part in reading.unknown)
-    notes = _notes(reading)
+    notes = _notes(reading, gazetteer)
     if all(isinstance(item.meaning, _WITHOUT_CONTENT) for item in reading.items):
         return Asked(notes=notes, unknown=unknown)
     mentions = mentions_of(reading.items)
-    question = _question(reading.items, mentions)
+    question = _question(reading.items, mentions, gazetteer)
     shown = [each.show for each in all_of(reading.items, Shown)][-1:]
     show = next((each for each in shown if each in question.entry.shows), None)
     years = all_of(reading.items, Year)
@@ -96,12 +107,35 @@ def ask_in_words(text: str, gazetteer: Gazetteer) -> Asked:
     )
 
 
-def _question(items: Sequence[Item], mentions: Mentions) -> Question:
-    analysis = analysis_of(items, mentions)
-    values = _ends(analysis, items, mentions) | _layers(analysis, items, mentions) | _bands(items)
+def _with_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
+    """Return a reading in which `this town` is the chosen area; without one, it has no meaning."""
+    here = Place(" ".join(chosen), "the chosen area") if chosen else Empty()
+    items = (
+        replace(item, meaning=here) if isinstance(item.meaning, Here) else item for item in reading.items
+    )
+    return replace(reading, items=tuple(items))
+
+
+def _question(items: Sequence[Item], mentions: Mentions, gazetteer: Gazetteer) -> Question:
+    by = cross_table_by(items, gazetteer.labels)
+    analysis = "cross-table" if by else analysis_of(items, mentions)
+    values = _ends(analysis, items, mentions) | _layers(analysis, items, mentions)
+    values |= {name: bands for name, bands in _bands(items).items() if name not in by}
+    values |= {"by": by, "attributes": _attributes(items, by, gazetteer)}
     if "edges" in ANALYSES[analysis].fields:
         values |= _edges(items)
     return Question(analysis=analysis, **values)
+
+
+def _attributes(items: Sequence[Item], by: Sequence[str], gazetteer: Gazetteer) -> tuple[str, ...]:
+    """Return the included values of further attributes; a table by an attribute that all values are of has all."""
+    chosen = merged(all_of(items, Values))
+    kept = {
+        name: codes
+        for name, codes in chosen.items()
+        if len(codes) < gazetteer.labels.size(name) and not (name in by and is_compared(items))
+    }
+    return tuple(sorted(f"{name}:{code}" for name, codes in kept.items() for code in codes))
 
 
 def _last_year(years: Iterable[Year]) -> int | None:
@@ -109,12 +143,16 @@ def _last_year(years: Iterable[Year]) -> int | None:
     return found[-1] if found else None
 
 
-def _notes(reading: Reading) -> tuple[str, ...]:
+def _notes(reading: Reading, gazetteer: Gazetteer) -> tuple[str, ...]:
     """Return what was assumed and what is missing, as sentences."""
-    notes = []
+    notes: list[str] = []
+    used = {each.attribute for each in all_of(reading.items, Values)}
     for item in reading.items:
         match item.meaning:
-            case Place(note=note) | Bands(note=note) | Missing(note=note):
+            case Missing() as missing:
+                said = reading.sentence.said(item.first, item.last)
+                notes.append(missing_words(missing, said, gazetteer, used))
+            case Place(note=note) | Bands(note=note) | Values(note=note):
                 notes.append(note[:1].upper() + note[1:])
             case Near(is_assumed=True, outer_mi=miles):
                 said = reading.sentence.said(item.first, item.last)
@@ -147,10 +185,11 @@ def _side(items: Sequence[Item], mentions: Mentions) -> Side:
     ends = {noun.end for noun in all_of(items, Noun)}
     if len(ends) == 1:
         return ends.pop()
-    return "home" if all_of(items, People) else "work"
+    is_about_people = any(each.is_people for each in all_of(items, Values)) or bool(all_of(items, People))
+    return "home" if is_about_people else "work"
 
 
-def _ends(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
+def _ends(analysis: str, items: Sequence[Item], mentions: Mentions) -> FieldValues:
     """Return the areas of a question and their side."""
     side = _side(items, mentions)
     if ANALYSES[analysis].n_areas == 2:
@@ -159,7 +198,7 @@ def _ends(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
     return {"side": side, "areas": tuple(dict.fromkeys(steps))}
 
 
-def _two_ends(analysis: str, mentions: Mentions) -> Values:
+def _two_ends(analysis: str, mentions: Mentions) -> FieldValues:
     ends: dict[Side, list[str]] = {"home": [], "work": []}
     open_ended = [mention for mention in mentions.areas if mention.end is None]
     for mention in mentions.areas:
@@ -179,7 +218,7 @@ def _two_ends(analysis: str, mentions: Mentions) -> Values:
     }
 
 
-def _layers(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
+def _layers(analysis: str, items: Sequence[Item], mentions: Mentions) -> FieldValues:
     layers = all_of(items, Layer)
     if analysis == "flow-matrix":
         return _matrix_layers(layers, mentions)
@@ -194,9 +233,9 @@ def _layers(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
     return {}
 
 
-def _matrix_layers(layers: Sequence[Layer], mentions: Mentions) -> Values:
+def _matrix_layers(layers: Sequence[Layer], mentions: Mentions) -> FieldValues:
     """Return the layers of rows and columns; an end without a layer is one row or column for its whole area."""
-    stated: Values = {f"{layer.end}_layer": layer.level for layer in layers if layer.end}
+    stated: FieldValues = {f"{layer.end}_layer": layer.level for layer in layers if layer.end}
     both = [layer for layer in layers if layer.end is None]
     if not both:
         return stated
@@ -211,14 +250,14 @@ def _matrix_layers(layers: Sequence[Layer], mentions: Mentions) -> Values:
     return {"home_layer": both[-1].level, "work_layer": both[-1].level} | stated
 
 
-def _bands(items: Sequence[Item]) -> Values:
+def _bands(items: Sequence[Item]) -> FieldValues:
     found: dict[str, set[int]] = {}
     for each in all_of(items, Bands):
         found.setdefault(each.characteristic, set()).update(each.bands)
     return {characteristic: kept_bands(bands) for characteristic, bands in found.items()}
 
 
-def _edges(items: Sequence[Item]) -> Values:
+def _edges(items: Sequence[Item]) -> FieldValues:
     edges = sorted({edge for each in all_of(items, Miles) for edge in each.edges_mi})
     return {"edges": check_edges(edges)} if edges else {}
 

@@ -1,26 +1,36 @@
-"""Which analysis a sentence asks for."""
+"""Which analysis a sentence asks for, and what it asks for that is not there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Final, TypeVar
 
+from mapapp.question.fields import MAX_NAMES
+from mapapp.question.sentence.attribute_phrases import merged
+from mapapp.question.sentence.gazetteer import Gazetteer
+from mapapp.question.sentence.labels import Labels
 from mapapp.question.sentence.meanings import (
     Asks,
+    Bands,
+    By,
     Empty,
     Item,
     Layer,
     Miles,
+    Missing,
     Near,
     Noun,
     People,
     Place,
+    Values,
     Where,
 )
 from mapapp.question.sentence.mentions import Mention, Mentions
 
 _SPECIFIC: Final = ("job-balance", "inflow-outflow", "distance-direction")
+_DISTANCE: Final = "distance_band"
+"""The attribute of worker records that says how far home and work are apart."""
 _Meaning = TypeVar("_Meaning")
 
 
@@ -37,6 +47,8 @@ def analysis_of(items: Sequence[Item], mentions: Mentions) -> str:
         return "flow-matrix"
     if len(_ends_of(mentions.areas)) == 2 or ("paired" in strong and len(mentions.areas) == 2):
         return "flow-matrix" if layers else "paired"
+    if "cross-table" in strong and mentions.areas:
+        return "cross-table"
     specific = [name for name in _SPECIFIC if name in strong]
     if specific:
         return specific[0]
@@ -45,6 +57,45 @@ def analysis_of(items: Sequence[Item], mentions: Mentions) -> str:
     if "comparison" in strong or not mentions.areas:
         return "comparison"
     return _of_area(items, mentions, strong)
+
+
+def cross_table_by(items: Sequence[Item], labels: Labels) -> tuple[str, ...]:
+    """Return the attributes of the cross table that a sentence asks for; none if it asks for another analysis."""
+    names = [name for each in all_of(items, By) for name in each.attributes]
+    # "Men and women" are everybody, by sex.
+    names += [
+        name for name, codes in merged(all_of(items, Values)).items() if len(codes) == labels.size(name) > 1
+    ]
+    if is_compared(items) and labels.has(_DISTANCE):
+        # "Do people with a degree commute farther?" compares them with others, by how far they commute.
+        names += [*(each.attribute for each in all_of(items, Values)), _DISTANCE]
+    if any(each.is_asked for each in all_of(items, By)):
+        # "Which industry has the youngest workers?" compares industries by age.
+        names += [each.characteristic for each in all_of(items, Bands) if each.is_extreme]
+    return tuple(dict.fromkeys(names))[:MAX_NAMES]
+
+
+def is_compared(items: Sequence[Item]) -> bool:
+    """Return whether a sentence compares how far the workers with a value commute with how far others do."""
+    return bool(all_of(items, Values)) and any(each.is_comparing for each in all_of(items, Asks))
+
+
+def missing_words(missing: Missing, said: str, gazetteer: Gazetteer, used: Collection[str] = ()) -> str:
+    """Return a sentence that says what is not there, and what can be asked instead.
+
+    It is empty if the sentence has a value of the attribute in question, whose name is then in `used`.
+    """
+    labels = gazetteer.labels
+    attribute = labels.about(missing.attributes)
+    if attribute is not None and attribute.name in used:
+        return ""
+    if attribute is not None:
+        return f"“{said}” is not one of the values of {attribute.title}, which are: {labels.values_of(attribute)}."
+    *titles, last = [
+        title if title[1:2].isupper() else title[:1].lower() + title[1:] for title in labels.titles
+    ]
+    ask = f"ask by {', '.join(titles)}, or {last}" if titles else f"ask by {last}"
+    return missing.note.format(here=gazetteer.here, ask=ask)
 
 
 def _ends_of(parts: Sequence[Layer] | Sequence[Mention]) -> set[str]:
@@ -76,6 +127,8 @@ def _of_area(items: Sequence[Item], mentions: Mentions, strong: set[str]) -> str
             or {noun.end for noun in nouns} == {"home"}
         )
         return "comparison" if is_of_parts else "destinations"
-    is_about_people = bool(nouns or all_of(items, People)) and not all_of(items, Where)
+    is_about_people = bool(nouns or all_of(items, People) or all_of(items, Values)) and not all_of(
+        items, Where
+    )
     is_about_people |= bool(all_of(items, Asks))
     return "profile" if is_about_people else "destinations"

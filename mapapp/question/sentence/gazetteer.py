@@ -1,15 +1,24 @@
-"""What a sentence needs to know of a release: the names of its areas and layers."""
+"""What a sentence needs to know of a publication: the names of its areas, layers, and attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from mapapp.question.sentence.labels import Labels
 from mapapp.question.sentence.meanings import Place
 
 
 class Gazetteer(Protocol):
-    """Names of areas and layers; words are in the spelling of `mapapp.question.sentence.text`."""
+    """Names of areas, layers, and attributes; words are in the spelling of `mapapp.question.sentence.text`."""
+
+    @property
+    def labels(self) -> Labels:
+        """The attributes and their values."""
+
+    @property
+    def here(self) -> str:
+        """How a sentence calls the publication: `this release`, or `these records`."""
 
     def place_at(
         self, words: Sequence[str], first: int, codes: Collection[int] = ()

@@ -29,6 +29,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Here:
+    """The area that is chosen already: `this town`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """A place given by its longitude and latitude, degrees."""
 
@@ -92,10 +97,14 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """Words that ask for an analysis; weak ones count only if no others ask for anything."""
+    """Words that ask for an analysis; weak ones count only if no others ask for anything.
+
+    `is_comparing` if they compare with other workers: `commute farther`.
+    """
 
     analysis: str
     is_weak: bool = False
+    is_comparing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +130,53 @@ class Bands:
         1..3, ascending.
     note : str
         How the bands differ from what was asked; empty if they do not.
+    is_extreme : bool
+        Whether the words compare groups: `youngest`, `best paid`.
     """
 
     characteristic: str
     bands: tuple[int, ...]
     note: str = ""
+    is_extreme: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Values of a further attribute of workers to include.
+
+    Attributes
+    ----------
+    attribute : str
+        Its name.
+    codes : tuple of str
+        Codes of the values.
+    title : str
+        Title of the attribute, for readers.
+    labels : tuple of str
+        Labels of the values.
+    note : str
+        What else the words could mean, or how they were corrected; empty if they are clear.
+    is_people : bool
+        Whether the words are a noun for people: `women in Newport`.
+    """
+
+    attribute: str
+    codes: tuple[str, ...]
+    title: str
+    labels: tuple[str, ...]
+    note: str = ""
+    is_people: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Attributes by which workers are counted together.
+
+    `is_asked` if the words ask for one of its values: `which industry`.
+    """
+
+    attributes: tuple[str, ...]
+    is_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +217,18 @@ class Year:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Something that people ask for and no release has; the note says what can be asked instead."""
+    """Something that people ask for and that is not there; the note says what can be asked instead.
+
+    Attributes
+    ----------
+    note : str
+        A sentence. `{here}` becomes the publication, and `{ask}` becomes `ask by`, with the attributes that it has.
+    attributes : tuple of str
+        Names of attributes that have it, where a publication has such an attribute.
+    """
 
     note: str
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +238,7 @@ class Empty:
 
 Meaning: TypeAlias = (
     Place
+    | Here
     | Point
     | Near
     | Verb
@@ -189,6 +250,8 @@ Meaning: TypeAlias = (
     | Shown
     | Where
     | Bands
+    | Values
+    | By
     | Layer
     | Miles
     | Year

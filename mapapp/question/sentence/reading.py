@@ -11,8 +11,20 @@ from typing import Final
 
 from mapapp.question.fields import Side
 from mapapp.question.sentence.amounts import amount_at
+from mapapp.question.sentence.attribute_phrases import by_at, value_at
 from mapapp.question.sentence.gazetteer import Gazetteer
-from mapapp.question.sentence.meanings import Bands, Empty, Item, Layer, Meaning, Place
+from mapapp.question.sentence.meanings import (
+    Asks,
+    Bands,
+    By,
+    Empty,
+    Item,
+    Layer,
+    Meaning,
+    Missing,
+    Place,
+    Values,
+)
 from mapapp.question.sentence.text import Sentence
 from mapapp.question.sentence.vocabulary import WORDS, phrase_at
 
@@ -35,6 +47,20 @@ _OTHER: Final = re.compile(r"(?: level)? to (?:every |each |all )?(?:other )?")
 _OPENS_PAIR: Final = re.compile(
     r"(?:flows? )?(?:between|among|(?:from|to) (?:every|each|all)) (?:all )?(?:the )?"
 )
+_PREPOSITIONS: Final = (
+    "in",
+    "of",
+    "from",
+    "to",
+    "at",
+    "near",
+    "around",
+    "into",
+    "within",
+    "inside",
+    "between",
+)
+"""Behind one of these, words that name both an area and a value are the area."""
 _WORK_WORDS: Final = ("workplace", "workplaces", "work", "destination", "job", "jobs", "employment")
 
 
@@ -87,7 +113,7 @@ def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
             match item:
                 case Item(first=first, meaning=meaning):
                     items.append(item)
-                    if not isinstance(meaning, Place):  # the note of a place says so itself
+                    if not isinstance(meaning, Place | Values):  # their notes say so themselves
                         word = sentence.words[first].text
                         corrected.append(
                             f"“{sentence.said(first, first + 1)}” is taken as {_known_word(word)}."
@@ -104,14 +130,21 @@ def _whole_name(sentence: Sentence, items: list[Item], run: tuple[int, int]) -> 
     if not _is_named(sentence, last - 1, last):
         return run
     for item in items:
-        if item.first == last and isinstance(item.meaning, Bands) and _is_named(sentence, last, item.last):
+        if (
+            item.first == last
+            and isinstance(item.meaning, Bands | Values)
+            and _is_named(sentence, last, item.last)
+        ):
             items.remove(item)
             return first, item.last
     return run
 
 
 def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
-    """Return the longest item that starts at a word; of equally long ones, numbers, then phrases, then names."""
+    """Return the longest item that starts at a word; of equally long ones, numbers, then phrases, then names.
+
+    `_value_wins` says when the value of an attribute counts instead.
+    """
     position = sentence.starts[first]
     found = [
         Item(first, _word_after(sentence, end), meaning)
@@ -126,7 +159,40 @@ def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     place = gazetteer.place_at(words, first, sentence.codes)
     if place is not None:
         found.append(Item(first, first + place[1], place[0]))
-    return max(found, key=lambda item: item.last, default=None)
+    best = max(found, key=lambda item: item.last, default=None)
+    of_attribute = [
+        each for each in (by_at(sentence, gazetteer, first), value_at(sentence, gazetteer, first)) if each
+    ]
+    of_workers = max(of_attribute, key=lambda item: item.last, default=None)
+    if of_workers is None or (best is not None and best.last > of_workers.last):
+        return best
+    rivals = [each for each in found if each.last == of_workers.last]
+    return _of_equal(words, of_workers, rivals)
+
+
+def _of_equal(words: list[str], of_workers: Item, rivals: list[Item]) -> Item:
+    """Return what equally long words mean: an attribute or a value, or something else.
+
+    The words of the grammar itself, such as `work`, keep their meaning, and so does an area behind a preposition:
+    `jobs in White`. Otherwise the value counts: `White workers`.
+    """
+    known = (Place, Bands, Missing, Asks) if isinstance(of_workers.meaning, By) else (Place, Bands, Missing)
+    grammar = [each for each in rivals if not isinstance(each.meaning, known)]
+    if grammar:
+        return grammar[0]
+    places = [each for each in rivals if isinstance(each.meaning, Place)]
+    if not places:
+        return of_workers
+    place, value = places[0].meaning, of_workers.meaning
+    is_place = of_workers.first > 0 and words[of_workers.first - 1] in _PREPOSITIONS
+    if not isinstance(place, Place) or not isinstance(value, Values):
+        return of_workers
+    said = " ".join(words[of_workers.first : of_workers.last]).capitalize()
+    if is_place:
+        note = f"“{said}” could also be {value.title}: {value.labels[0]}; the area is used."
+        return replace(places[0], meaning=replace(place, note=f"{place.note} {note}".strip()))
+    note = f"“{said}” could also be the area {place.name}; write “in {said}” for the area."
+    return replace(of_workers, meaning=replace(value, note=f"{value.note} {note}".strip()))
 
 
 def _word_after(sentence: Sentence, end: int) -> int:
@@ -248,6 +314,12 @@ def _misspelled(sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple
             said = sentence.said(first, until)
             note = f"“{said}” is taken as {place.name}."
             return Item(first, until, replace(place, note=f"{note} {place.note}".strip()))
+        values = gazetteer.labels.value_like(words)
+        if values is not None:
+            note = (
+                f"“{sentence.said(first, until)}” is taken as {values.title}: {' or '.join(values.labels)}."
+            )
+            return Item(first, until, replace(values, note=note))
     known = _known_word(sentence.words[first].text)
     meaning: Meaning | None = None
     if known and (found := phrase_at(known, 0)) is not None:

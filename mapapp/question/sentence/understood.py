@@ -10,7 +10,18 @@ from mapapp.question.analyses import Show
 from mapapp.question.filters import CHARACTERISTICS
 from mapapp.question.question import Question
 from mapapp.question.sentence.gazetteer import Gazetteer
-from mapapp.question.sentence.meanings import Asks, Bands, Item, Layer, Miles, Opposite, Verb, Where, Year
+from mapapp.question.sentence.meanings import (
+    Asks,
+    Bands,
+    Item,
+    Layer,
+    Miles,
+    Opposite,
+    Values,
+    Verb,
+    Where,
+    Year,
+)
 from mapapp.question.sentence.mentions import Mention, Mentions
 from mapapp.question.sentence.reading import Reading
 
@@ -55,6 +66,9 @@ def understood_of(
     for item in reading.items:
         for field, label in _part(item, question, gazetteer):
             found.append(Understood(field, label, said(item.first, item.last)))
+    if question.by:
+        titles = " and ".join(map(gazetteer.labels.title, question.by))
+        found.append(Understood("by", f"Table by {titles}"))
     if show is not None:
         found.append(Understood("show", f"Drawn as {SHOW_NAMES[show]}"))
     return tuple(found)
@@ -81,7 +95,11 @@ def _part(item: Item, question: Question, gazetteer: Gazetteer) -> Iterator[tupl
             yield f"{layer.end or 'home'}_layer", f"{end} by {gazetteer.layer_name(level)}"
         case Layer(level=level) if "layer" in question.entry.fields:
             yield "layer", f"Counted by {gazetteer.layer_name(level)}"
-        case Bands(characteristic=characteristic, bands=bands):
+        case Values(attribute=name, codes=codes, title=title, labels=values) if any(
+            f"{name}:{code}" in question.attributes for code in codes
+        ):
+            yield "attributes", f"{title}: {' or '.join(values)}"
+        case Bands(characteristic=characteristic, bands=bands) if characteristic not in question.by:
             labels = " or ".join(CHARACTERISTICS[characteristic][band - 1] for band in bands)
             yield characteristic, f"{characteristic.capitalize()}: {labels}"
         case Miles(edges_mi=edges) if question.edges:

@@ -13,9 +13,9 @@ from mapapp.question.sentence.meanings import (
     Asks,
     Bands,
     Empty,
+    Here,
     Joint,
     Meaning,
-    Missing,
     Near,
     Noun,
     Opposite,
@@ -24,6 +24,7 @@ from mapapp.question.sentence.meanings import (
     Verb,
     Where,
 )
+from mapapp.question.sentence.not_counted import MISSING
 
 NEAR_MI: Final = 1.0
 """What `near` means without a distance."""
@@ -109,6 +110,12 @@ _ANALYSES: Final = (
         Asks("distance-direction"),
     ),
     (
+        "(?:commut(?:e|es|ing)|travel|drive|go) (?:any |much |a lot )?(?:the )?"
+        "(?:farther|further|farthest|furthest|longer|longest|less far|shorter)|"
+        "(?:have )?(?:the )?(?:longer|shorter|longest|shortest) commut(?:e|es|ing)",
+        Asks("distance-direction", is_comparing=True),
+    ),
+    (
         "compare|comparison(?: of)?|rank|where are (?:the |most )?jobs|where (?:is|"
         "are) (?:the )?(?:most )?(?:jobs|employment|work)|"
         "most jobs|fewest jobs|job centers?|employment centers?|how do .{0,20}compare|area comparison",
@@ -134,6 +141,7 @@ _ANALYSES: Final = (
         Asks("destinations"),
     ),
     ("pairs? of areas|paired areas?", Asks("paired")),
+    ("cross ?tab(?:le|ulation)?s?(?: of)?|crosstabs?(?: of)?", Asks("cross-table")),
 )
 _WHERE: Final = (("where(?: do| does| are| is| did)?(?: most| many)?|from where|to where", Where()),)
 _SHOWN: Final = (
@@ -156,11 +164,21 @@ _NEAR: Final = (
 )
 
 _AGES: Final = (
-    ("young(?:er)?(?: adults?| people| ones)?|youngest|youths?|teen(?:s|agers?)?", Bands("age", (1,))),
+    ("young(?:er)?(?: adults?| people| ones)?|youths?|teen(?:s|agers?)?", Bands("age", (1,))),
+    ("youngest", Bands("age", (1,), is_extreme=True)),
     ("middle aged?|prime age|mid career|(?:in )?middle age", Bands("age", (2,))),
-    ("older|old|oldest|elderly|seniors?|(?:near|close to|approaching) retirement", Bands("age", (3,))),
+    ("older|old|elderly|seniors?|(?:near|close to|approaching) retirement", Bands("age", (3,))),
+    ("oldest", Bands("age", (3,), is_extreme=True)),
 )
 _EARNINGS: Final = (
+    (
+        "lowest (?:wages?|incomes?|paid|pay|paying|earnings?|earners?|salary)|worst paid|poorest",
+        Bands("earnings", (1,), is_extreme=True),
+    ),
+    (
+        "highest (?:wages?|incomes?|paid|pay|paying|earnings?|earners?|salary)|best (?:paid|paying)|richest",
+        Bands("earnings", (3,), is_extreme=True),
+    ),
     (
         "low(?:er|est)? (?:wages?|incomes?|paid|pay|paying|earnings?|earners?|salary)|poorly paid|"
         "worst paid|cheap labor|poor(?:er|est)?|minimum wage",
@@ -217,66 +235,6 @@ _INDUSTRIES: Final = (
     ),
 )
 
-_ASK: Final = "ask by age, earnings, or industry"
-_MISSING: Final = (
-    (
-        "(?:by )?(?:race|races|racial|ethnicity|ethnic|hispanics?|latin[oax]s?|blacks?|whites?|asians?|"
-        "minorit(?:y|ies))",
-        Missing(f"Race and ethnicity are not in this release; {_ASK}."),
-    ),
-    (
-        "(?:by )?(?:sex|gender|women|woman|men|man|females?|males?)",
-        Missing(f"Sex is not in this release; {_ASK}."),
-    ),
-    (
-        "(?:by )?(?:degrees?|educational attainment|education level|graduates?|college educated|diplomas?)",
-        Missing(f"Education is not in this release; {_ASK}."),
-    ),
-    (
-        "by (?:car|bus|train|bike|bicycle|rail|foot|transit|mode|ferry)|mode(?: of (?:travel|"
-        "transport(?:ation)?))?|cars?|bus|buses|"
-        "trains?|bik(?:e|es|ing)|bicycles?|(?:public )?transit|carpool(?:s|ing)?|walk(?:s|ing)?|on foot|traffic",
-        Missing("How people travel is not in this release; ask how far, or in which direction."),
-    ),
-    (
-        "minutes?|hours?|(?:travel|commut(?:e|ing)) times?|how long does it take|rush hour|departure times?",
-        Missing("Travel times are not in this release; ask how far people commute."),
-    ),
-    (
-        "telework(?:s|ing|ers?)?|remote(?:ly)?|work(?:s|ing)? (?:from|at) home|home office",
-        Missing("Work from home is not in this release: it counts the employer's place of work."),
-    ),
-    (
-        "occupations?|nurses?|teachers?|doctors?|engineers?|police|drivers?|lawyers?",
-        Missing("Occupations are not in this release; ask by industry."),
-    ),
-    (
-        "employers?|compan(?:y|ies)|firms?|business(?:es)?",
-        Missing(f"Employers are not in this release: it counts jobs by place; {_ASK}."),
-    ),
-    (
-        "rents?|house prices?|housing costs?|home prices?|unemploy(?:ed|ment)|poverty|retirees|retired|"
-        "children",
-        Missing(f"That is not in this release: it counts jobs and the people who hold them; {_ASK}."),
-    ),
-    (
-        "(?:by )?(?:(?:college|university|graduate|working) )?students?",
-        Missing(
-            "Students are not counted apart: a release counts jobs and the people who hold them. "
-            "Ask about workers 29 or younger, or about the jobs at a school."
-        ),
-    ),
-    (
-        "(?:student|affordable|public|subsidized) (?:housing|apartments?)|dorms?|dormitor(?:y|ies)|student residences?",
-        Missing(
-            "Kinds of housing are not in this release; name a town, a ZIP code, or a landmark, or draw the area."
-        ),
-    ),
-    (
-        "forecasts?|predict(?:ion|ions)?|will|next year|future",
-        Missing("Releases count past years; nothing is forecast."),
-    ),
-)
 _EMPTY: Final = (
     "a|an|the|of|at|on|for|is|are|was|were|be|do|does|did|am|that|which|what|whose|those|these|this|"
     "it|its|there|here|"
@@ -309,7 +267,7 @@ def _compiled(*groups: tuple[tuple[str, Meaning], ...]) -> tuple[tuple[re.Patter
 PHRASES: Final = _compiled(
     _ANALYSES,
     _WHERE,
-    _MISSING,
+    MISSING,
     _AGES,
     _EARNINGS,
     _INDUSTRIES,
@@ -317,7 +275,14 @@ PHRASES: Final = _compiled(
     _NEAR,
     _ENDS,
     _JOINTS,
-    (("(?:my|our) students?", Empty()), (_EMPTY, Empty())),
+    (
+        (
+            "(?:this|the chosen|the selected) (?:town|city|area|place|county|village|neighborhood|region)|here",
+            Here(),
+        ),
+        ("(?:my|our) students?", Empty()),
+        (_EMPTY, Empty()),
+    ),
 )
 """Patterns and meanings; of two that match equally many words, the first counts."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
+from mapapp.answers.attributes import Attribute, Attributes
 from mapapp.answers.findable import LANDMARK, Findable
 from mapapp.answers.sentence_names import SentenceNames
 
@@ -89,3 +90,56 @@ def names() -> SentenceNames:
 def names_with_landmarks() -> SentenceNames:
     """Return the names of the few areas and of a few landmarks."""
     return SentenceNames(_FewAreas(_LANDMARKS))
+
+
+def names_with(*attributes: Attribute) -> SentenceNames:
+    """Return the names of the few areas, and further attributes of workers."""
+    return SentenceNames(_FewAreas({}), Attributes(attributes))
+
+
+def attribute(name: str, title: str, *labels: str) -> Attribute:
+    """Return an attribute whose values have the codes 1, 2, ...."""
+    codes = tuple(str(number) for number in range(1, len(labels) + 1))
+    return Attribute(name=name, title=title, codes=codes, labels=labels)
+
+
+CENSUS = (
+    attribute("sex", "Sex", "Male", "Female"),
+    attribute(
+        "race", "Race", "White alone", "Black or African American alone", "Asian alone", "Two or more races"
+    ),
+    attribute("ethnicity", "Ethnicity", "Not Hispanic or Latino", "Hispanic or Latino"),
+    attribute(
+        "education",
+        "Education",
+        "Less than high school",
+        "High school or equivalent, no college",
+        "Some college or associate degree",
+        "Bachelor's degree or advanced degree",
+        "Not available (workers aged 29 or younger)",
+    ),
+    attribute(
+        "naics_sector",
+        "Industry (NAICS sector)",
+        "Construction",
+        "Manufacturing",
+        "Wholesale trade",
+        "Retail trade",
+        "Educational services",
+        "Health care and social assistance",
+        "Accommodation and food services",
+        "Other services (except public administration)",
+    ),
+    attribute("firm_size", "Firm size", "0 to 19 employees", "20 to 499 employees", "500 or more employees"),
+    attribute("distance_band", "Distance from home to work", "Up to 10 miles", "10 miles or more"),
+)
+"""Attributes with the labels that the Census Bureau uses."""
+
+OTHER = (
+    attribute("gender", "Gender", "Men", "Women", "Another"),
+    attribute("schooling", "Schooling", "No diploma", "Diploma", "College", "Doctorate"),
+    attribute("union", "Union member", "Yes", "No"),
+    attribute("plant", "Plant", "Lincoln", "Coventry works", "Work", "<b>Alert</b>", "Mill " * 100),
+    attribute("contract", "Contract", "Night shift", "Day shift", "Night guard"),
+)
+"""Attributes of an agency's own schema: other labels, a label that is a town's name, one that is a verb, and markup."""
