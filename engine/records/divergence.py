@@ -102,8 +102,8 @@ class OneTry:
 
     def excess(self, order: float) -> tuple[float, float]:
         """E - 1 for a worker added and for a worker taken away, without the mass of delta0."""
-        # With an overflow the order is of no use; inf says so.
-        with np.errstate(over="ignore"):
+        # With an overflow the order is of no use; inf or nan says so, and neither is ever chosen.
+        with np.errstate(over="ignore", invalid="ignore"):
             growth = np.expm1(self.released_ratio)
             others = np.maximum(1 - self.released - self.failed, 0.0)
             less = -1 / (self.n + 1)

@@ -31,7 +31,14 @@ from engine.records.structure import RECORDS_PER_CELL, Possible, Structure, coun
 from engine.records.tables import Codes, check_codes
 from engine.streams import SecretKey
 
-__all__ = ["LearnedStructure", "StructureRules", "learn_structure"]
+__all__ = [
+    "LearnedStructure",
+    "StructureRules",
+    "epsilon_of_entropies",
+    "epsilon_of_one_entropy",
+    "learn_structure",
+    "needed_entropies",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -84,6 +91,8 @@ class LearnedStructure:
         Number of entropies that were drawn with noise.
     entropy_epsilon : Fraction or None
         Epsilon of each; None without noise.
+    fewest_records : int
+        The noisy lower bound of the number of records on which the noise depends; all of them without noise.
     noise_bits : float
         Scale of the noise of each entropy, in bits.
     """
@@ -92,6 +101,7 @@ class LearnedStructure:
     order: tuple[int, ...]
     n_entropies: int
     entropy_epsilon: Fraction | None
+    fewest_records: int
     noise_bits: float
 
 
@@ -105,6 +115,9 @@ def learn_structure(
     key: SecretKey,
 ) -> LearnedStructure:
     """Learn a structure with this epsilon and delta when a record is added or removed.
+
+    When a record is replaced, the number of records stays the same, and only the entropies cost anything:
+    :func:`epsilon_of_entropies` and the same delta (docs/records.md, "One record replaced").
 
     Parameters
     ----------
@@ -130,14 +143,14 @@ def learn_structure(
     subsets = needed_entropies(len(domain), rules)
     exact = [entropy(_counts(checked, subset, domain, rules.buckets)) for subset in subsets]
     if epsilon is None:
-        noisy, each, noise_bits = exact, None, 0.0
+        noisy, least, each, noise_bits = exact, codes.shape[0], None, 0.0
     else:
         if not (epsilon > 0 and 0 < delta < 1):
             raise ParameterError(
                 f"a structure is learned with epsilon {epsilon} and delta {delta}: both must be above 0"
             )
         least = lower_bound_of_records(codes.shape[0], epsilon * _SHARE_OF_COUNT, delta / 2, key)
-        each = most_epsilon_each(epsilon * (1 - _SHARE_OF_COUNT), len(subsets), float(delta / 2))
+        each = epsilon_of_one_entropy(epsilon, delta, len(subsets))
         noisy = noisy_entropies(exact, least, each, key=key)
         noise_bits = entropy_sensitivity(least) / float(each)
     known = dict(zip(subsets, noisy, strict=True))
@@ -148,8 +161,19 @@ def learn_structure(
         order=order,
         n_entropies=len(subsets),
         entropy_epsilon=each,
+        fewest_records=least,
         noise_bits=noise_bits,
     )
+
+
+def epsilon_of_entropies(epsilon: Fraction) -> Fraction:
+    """Epsilon of all entropies together, of a structure's epsilon; the rest is for the number of records."""
+    return epsilon * (1 - _SHARE_OF_COUNT)
+
+
+def epsilon_of_one_entropy(epsilon: Fraction, delta: Fraction, n_entropies: int) -> Fraction:
+    """Epsilon of each of the entropies from which a structure with this epsilon and delta is learned."""
+    return most_epsilon_each(epsilon_of_entropies(epsilon), n_entropies, float(delta / 2))
 
 
 def lower_bound_of_records(n: int, epsilon: Fraction, delta: Fraction, key: SecretKey) -> int:

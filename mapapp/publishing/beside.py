@@ -150,8 +150,16 @@ def check_beside(certificate: JsonMapping, kind: Kind = "release") -> Certificat
     listed = certificate["beside"]
     digests = [each["digest"] for each in listed if each["digest"] is not None]
     require_hashes({str(number): digest for number, digest in enumerate(digests)})
-    ok = certificate["beside_in_words"] == _in_words(listed, kind) and all(
-        set(each) == {"kind", "name", "digest"} and each["kind"] in _PUBLICATIONS for each in listed
+    ok = (
+        isinstance(listed, list)
+        and certificate["beside_in_words"] == _in_words(listed, kind)
+        and all(
+            set(each) == {"kind", "name", "digest"}
+            and each["kind"] in _PUBLICATIONS
+            and isinstance(each["name"], str)
+            and each["name"]
+            for each in listed
+        )
     )
     names = ", ".join(f"{each['kind']} {each['name']}" for each in listed)
     return CertificateCheck("publications beside it", ok, names or "none known when it was made")

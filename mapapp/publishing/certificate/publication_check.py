@@ -52,7 +52,11 @@ def check_files(release: Store) -> CertificateCheck:
 def check_sizes(release: Store) -> CertificateCheck:
     """Check that the manifest states the sizes and row counts of its files, and nothing else about them."""
     listed = release.manifest["files"]
-    wrong = [name for name, stated in listed.items() if not _equal(stated, _measured(release, name, stated))]
+    wrong = [
+        name
+        for name, stated in listed.items()
+        if not is_written_alike(stated, _measured(release, name, stated))
+    ]
     detail = (
         f"different from the manifest: {', '.join(wrong)}"
         if wrong
@@ -87,7 +91,7 @@ def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> Certific
     wrong = []
     if not isinstance(stated, list) or not used <= {str(state) for state in stated}:
         wrong.append(f"destination_states: workplaces are in {', '.join(sorted(used))}")
-    if not _equal(_by_code(release.manifest.get("layers", [])), _by_code(layers)):
+    if not is_written_alike(_by_code(release.manifest.get("layers", [])), _by_code(layers)):
         wrong.append("layers: different from the table of layers")
     return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
 
@@ -104,7 +108,7 @@ def _compared(check: str, bound: object, found: Mapping[str, object]) -> Certifi
     if not isinstance(bound, dict):
         return CertificateCheck(check, False, "the certificate does not list them")
     names = sorted(bound.keys() | found.keys())
-    wrong = [n for n in names if n not in bound or n not in found or not _equal(bound[n], found[n])]
+    wrong = [n for n in names if n not in bound or n not in found or not is_written_alike(bound[n], found[n])]
     detail = (
         f"different from the certificate: {', '.join(wrong)}"
         if wrong
@@ -113,7 +117,7 @@ def _compared(check: str, bound: object, found: Mapping[str, object]) -> Certifi
     return CertificateCheck(check, not wrong, detail)
 
 
-def _equal(one: object, other: object) -> bool:
+def is_written_alike(one: object, other: object) -> bool:
     """Whether two values read from JSON are written alike: 1, 1.0 and true differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 

@@ -14,6 +14,8 @@ from fractions import Fraction
 from typing import Final
 
 from engine.records.acceptance import Acceptance
+from engine.records.entropy import entropy_sensitivity
+from engine.records.learned import epsilon_of_one_entropy, needed_entropies
 from engine.records.structure import Structure
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import PUBLIC_TABLES
@@ -23,7 +25,8 @@ from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims, is_not_whole
 from mapapp.publishing.certificate.certificate import software_versions
 from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
 from mapapp.publishing.ledger_entry import RecordsSpent, SpentPart
-from mapapp.publishing.records.plan import Plan
+from mapapp.publishing.records.choice import DEFAULT_DELTA
+from mapapp.publishing.records.plan import Plan, learning_rules
 from mapapp.publishing.records.promised import Amounts, SeedPlan
 
 __all__ = [
@@ -119,15 +122,15 @@ class Made:
         Candidates that passed; records in all.
     expected_error : list of mapping or None
         Terms of the expected errors of counts, by combination of attributes.
-    learned : mapping or None
-        What a learned structure cost.
+    fewest_records : int or None
+        Of a learned structure: the noisy lower bound of the records from which it was learned.
     """
 
     structure: Structure
     n_passed: int
     n_total: int
     expected_error: Sequence[JsonMapping] | None = None
-    learned: JsonMapping | None = None
+    fewest_records: int | None = None
 
 
 def make_records_certificate(
@@ -303,7 +306,22 @@ def _model_claims(plan: Plan, made: Made | None) -> JsonObject:
         "missing_attributes": list(plan.attributes.missing),
         "n_parameters": plan.n_parameters,
         "cells": {name: structure.n_cells(place) for place, name in enumerate(names)},
-        "learned": None if made is None else made.learned,
+        "learned": None if made is None else _learned_claims(plan, made.fewest_records),
+    }
+
+
+def _learned_claims(plan: Plan, fewest_records: int | None) -> JsonObject | None:
+    """How a learned structure was learned; all of it follows from the plan and from the noisy number of records."""
+    if fewest_records is None:
+        return None
+    n_entropies = len(needed_entropies(len(plan.attributes.names), learning_rules(plan)))
+    delta = plan.choice.delta or DEFAULT_DELTA
+    each = epsilon_of_one_entropy(plan.model_epsilon, delta, n_entropies)
+    return {
+        "n_entropies": n_entropies,
+        "entropy_epsilon": str(each),
+        "fewest_records": fewest_records,
+        "noise_bits": float(f"{entropy_sensitivity(fewest_records) / float(each):.6g}"),
     }
 
 

@@ -79,13 +79,13 @@ class Fitted:
     source : RecordSource
     seeds : Seeds or None
         Confidential; None without kept attributes.
-    learned : dict or None
-        What the certificate says of a structure that was learned.
+    fewest_records : int or None
+        Of a learned structure: the noisy lower bound of the records from which it was learned.
     """
 
     source: RecordSource
     seeds: Seeds | None
-    learned: JsonObject | None
+    fewest_records: int | None
 
 
 class Chunk(NamedTuple):
@@ -108,7 +108,7 @@ def fit(dataset: Store, plan: Plan, key: SecretKey, *, threads: int, report: Rep
     UsageError
         By a chance below 1 in 10^9, fewer workers than promised became seeds.
     """
-    structure, learned = _structure(dataset, plan, key, threads, report)
+    structure, fewest = _structure(dataset, plan, key, threads, report)
     counts, seeds = FamilyCounts(structure), _no_seeds(plan)
     for codes, subset in _parts(dataset, plan, key, threads, report):
         counts.add(_of(codes, subset, _PARAMETERS), threads=threads)
@@ -121,7 +121,9 @@ def fit(dataset: Store, plan: Plan, key: SecretKey, *, threads: int, report: Rep
         )
     report("learning the model", 0, 0)
     model = learn_model(counts, structure, epsilon=plan.model_epsilon, key=key, threads=threads)
-    return Fitted(source=RecordSource(store=dataset, plan=plan, model=model), seeds=seeds, learned=learned)
+    return Fitted(
+        source=RecordSource(store=dataset, plan=plan, model=model), seeds=seeds, fewest_records=fewest
+    )
 
 
 def read_seeds(source: RecordSource, key: SecretKey, *, threads: int) -> Seeds:
@@ -215,8 +217,8 @@ def _of(codes: Codes, subset: npt.NDArray[np.int8] | None, wanted: int) -> Codes
 
 def _structure(
     dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report
-) -> tuple[Structure, JsonObject | None]:
-    """The public structure, or one learned from its own subset."""
+) -> tuple[Structure, int | None]:
+    """The public structure, or one learned from its own subset with the lower bound of records that it used."""
     if plan.choice.structure == "public":
         return plan.structure.structure, None
     codes = np.concatenate(
@@ -232,9 +234,4 @@ def _structure(
         key=key,
     )
     # Parents come before their children in the given order, so the order of the attributes stays as it is.
-    facts = {
-        "n_entropies": found.n_entropies,
-        "entropy_epsilon": str(found.entropy_epsilon),
-        "noise_bits": found.noise_bits,
-    }
-    return found.structure, facts
+    return found.structure, found.fewest_records

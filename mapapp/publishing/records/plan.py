@@ -12,9 +12,13 @@ from engine.errors import ParameterError
 from engine.parameters import LARGEST_EPSILON
 from engine.records.acceptance import Acceptance
 from engine.records.choosing import TriesPlan, best_threshold_epsilon, find_min_seeds
-from engine.records.composition import most_epsilon_each
 from engine.records.entropy import entropy_sensitivity
-from engine.records.learned import StructureRules, needed_entropies
+from engine.records.learned import (
+    StructureRules,
+    epsilon_of_entropies,
+    epsilon_of_one_entropy,
+    needed_entropies,
+)
 from engine.records.structure import PublicStructure, public_structure
 from mapapp.errors import UsageError
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
@@ -313,13 +317,12 @@ def _acceptance(tries: TriesPlan, choice: Choice) -> Acceptance:
 
 
 def _structure_part(share: Fraction, epsilon: Fraction, delta: Fraction) -> Part:
-    """A structure learned with this epsilon and delta; of two steps, both count, the second grown by e^epsilon."""
-    grown = Fraction(math.ceil(float(delta) * (1 + math.exp(float(epsilon))) * (1 + 1e-9) * 10**15), 10**15)
+    """A structure learned with this epsilon and delta; of a replaced record, the number of records says nothing."""
     return Part(
         name=PARTS[2],
         share=share,
         add_remove=Amounts(epsilon, delta),
-        replace_one=Amounts(2 * epsilon, min(grown, Fraction(1))),
+        replace_one=Amounts(epsilon_of_entropies(epsilon), delta),
     )
 
 
@@ -329,7 +332,7 @@ def _refuse_few_learned(attributes: RecordAttributes, n: int, choice: Choice) ->
     epsilon = choice.epsilon or DEFAULT_EPSILON
     rules = StructureRules(n_parameters=1, buckets=attributes.buckets)
     n_entropies = len(needed_entropies(len(attributes.domain), rules))
-    each = most_epsilon_each(epsilon, n_entropies, float(choice.delta or DEFAULT_DELTA) / 2)
+    each = epsilon_of_one_entropy(epsilon, choice.delta or DEFAULT_DELTA, n_entropies)
     bits = entropy_sensitivity(max(n, 2)) / float(each)
     raise UsageError(
         f"--structure learned from {n:,} workers: each of {n_entropies} entropies would get noise of {bits:.3g} bits; "

@@ -150,7 +150,7 @@ def make_records(
             n_passed=drawn.n_passed,
             n_total=drawn.n_total,
             expected_error=error_terms(fitted.source, n_drawn=drawn.n_total, threads=n_threads),
-            learned=fitted.learned,
+            fewest_records=fitted.fewest_records,
         )
         claims = make_records_certificate(
             dataset,

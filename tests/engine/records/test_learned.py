@@ -3,7 +3,7 @@
 import json
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,8 @@ from engine.records.entropy import (
 )
 from engine.records.learned import (
     StructureRules,
+    epsilon_of_entropies,
+    epsilon_of_one_entropy,
     learn_structure,
     lower_bound_of_records,
     merit,
@@ -172,3 +174,73 @@ def test_cells_buckets_and_required_parents_are_respected() -> None:
 def test_a_promise_of_nothing_is_refused() -> None:
     with pytest.raises(ParameterError, match="must be above 0"):
         learn_structure(chain(50), (4, 4, 4, 3), FREE, epsilon=Fraction(0), delta=Fraction(1, 10), key=KEY)
+
+
+def test_replacing_a_record_costs_the_entropies_alone() -> None:
+    assert epsilon_of_entropies(Fraction(2)) == Fraction(19, 10)
+    each = epsilon_of_one_entropy(Fraction(2), Fraction(1, 10), 3)
+    assert each == Fraction(19, 30), "few entropies compose best one by one"
+    many = epsilon_of_one_entropy(Fraction(1), Fraction(1, 10), 60)
+    assert many > Fraction(19, 20) / 60
+
+
+def _moved(n: int, fewest: int) -> set[tuple[int, ...]]:
+    """By how many units of the grid the entropies differ, for every two datasets that differ in one record."""
+    records = list(product(range(2), repeat=3))
+    rules = StructureRules(n_parameters=1, buckets={})
+    subsets = [tuple(part for part, _ in subset) for subset in needed_entropies(3, rules)]
+    grid = entropy_sensitivity(fewest) / 1000
+    units = {}
+    for rows in combinations_with_replacement(records, n):
+        counts = [[[row[c] for c in s] for row in rows] for s in subsets]
+        units[rows] = [
+            round(entropy_bits([list(map(tuple, c)).count(cell) for cell in set(map(tuple, c))]) / grid)
+            for c in counts
+        ]
+    found = set()
+    for rows, own in units.items():
+        for place, other in product(range(n), records):
+            changed = tuple(sorted((*rows[:place], *rows[place + 1 :], other)))
+            moved = tuple(sorted(abs(a - b) for a, b in zip(own, units[changed], strict=True)))
+            found.add(moved)
+    return found
+
+
+def _exact_delta(moved: tuple[int, ...], rate: float, epsilon: float, repeats: int) -> float:
+    """Delta at an epsilon of discrete Laplace noise on integers that differ by these numbers, each drawn repeatedly.
+
+    Laws of the privacy loss in units of the rate, convolved.
+    """
+    law, total = np.ones(1), 0
+    a = math.exp(-rate)
+    for shift in (shift for shift in moved for _ in range(repeats) if shift):
+        z = np.arange(shift + 1)  # between the two: loss 2 z - shift; beyond either end the whole tail
+        one = (1 - a) / (1 + a) * a ** np.abs(z - shift)
+        one[0], one[-1] = a**shift / (1 + a), 1 / (1 + a)
+        law, total = np.convolve(law, one), total + shift
+    loss = 2 * np.arange(law.size) - total
+    return float((law * np.maximum(-np.expm1(epsilon - rate * loss), 0)).sum())
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "repeats"), [(2, "1/10", 1), (1, "1/5", 6)])
+def test_no_replaced_record_shows_more_than_promised(epsilon: int, delta: str, repeats: int) -> None:
+    """Every two datasets of four records; each entropy may also be drawn often, so that composition is advanced."""
+    allowed = Fraction(delta)
+    for fewest in (2, 3, 4):
+        moved = _moved(4, fewest)
+        n_entropies = len(next(iter(moved))) * repeats
+        each = epsilon_of_one_entropy(Fraction(epsilon), allowed, n_entropies)
+        assert (each > epsilon_of_entropies(Fraction(epsilon)) / n_entropies) == (repeats > 1)
+        rate = float(each / 1002)
+        largest = {tuple(part) for part in moved if not any(_covers(other, part) for other in moved)}
+        worst = max(
+            _exact_delta(part, rate, float(epsilon_of_entropies(Fraction(epsilon))), repeats)
+            for part in largest
+        )
+        assert worst <= allowed / 2
+        assert max(map(max, moved)) <= 1001
+
+
+def _covers(other: tuple[int, ...], part: tuple[int, ...]) -> bool:
+    """Whether other differs from part and moves every entropy at least as far."""
+    return other != part and all(x >= y for x, y in zip(other, part, strict=True))

@@ -1,0 +1,168 @@
+"""Every value of a certificate of records, forged by itself: which forgeries `certify` cannot notice, and why."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas
+import pytest
+
+from geodata.json_objects import JsonObject
+from geodata.store import Store, open_store
+from geodata.worker_schema import WorkerSchema
+from mapapp.publishing.certificate.publication_check import is_written_alike
+from mapapp.publishing.records import attributes as attributes_module
+from mapapp.publishing.records import recheck
+from mapapp.publishing.records.attributes import RecordAttributes
+
+_Place = tuple[str | int, ...]
+
+ON_TRUST = {
+    r"expected_error/.*/(constant|per_worker|per_worker_squared)": "come from the private model",
+    r"versions/\w+": "what computed the records",
+    r"model/parents/\w+": "the order in which parents of a learned structure were found",
+    r"seeds/kept": "a choice that neither epsilon nor the records depend on",
+}
+"""Values that can be changed by themselves without being noticed, by place, and why they are taken on trust."""
+
+
+def leaves(value: object, place: _Place = ()) -> Iterator[tuple[_Place, object]]:
+    """Every place of a document; of long lists, the first and the last item."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from leaves(each, (*place, name))
+        yield place, value
+    elif isinstance(value, list):
+        for at in sorted({0, len(value) - 1} if value else ()):
+            yield from leaves(value[at], (*place, at))
+        yield place, value
+    else:
+        yield place, value
+
+
+def forgeries(value: object) -> list[object]:
+    """Other values in the place of one, some of them nearly the same."""
+    return [other for other in _others(value) if not is_written_alike(other, value)]
+
+
+def _others(value: object) -> list[object]:
+    if isinstance(value, bool):
+        return [not value, int(value), None]
+    if isinstance(value, int):
+        return [value + 1, value - 1, float(value), str(value), None]
+    if isinstance(value, float):
+        return [value * 1.5 + 0.25, -value - 1, int(value) if value.is_integer() else 0, float("inf"), None]
+    if isinstance(value, str):
+        fraction = [f"{int(value) * 2}/2"] if value.isdigit() else []
+        return [value + "1", value[:-1], *fraction, [value], None]
+    if isinstance(value, list):
+        return [value[:-1] if value else [0], [*value, *value[-1:]], {}, None] + [value[::-1]] * (
+            len(value) > 1 and value != value[::-1]
+        )
+    if isinstance(value, dict):
+        return [{**value, "more": 1}, dict(list(value.items())[:-1]), [], None]
+    return [0, "", []]
+
+
+def forged(document: JsonObject, place: _Place, value: object) -> JsonObject:
+    """A copy with another value at a place."""
+    if not place:
+        return value if isinstance(value, dict) else {}
+    head, *rest = place
+    copied = copy.copy(document)
+    copied[head] = forged(document[head], tuple(rest), value) if rest else value  # type: ignore[index]  # lists, too
+    return copied
+
+
+def general(place: _Place) -> str:
+    """A place without the numbers of items, except the first of all."""
+    return "/".join("*" if isinstance(part, int) else part for part in place)
+
+
+def is_noticed(store: Store, certificate: JsonObject) -> bool:
+    """Whether the checks of a certificate's claims notice that it was changed."""
+    rows, jobs = store.table("records"), store.table("jobs")
+    try:
+        return not all(check.ok for check in recheck._claims(store, certificate, rows, jobs))
+    except recheck._UNREADABLE:
+        return True
+
+
+@pytest.fixture
+def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables, and what follows from them alone, are read and computed once: they are not what is forged."""
+    tables: dict[tuple[Path, str, str], pandas.DataFrame] = {}
+    attributes: dict[tuple[Path, str, str], RecordAttributes] = {}
+    read, over = Store.table, attributes_module.attributes_over
+
+    def table(store: Store, name: str, columns: list[str] | None = None) -> pandas.DataFrame:
+        key = (store.path, name, str(columns))
+        if key not in tables:
+            tables[key] = read(store, name, columns)
+        return tables[key]
+
+    def attributes_over(store: Store, schema: WorkerSchema, *, missing: list[str]) -> RecordAttributes:
+        key = (store.path, repr(schema), str(missing))
+        if key not in attributes:
+            attributes[key] = over(store, schema, missing=missing)
+        return attributes[key]
+
+    monkeypatch.setattr(Store, "table", table)
+    monkeypatch.setattr("mapapp.publishing.records.stated.attributes_over", attributes_over)
+
+
+OF_KIND = {
+    "seedless": r"(?!model|parts|publication|split)",
+    "seeded": r"seeds|promise|parts|split|records/",
+    "learned": r"model|parts|unit|whole",
+}
+"""Where the certificates of each kind are forged; the publication is compared before the claims, in other tests."""
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("kind", ["seedless", "seeded", "learned"])
+def test_every_forged_value_is_noticed_or_listed(kind: str, request: pytest.FixtureRequest) -> None:
+    store = open_store(request.getfixturevalue(f"{kind}_records"), "records")
+    document = store.document("certificate.json")
+    assert not is_noticed(store, document)
+    places = {general(place): (place, value) for place, value in reversed(list(leaves(document)))}
+    missed = set()
+    for number, (name, (place, value)) in enumerate(places.items()):
+        if re.match(OF_KIND[kind], name):
+            others = forgeries(value)
+            if not is_noticed(store, forged(document, place, others[number % len(others)])):
+                missed.add(name)
+    assert {name for name in missed if not any(re.fullmatch(known, name) for known in ON_TRUST)} == set()
+
+
+@pytest.mark.usefixtures("remembered")
+def test_what_follows_from_a_learned_structure_cannot_be_forged(learned_records: Path) -> None:
+    store = open_store(learned_records, "records")
+    document = store.document("certificate.json")
+    learned = document["model"]["learned"]
+    for name, other in (
+        ("n_entropies", learned["n_entropies"] - 1),
+        ("noise_bits", learned["noise_bits"] / 2),
+        ("entropy_epsilon", "1"),
+        ("fewest_records", learned["fewest_records"] + 10),
+        ("fewest_records", 1),
+        ("fewest_records", True),
+    ):
+        assert is_noticed(store, forged(document, ("model", "learned", name), other)), name
+    work = document["model"]["parents"]["distance_band"][1:]
+    assert is_noticed(store, forged(document, ("model", "parents", "distance_band"), work)), (
+        "required parents"
+    )
+    every = document["resampling_order"][:6]
+    assert is_noticed(store, forged(document, ("model", "parents", "work_tract"), every)), "a table too large"
+
+
+def test_kept_attributes_are_the_word_of_the_analyst(seeded_records: Path) -> None:
+    """Epsilon does not depend on them, and nothing marks what was kept: so another prefix is as good a claim."""
+    store = open_store(seeded_records, "records")
+    document = store.document("certificate.json")
+    assert not is_noticed(store, forged(document, ("seeds", "kept"), ["work_puma"]))
+    assert is_noticed(store, forged(document, ("seeds", "kept"), ["home_puma"]))
