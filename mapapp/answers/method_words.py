@@ -13,6 +13,7 @@ from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
 from mapapp.answers.records.record_words import record_chapters
+from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 
@@ -48,7 +49,11 @@ _HOW_DRAWN: Final = {
 }
 
 
-def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> list[Chapter]:
+def chapters(
+    release: ServedRelease,
+    served: Iterable[ServedRelease] = (),
+    tables: Iterable[ServedPublication] = (),
+) -> list[Chapter]:
     """Return the sections of text on one release.
 
     Parameters
@@ -56,11 +61,17 @@ def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> li
     release : ServedRelease
     served : iterable of ServedRelease
         All releases that readers see beside it. If there are some, the text says what the promises add up to.
+    tables : iterable of ServedPublication
+        All tables that they see beside it; worker records then promise less.
     """
     certificate = release.certificate
     if is_of_records(certificate):
         others = list(served)
-        return [*record_chapters(release, others), *_together(release, others), _authentic(certificate)]
+        return [
+            *record_chapters(release, (*others, *tables)),
+            *_together(release, others),
+            _authentic(certificate),
+        ]
     promised = _promise(certificate) if words.is_private(certificate) else _NO_PROMISE
     return [
         _synthetic(certificate),

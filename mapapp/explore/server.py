@@ -181,7 +181,7 @@ def beside_lines(app: Dash) -> list[str]:
         *(
             f"{release.title}: {said}"
             for release in served
-            for said in record_words.beside_sentences(release, served)
+            for said in record_words.beside_sentences(release, (*served, *views.tables.values()))
         ),
     ]
 

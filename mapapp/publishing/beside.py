@@ -6,6 +6,7 @@ another publication, or the other way round, is made only on purpose. Its certif
 
 The promises of a release and of records add up. But a release shows exact numbers of workers by workplace and segment,
 so beside it, records protect a worker's record only given workplace and segment. They, too, are made only on purpose.
+A table shows such numbers for its rows and columns, and exact values in its released cells, so it leaves even less.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ from mapapp.publishing.ledger_entry import (
 
 __all__ = [
     "BESIDE_FIELDS",
+    "GIVEN_CELLS",
+    "GIVEN_SEGMENTS",
     "beside_claims",
     "check_beside",
     "confidential_hashes",
-    "is_not_whole",
+    "known_of_records",
     "publications_beside",
 ]
 
@@ -49,11 +52,20 @@ BESIDE_IN_WORDS: Final = (
     "further knowledge: promises of releases add up, and a table with suppressed cells has no joint promise with "
     "anything beside it. `beside` names those that were known when this one was made."
 )
-NOT_WHOLE_IN_WORDS: Final = (
-    "One of these publications is worker records, and another one is a release, whose numbers of workers by workplace "
-    "and segment are exact. For a reader of both, the records do not protect a worker's whole record, but only what is "
-    "in it beside workplace and segment."
-)
+GIVEN_SEGMENTS: Final = "given workplace and segment"
+GIVEN_CELLS: Final = "given workplace, segment, and the cells of a table"
+_NOT_WHOLE: Final = {
+    GIVEN_SEGMENTS: (
+        "One of these publications is worker records, and another one is a release, whose numbers of workers by "
+        "workplace and segment are exact. For a reader of both, the records do not protect a worker's whole record, "
+        "but only what is in it beside workplace and segment."
+    ),
+    GIVEN_CELLS: (
+        "One of these publications is worker records, and another one is a table with suppressed cells, whose numbers "
+        "of workers in its cells are exact, as are the values of released cells. For a reader of both, the records do "
+        "not protect a worker's whole record, but only what the table leaves open of it, given workplace and segment."
+    ),
+}
 
 
 def publications_beside(
@@ -165,13 +177,17 @@ def check_beside(certificate: JsonMapping, kind: Kind = "release") -> Certificat
     return CertificateCheck("publications beside it", ok, names or "none known when it was made")
 
 
-def is_not_whole(publications: Iterable[JsonMapping], kind: Kind) -> bool:
-    """Return whether records and a release are beside each other, so that the records do not protect whole records."""
-    return {"release", "records"} <= {kind, *(each["kind"] for each in publications)}
+def known_of_records(publications: Iterable[JsonMapping], kind: Kind) -> str | None:
+    """Return what readers know exactly of the workers of records, from what is beside them; None if nothing."""
+    kinds = {kind, *(each["kind"] for each in publications)}
+    if "records" not in kinds or kinds == {"records"}:
+        return None
+    return GIVEN_CELLS if "table" in kinds else GIVEN_SEGMENTS
 
 
 def _in_words(publications: Sequence[JsonMapping], kind: Kind) -> str:
-    return f"{BESIDE_IN_WORDS} {NOT_WHOLE_IN_WORDS}" if is_not_whole(publications, kind) else BESIDE_IN_WORDS
+    known = known_of_records(publications, kind)
+    return BESIDE_IN_WORDS if known is None else f"{BESIDE_IN_WORDS} {_NOT_WHOLE[known]}"
 
 
 def _refusal(dataset: Store, kind: Kind, other: LedgerEntry, is_withdrawn: bool) -> str:
@@ -185,11 +201,15 @@ def _refusal(dataset: Store, kind: Kind, other: LedgerEntry, is_withdrawn: bool)
             f"{has}; beside a release, records do not protect a worker's workplace and segment; to publish both on "
             f"purpose, add {accept}--beside-release {other.kind.upper()}, and the certificate will say so"
         )
+    what = "records" if "records" in (kind, other.kind) else "a release"
     return (
-        f"{has}; a table and {'records' if 'records' in (kind, other.kind) else 'a release'} beside each other have no "
-        f"joint promise; to publish both on purpose, add --beside-release {other.kind.upper()}, and the certificate "
-        "will say so"
+        f"{has}; a table and {what} beside each other have no joint promise{_void(what)}; to publish both on purpose, "
+        f"add --beside-release {other.kind.upper()}, and the certificate will say so"
     )
+
+
+def _void(beside_table: str) -> str:
+    return ", and records then do not protect whole records" if beside_table == "records" else ""
 
 
 def confidential_hashes(dataset: Store) -> dict[str, str]:

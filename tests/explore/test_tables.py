@@ -268,6 +268,22 @@ def test_a_release_of_the_same_jobs_is_named_on_the_page_and_to_the_operator(
     assert "a table of the same jobs" not in text_of(certificate.card(release, [release]))
 
 
+def test_whole_records_are_not_protected_beside_a_table(demo_records: Path, demo_table: Path) -> None:
+    beside = create_app([demo_records, demo_table])
+    views: Views = beside.server.extensions["commutemap"]
+    (records,), (table,) = views.releases.values(), views.tables.values()
+    of_table, of_records = beside_lines(beside)
+
+    assert "also shows synthetic worker records of the same jobs" in of_table
+    assert "also shows a table of the same jobs" in of_records
+    assert "the values of released cells, which say where workers live" in of_records
+    assert "the protection of the whole record is void" in of_records
+    shown = text_of(certificate.card(records, [records], [table]))
+    assert f"not protected beside {table.title}" in shown
+    assert "not protected beside" not in text_of(certificate.card(records, [records]))
+    assert "the values of released cells" in text_of(method.page(records, [records], [table]))
+
+
 def test_a_release_of_another_year_is_not_of_the_same_jobs(served: ServedTable, app: Any) -> None:
     (release,) = app.server.extensions["commutemap"].releases.values()
     other = ServedTable(served.published, "other")

@@ -23,6 +23,24 @@ NO_PERSON: Final = (
 )
 """What a row of records means, wherever rows are shown."""
 GIVEN_SEGMENTS: Final = "given workplace and segment"
+GIVEN_CELLS: Final = "given workplace, segment, and the cells of a table"
+_GIVEN: Final = (
+    "The promise covers the rest of a worker's record, given workplace and segment (age, earnings, and industry). It "
+    "does not cover workplace and segment themselves, because exact counts of them are public."
+)
+_BESIDE_RELEASE: Final = (
+    "Its counts by workplace, age, earnings, and industry are exact and public, so for a reader of both the protection "
+    "of the whole record is void. What is left is protection of the rest of the record, given workplace and segment."
+)
+_BESIDE_TABLE: Final = (
+    "The numbers of workers behind its cells are exact and public, and so are the values of released cells, which say "
+    "where workers live. So for a reader of both the protection of the whole record is void. What is left is "
+    "protection of what the table leaves open of the record, given workplace and segment."
+)
+_ALSO_CELLS: Final = (
+    "A table of the same jobs also shows exact counts by home. Whatever odds it leaves between two records that one "
+    "worker may have, these records change them by no more than the factor of the promise."
+)
 
 
 def record_chapters(release: ServedPublication, served: Iterable[ServedPublication] = ()) -> list[Chapter]:
@@ -32,7 +50,7 @@ def record_chapters(release: ServedPublication, served: Iterable[ServedPublicati
     ----------
     release : ServedPublication
     served : iterable of ServedPublication
-        All publications that readers see beside it.
+        All publications that readers see beside it: releases, records, and tables.
     """
     certificate = release.certificate
     return [
@@ -70,13 +88,12 @@ def _drawn_rows(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def whole_record_void(release: ServedPublication, served: Iterable[ServedPublication]) -> list[str]:
-    """Return the titles of the releases of the same jobs, beside which whole records are not protected."""
-    return [other.title for other in _releases_beside(release, served)]
+    """Return the titles of releases and tables of the same jobs, beside which whole records are not protected."""
+    return [other.title for other in _exact_beside(release, served)]
 
 
-def _releases_beside(
-    release: ServedPublication, served: Iterable[ServedPublication]
-) -> list[ServedPublication]:
+def _exact_beside(release: ServedPublication, served: Iterable[ServedPublication]) -> list[ServedPublication]:
+    """Publications of the same jobs that show exact numbers of workers."""
     if not is_of_records(release.certificate):
         return []
     others = [
@@ -86,13 +103,16 @@ def _releases_beside(
 
 
 def beside_sentences(release: ServedPublication, served: Iterable[ServedPublication]) -> list[str]:
-    """Return a sentence for each release of the same jobs, beside which whole records are not protected."""
+    """Return a sentence for each release or table of the same jobs, beside which whole records are not protected."""
     return [
-        f"This server also shows a release of the same jobs, {other.title} (digest {other.version}…). Its counts by "
-        "workplace, age, earnings, and industry are exact and public, so for a reader of both the protection of the "
-        "whole record is void. What is left is protection of the rest of the record, given workplace and segment."
-        for other in _releases_beside(release, served)
+        f"This server also shows a {_kind(other)} of the same jobs, {other.title} (digest {other.version}…). "
+        + (_BESIDE_TABLE if _kind(other) == "table" else _BESIDE_RELEASE)
+        for other in _exact_beside(release, served)
     ]
+
+
+def _kind(publication: ServedPublication) -> str:
+    return "table" if publication.certificate.get("kind") == "table" else "release"
 
 
 def _synthetic(certificate: Mapping[str, object]) -> Chapter:
@@ -186,14 +206,10 @@ def _almost(delta: str) -> str:
 
 def _not_promised(certificate: Mapping[str, object], beside: Sequence[str]) -> Chapter:
     whole = certificate.get("whole_record")
-    given = (
-        [
-            "The promise covers the rest of a worker's record, given workplace and segment (age, earnings, and "
-            "industry). It does not cover workplace and segment themselves, because exact counts of them are public."
-        ]
-        if whole == GIVEN_SEGMENTS
-        else []
-    )
+    given = [
+        *([_GIVEN] if whole in (GIVEN_SEGMENTS, GIVEN_CELLS) else []),
+        *([_ALSO_CELLS] if whole == GIVEN_CELLS else []),
+    ]
     listed = certificate.get("does_not_promise")
     stated = [str(text) for text in listed] if isinstance(listed, list) else []
     more = certificate.get("beside_in_words")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from mapapp.answers.publication import is_of_records
 from mapapp.answers.served_publication import ServedPublication
 
 _SAME: Final = ("year", "job_type", "vintage")
@@ -24,10 +25,14 @@ def same_jobs(table: ServedPublication, releases: Iterable[ServedPublication]) -
 def beside_sentences(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[str]:
     """Return a sentence for each release of the same jobs."""
     return [
-        f"This server also shows a synthetic release of the same jobs, {release.title} (digest {release.version}…). "
+        f"This server also shows {_kind(release)} of the same jobs, {release.title} (digest {release.version}…). "
         "The promise of this table does not account for it: a reader of both may learn more than either promises."
         for release in same_jobs(table, releases)
     ]
+
+
+def _kind(release: ServedPublication) -> str:
+    return "synthetic worker records" if is_of_records(release.certificate) else "a synthetic release"
 
 
 def _is_named(table: ServedPublication, release: ServedPublication) -> bool:

@@ -55,7 +55,8 @@ def card(
     if beside:
         rows.append(("Not accounted for", f"a table of the same jobs, {words.listed(beside)}"))
     rows += [
-        ("Whole records", f"not protected beside {title}") for title in whole_record_void(release, served)
+        ("Whole records", f"not protected beside {title}")
+        for title in whole_record_void(release, (*served, *tables))
     ]
     rows.append(("Mechanism", words.mechanism(certificate)))
     rows.append(("Release digest", f"{release.version}…"))

@@ -51,7 +51,7 @@ def _of_release(
     release: ServedRelease, served: Collection[ServedRelease], tables: Collection[ServedTable]
 ) -> list[Component]:
     return [
-        *(part for chapter in chapters(release, served) for part in _chapter(chapter)),
+        *(part for chapter in chapters(release, served, tables) for part in _chapter(chapter)),
         html.H2("How to use the map"),
         _list(_OF_THE_PAGE),
         html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),

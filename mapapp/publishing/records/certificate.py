@@ -21,7 +21,13 @@ from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.answers.publication import CLAIMS_SCHEMA
-from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims, is_not_whole
+from mapapp.publishing.beside import (
+    BESIDE_FIELDS,
+    GIVEN_CELLS,
+    GIVEN_SEGMENTS,
+    beside_claims,
+    known_of_records,
+)
 from mapapp.publishing.certificate.certificate import software_versions
 from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
 from mapapp.publishing.ledger_entry import RecordsSpent, SpentPart
@@ -31,7 +37,6 @@ from mapapp.publishing.records.promised import Amounts, SeedPlan
 
 __all__ = [
     "FIELDS",
-    "GIVEN_SEGMENTS",
     "Made",
     "make_records_certificate",
     "public_hashes",
@@ -72,21 +77,24 @@ FIELDS: Final = (
 _FEW: Final = 0.001
 _READABLE: Final = 20
 _UPWARD: Final = Context(prec=3, rounding=ROUND_CEILING)
-GIVEN_SEGMENTS: Final = "given workplace and segment"
-_WHOLE_RECORD: Final = "The whole record of one worker. A person with two jobs is two workers."
-_LEFT: Final = (
-    "One worker's home and further attributes, given workplace and segment, which another publication of the same jobs "
-    "shows. A person with two jobs is two workers."
-)
-_WHOLE_IN_WORDS: Final = (
-    "The promise is about a worker's whole record, workplace included, as long as no publication of the same jobs "
-    "shows exact numbers of workers by workplace and segment, as releases do."
-)
-_LEFT_IN_WORDS: Final = (
-    "A release of the same jobs shows exact numbers of workers by workplace and segment. So the promise about whole "
-    "records is void for a reader of both. What is left is the promise about a worker's home and further attributes, "
-    "given workplace and segment."
-)
+_UNIT: Final = {
+    None: "The whole record of one worker. A person with two jobs is two workers.",
+    GIVEN_SEGMENTS: "One worker's home and further attributes, given workplace and segment, which another publication "
+    "of the same jobs shows. A person with two jobs is two workers.",
+    GIVEN_CELLS: "One worker's home and further attributes, given workplace and segment, as far as a table of the same "
+    "jobs leaves them open. A person with two jobs is two workers.",
+}
+_KNOWN_IN_WORDS: Final = {
+    None: "The promise is about a worker's whole record, workplace included, as long as no publication of the same "
+    "jobs shows exact numbers of workers by workplace and segment, as releases and tables do.",
+    GIVEN_SEGMENTS: "A release of the same jobs shows exact numbers of workers by workplace and segment. So the "
+    "promise about whole records is void for a reader of both. What is left is the promise about a worker's home and "
+    "further attributes, given workplace and segment.",
+    GIVEN_CELLS: "A table of the same jobs shows exact numbers of workers by its areas of work and by segment, and in "
+    "released cells of workers whose home is of some kind. So the promise about whole records is void for a reader of "
+    "both. What is left: whatever odds the table leaves between two records that one worker may have, these records "
+    "change them by no more than the factor of the promise. The two have no joint promise.",
+}
 _DOES_NOT_PROMISE: Final = (
     "No row is a person. A row may agree with a real worker in some or all attributes; the promise limits what that "
     "can say about the worker, and does not rule it out.",
@@ -162,7 +170,7 @@ def make_records_certificate(
         Published characteristics of places that are copied from the dataset.
     """
     charged = plan.replace_one
-    left = plan.choice.given_segments or is_not_whole(beside, "records")
+    known = known_of_records(beside, "records") or (GIVEN_SEGMENTS if plan.choice.given_segments else None)
     return {
         "schema_version": CLAIMS_SCHEMA,
         "kind": "records",
@@ -172,7 +180,7 @@ def make_records_certificate(
         **_amounts(charged),
         "epsilon_final": exact_number(charged.epsilon),
         "readings": {"differential_privacy": {**_amounts(charged), "holds_for": "all records together"}},
-        "unit_of_protection": unit_of(left=left),
+        "unit_of_protection": unit_of(known),
         "promise": {
             "name": "epsilon_delta",
             "add_remove": _amounts(plan.add_remove),
@@ -195,8 +203,8 @@ def make_records_certificate(
         "split": dict(zip(("seeds", "parameters", "structure"), map(str, plan.split), strict=True)),
         "records": _record_claims(plan, made),
         "expected_error": None if made is None or made.expected_error is None else list(made.expected_error),
-        "whole_record": GIVEN_SEGMENTS if left else True,
-        "whole_record_in_words": _LEFT_IN_WORDS if left else _WHOLE_IN_WORDS,
+        "whole_record": known or True,
+        "whole_record_in_words": _KNOWN_IN_WORDS[known],
         "does_not_promise": _not_promised(plan, made, has_workers="workers" in confidential_inputs),
         "characteristics": [dict(each) for each in characteristics],
         "public_inputs": public_hashes(store),
@@ -219,9 +227,9 @@ def spent_by(plan: Plan) -> RecordsSpent:
     )
 
 
-def unit_of(*, left: bool) -> str:
-    """Return the sentence that says what is protected: whole records, or what is left beside a release."""
-    return _LEFT if left else _WHOLE_RECORD
+def unit_of(known: str | None) -> str:
+    """Return the sentence that says what is protected: whole records, or what is left beside a publication."""
+    return _UNIT[known]
 
 
 def public_hashes(store: Store) -> dict[str, str]:

@@ -17,6 +17,7 @@ from engine.records.structure import RECORDS_PER_CELL, Structure, count_cells
 from geodata.json_objects import JsonMapping
 from geodata.store import Store
 from geodata.worker_schema import Attribute, WorkerSchema
+from mapapp.publishing.beside import GIVEN_SEGMENTS
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.terms import CertificateCheck
 from mapapp.publishing.records.attributes import (
@@ -27,7 +28,7 @@ from mapapp.publishing.records.attributes import (
     RecordAttributes,
     attributes_over,
 )
-from mapapp.publishing.records.certificate import GIVEN_SEGMENTS, Made, make_records_certificate
+from mapapp.publishing.records.certificate import Made, make_records_certificate
 from mapapp.publishing.records.choice import AccountantName, Choice, StructureName
 from mapapp.publishing.records.paper import PAPER_REASON
 from mapapp.publishing.records.plan import Plan, learning_rules, plan_records

@@ -15,6 +15,7 @@ import pytest
 
 from geodata.store import open_store, store_digest
 from mapapp.errors import UsageError
+from mapapp.publishing.beside import GIVEN_CELLS, GIVEN_SEGMENTS, beside_claims, known_of_records
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerError
 from mapapp.publishing.records import drawing
@@ -313,6 +314,36 @@ def test_given_segments_says_what_is_left(dataset: Path, tmp_path: Path) -> None
     found = certificate_of(tmp_path / "r")
     assert found["unit_of_protection"].startswith("One worker's home and further attributes, given workplace")
     assert failed(tmp_path / "r") == []
+
+
+def test_beside_a_table_its_cells_are_known(dataset: Path, tmp_path: Path) -> None:
+    """A table's numbers of workers by area and segment are exact, as are the values of released cells."""
+    _entered(dataset, "table")
+    with pytest.raises(UsageError, match=r"no joint promise, and records then do not protect whole records"):
+        make_records(dataset, tmp_path / "r", Choice())
+    assert len(Ledger(dataset).entries()) == 1
+    outcome = make_records(dataset, tmp_path / "r", Choice(given_segments=True))
+    found = certificate_of(tmp_path / "r")
+    assert found["whole_record"] == "given workplace, segment, and the cells of a table"
+    assert "as far as a table of the same jobs leaves them open" in found["unit_of_protection"]
+    assert "is void" in found["whole_record_in_words"]
+    assert "whatever odds the table leaves" in found["whole_record_in_words"]
+    assert "values of released cells" in found["beside_in_words"]
+    assert any("as far as a table" in line for line in outcome.lines())
+    assert failed(tmp_path / "r") == []
+    found["whole_record"] = "given workplace and segment"
+    _rewrite(tmp_path / "r", found)
+    assert "made again from the records" in failed(tmp_path / "r")
+
+
+def test_a_table_beside_records_says_that_whole_records_are_not_protected() -> None:
+    claims = beside_claims([{"kind": "records", "name": "r", "digest": None}], "table")
+    assert "records do not protect a worker's whole record" in claims["beside_in_words"]
+    both = [{"kind": kind, "name": "x", "digest": None} for kind in ("records", "table")]
+    assert known_of_records(both, "release") == GIVEN_CELLS
+    assert known_of_records(both[:1], "release") == GIVEN_SEGMENTS
+    assert known_of_records(both[:1], "records") is None
+    assert known_of_records(both[1:], "release") is None
 
 
 def test_a_release_beside_records_is_refused_unless_on_purpose(dataset: Path, tmp_path: Path) -> None:
