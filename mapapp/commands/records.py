@@ -16,6 +16,7 @@ from mapapp.commands.options import (
     quiet_option,
 )
 from mapapp.commands.records_setting import read_choice, record_options
+from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 
 
@@ -44,7 +45,15 @@ from mapapp.progress import show_progress
     "--threads",
     type=click.IntRange(1, 1024),
     default=None,
-    help="Number of threads; the result does not depend on it.",
+    help="Number of threads of this machine; the result does not depend on it.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    default=None,
+    help="Draw with the workers of this Dask cluster (tls://HOST:PORT, or an address on this machine). They must see "
+    "DATASET and RECORDS at the same paths. The result does not depend on it. Needs commutemap[cluster]; see "
+    "docs/cluster.md.",
 )
 @config_option
 @json_option
@@ -65,6 +74,8 @@ def records(dataset: Path, records: Path, as_json: bool, quiet: bool, **options:
     """
     choice = read_choice(options)
     if options["dry_run"]:
+        if options["scheduler"] is not None:
+            raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
         from mapapp.publishing.records.expected import plan_only
 
         with show_progress(quiet=quiet) as report:
@@ -74,5 +85,12 @@ def records(dataset: Path, records: Path, as_json: bool, quiet: bool, **options:
     from mapapp.publishing.records.run import make_records
 
     with show_progress(quiet=quiet) as report:
-        outcome = make_records(dataset, records, choice, threads=options["threads"], report=report)
+        outcome = make_records(
+            dataset,
+            records,
+            choice,
+            threads=options["threads"],
+            scheduler=options["scheduler"],
+            report=report,
+        )
     print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)

@@ -1,15 +1,30 @@
-"""Files of a run that only their owner reads, complete or not there at all."""
+"""Files of a run that only its owner reads: complete or not there at all, and gone when the run ends."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
 from pathlib import Path
+from typing import Final
 
-__all__ = ["writing_private"]
+__all__ = ["PARTS", "parts_folder", "writing_private"]
+
+PARTS: Final = "parts"
+"""Folder within that of a publication while it is written, for what is in between."""
+
+
+@contextmanager
+def parts_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder that only its owner reads; it is gone after the block."""
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -168,7 +168,7 @@ def run_synthesis(
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     # The place is claimed before anything is spent: of several runs to one place, one goes on.
-    with writing_store(release_path, "release") as writer, _connected(scheduler, key) as client:
+    with writing_store(release_path, "release") as writer, cluster_client(scheduler, key) as client:
         dataset, source, facts = prepared_source(
             dataset_path,
             seed,
@@ -195,11 +195,11 @@ def run_synthesis(
     return _outcome(release_path, certificate, source, certified, runner.n_edited_out)
 
 
-def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Client | None]:
+def cluster_client(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Client | None]:
     """A cluster's client; None on this machine alone, which needs no Dask."""
     if scheduler is None:
         return nullcontext()
-    from mapapp.publishing.cluster.coordinator import connected
+    from mapapp.publishing.cluster.connection import connected
 
     return connected(scheduler, secret=not key.is_test)
 
@@ -216,7 +216,7 @@ def _runner(
     """The runner that works on the batches: this machine's threads, or a cluster."""
     if client is None:
         return nullcontext(ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report))
-    from mapapp.publishing.cluster.coordinator import cluster_runner
+    from mapapp.publishing.cluster.release_runner import cluster_runner
 
     return cluster_runner(client, source, directory, secret=not key.is_test, report=report)
 

@@ -18,7 +18,6 @@ from mapapp.publishing.records.drawing import fit
 from mapapp.publishing.records.placement import place_codes, sort_rows
 from mapapp.publishing.records.runner import ThreadRecordRunner, draw_parts
 from mapapp.publishing.records.sorted_parts import read_range
-from mapapp.publishing.records.tasks import PartFiles, RecordWork
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +43,11 @@ def test_a_draw_in_memory_is_the_one_that_a_run_makes(
 ) -> None:
     plan, key = real.plan(choice), SecretKey.for_tests()
     fitted = fit(open_store(real.store.path, "dataset"), plan, key, threads=1)
-    work = RecordWork(fitted.source, key, PartFiles(tmp_path, "run"), threads=1, seeds=fitted.seeds)
-    run = draw_parts(ThreadRecordRunner(work, threads=1), fitted.source)
+    runner = ThreadRecordRunner(tmp_path, threads=1)
+    runner.begin(fitted, key)
+    run = draw_parts(runner, fitted.source)
     drawn = draw_plan(real.codes, plan, draw_key(0))
-    parts = [work.files.part(number) for number in range(run.n_parts)]
+    parts = [runner.files.part(number) for number in range(run.n_parts)]
     written = sort_rows(read_range(parts, (0, plan.attributes.geography.n_blocks)), plan.attributes)
     placed = sort_rows(place_codes(key, drawn.codes, plan.attributes), plan.attributes)
     for name, values in placed.columns.items():

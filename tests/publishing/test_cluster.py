@@ -31,7 +31,7 @@ from mapapp.errors import UsageError
 from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.cluster import cluster_worker
 from mapapp.publishing.cluster.cluster_worker import Job
-from mapapp.publishing.cluster.coordinator import connected, require_safe_address
+from mapapp.publishing.cluster.connection import connected, require_safe_address
 from tests.commands.running import commutemap, run_here
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # longer than each wait within, which says more
@@ -54,11 +54,14 @@ from pathlib import Path
 import mapapp.progress as progress
 from engine.streams import SecretKey
 from mapapp.publishing import geography
-from mapapp.publishing.cluster import coordinator
+from mapapp.publishing.cluster import connection, coordinator
 plan = json.loads(sys.argv[1])
 directory = Path(plan["signs"])
 geography._FEWEST_WORKERS = plan["batch"]
-coordinator._CONNECT_S = 60.0  # on a busy machine a scheduler takes more than some seconds to answer
+if plan["command"] == "records":
+    from mapapp.publishing.records import runner
+    runner._MOST_AT_ONCE = plan["batch"]
+connection.CONNECT_S = 60.0  # on a busy machine a scheduler takes more than some seconds to answer
 if "key" in plan:
     SecretKey.fresh = classmethod(lambda cls: cls._from_bytes(bytes.fromhex(plan["key"]), is_test=False))
 if "wait_s" in plan:
@@ -170,13 +173,21 @@ def kill(process: subprocess.Popen[Any]) -> None:
 
 
 class Running:
-    """A `synthesize` that stops where it is asked to."""
+    """A `synthesize`, or `records`, that stops where it is asked to."""
 
-    def __init__(self, dataset: Path, release: Path, address: str, *options: str, **plan: Any) -> None:
+    def __init__(
+        self,
+        dataset: Path,
+        release: Path,
+        address: str,
+        *options: str,
+        command: str = "synthesize",
+        **plan: Any,
+    ) -> None:
         self.signs = release.parent / f"signs-{release.name}"
         self.signs.mkdir()
-        plan = {"signs": str(self.signs), "batch": SMALL_BATCHES, "stops": [], **plan}
-        arguments = ["synthesize", str(dataset), str(release), "--scheduler", address, "-q", *options]
+        plan = {"signs": str(self.signs), "batch": SMALL_BATCHES, "stops": [], "command": command, **plan}
+        arguments = [command, str(dataset), str(release), "--scheduler", address, "-q", *options]
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-c", CODE, json.dumps(plan), *arguments],
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What a Dask worker does for a run: the batches as `run` works on them itself, with rows left on the shared path.
+"""What a Dask worker does for a run: the tasks as the run does them itself, with rows left on the shared path.
 
 A task gets and returns public facts only, and never raises, since Dask logs errors and keeps them with their arguments.
 Rows go into files that only their owner reads. The key comes straight from the run by `take_key`, outside any task, and
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow
@@ -48,6 +48,8 @@ from mapapp.publishing.cluster.dask_types import Addressed
 from mapapp.publishing.inputs import synthesizers_of
 from mapapp.publishing.private_files import writing_private
 from mapapp.publishing.promise import CertifiedBatch
+from mapapp.publishing.records.drawing import RecordSource
+from mapapp.publishing.records.tasks import RecordWork
 from mapapp.publishing.support import Support
 
 LEASE_S: Final = 120.0
@@ -55,6 +57,9 @@ LEASE_S: Final = 120.0
 
 SOURCE: Final = "source.pickle"
 USED: Final = "used.parquet"
+
+Source: TypeAlias = SynthesisSource | RecordSource
+"""What all tasks of a run are made from."""
 
 _RUNS: Final = "commutemap_runs"
 _OVER: Final = "commutemap_runs_over"
@@ -96,11 +101,15 @@ class Job:
 
     def jobs_part(self, batch: int) -> Path:
         """The synthetic jobs of a batch."""
-        return self.parts / f"{self.run}-jobs-{batch:06}.parquet"
+        return self.rows_part("jobs", batch)
 
     def points_part(self, batch: int) -> Path:
         """The points of a batch."""
-        return self.parts / f"{self.run}-points-{batch:06}.parquet"
+        return self.rows_part("points", batch)
+
+    def rows_part(self, table: str, number: int) -> Path:
+        """Rows of a table that the run collects."""
+        return self.parts / f"{self.run}-{table}-{number:06}.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,16 +145,17 @@ class Certified:
     fingerprint: str
 
 
-class _KeyNeeded(Exception):
+class KeyNeeded(Exception):
     """This worker has no key."""
 
 
 @dataclass(slots=True)
-class _Run:
+class Run:
     """What a worker holds of one run."""
 
     key: SecretKey | None = None
-    source: SynthesisSource | None = None
+    source: Source | None = None
+    records: RecordWork | None = None
     cells: CellTriangles | None = None
     opening: threading.Lock = field(default_factory=threading.Lock)
     leasing: threading.Lock = field(default_factory=threading.Lock)
@@ -203,29 +213,29 @@ def forget(name: str, dask_worker: Addressed) -> None:
 def _drop(name: str, worker: Addressed) -> None:
     run = vars(worker).get(_RUNS, {}).pop(name, None)
     if run is not None:
-        run.key = run.source = run.cells = None
+        run.key = run.source = run.records = run.cells = None
         run.renew(None)
 
 
-# Tasks.
+# Tasks of a release; those of records are in `record_tasks`.
 
 
 def certify_part(job: Job, batch: int) -> Answer:
     """Certify the prior weights of one batch: a `Certified`."""
 
-    def work(run: _Run) -> Certified:
+    def work(run: Run) -> Certified:
         prepared = prepare_batch(_source(run, job), batch)
         return Certified(batch=prepared.certified, fingerprint=_fingerprint(prepared.support))
 
-    return _answer(job, work)
+    return answer_of(job, work)
 
 
 def draw_part(job: Job, batch: int, certified: Certified) -> Answer:
     """Draw the workers of one batch and leave its jobs: number of rows."""
 
-    def work(run: _Run) -> int:
+    def work(run: Run) -> int:
         if (key := run.key) is None:
-            raise _KeyNeeded
+            raise KeyNeeded
         source = _source(run, job)
         # Cheaper made again than kept or sent.
         first, last = source.workplaces.tract_ptr[batch : batch + 2]
@@ -240,20 +250,20 @@ def draw_part(job: Job, batch: int, certified: Certified) -> Answer:
         facts = {_N_EDITED_OUT: str(drawn.n_edited_out).encode()}
         return write_part(job.jobs_part(batch), jobs_of(drawn), facts)
 
-    return _answer(job, work)
+    return answer_of(job, work)
 
 
 def place_part(job: Job, batch: int) -> Answer:
     """Draw points for the jobs of one batch and leave them: number of rows."""
 
-    def work(run: _Run) -> int:
+    def work(run: Run) -> int:
         if (key := run.key) is None:
-            raise _KeyNeeded
+            raise KeyNeeded
         cells = _cells(run, job)
         jobs, _ = read_part(job.jobs_part(batch))
         return write_part(job.points_part(batch), points_of(key, _drawn(jobs), cells))
 
-    return _answer(job, work)
+    return answer_of(job, work)
 
 
 # Parts.
@@ -306,14 +316,15 @@ def program_versions() -> dict[str, str]:
     return dict(_VERSIONS)
 
 
-def _answer(job: Job, work: Callable[[_Run], object]) -> Answer:
+def answer_of(job: Job, work: Callable[[Run], object]) -> Answer:
+    """Do something for a run; whatever goes wrong is in the answer."""
     worker: Addressed = import_module("distributed").get_worker()
     address = str(worker.address)
     try:
         if not job.parts.is_dir():
             raise UsageError(f"{job.parts}: not there; the run is over, or this is not the shared path")
         return Answer(worker=address, value=work(_run_of(worker, job.run)))
-    except _KeyNeeded:
+    except KeyNeeded:
         return Answer(worker=address, needs_key=True)
     except (EngineError, GeodataError) as error:
         return Answer(worker=address, refusal=str(error))
@@ -334,9 +345,9 @@ def _answer(job: Job, work: Callable[[_Run], object]) -> Answer:
         return Answer(worker=address, bug=type(error).__name__)
 
 
-def _run_of(worker: Addressed, name: str) -> _Run:
+def _run_of(worker: Addressed, name: str) -> Run:
     """What the worker holds of a run, with its lease begun again."""
-    run: _Run = vars(worker).setdefault(_RUNS, {}).setdefault(name, _Run())
+    run: Run = vars(worker).setdefault(_RUNS, {}).setdefault(name, Run())
     run.renew(threading.Timer(LEASE_S, _drop, (name, worker)))
     # After the entry is there, so that whichever comes second, this or `forget`, removes it.
     if name in vars(worker).get(_OVER, ()):
@@ -360,7 +371,8 @@ def _check(job: Job) -> None:
         )
 
 
-def _source(run: _Run, job: Job) -> SynthesisSource:
+def shared_source(run: Run, job: Job) -> Source:
+    """Read what all tasks of a run are made from, once."""
     with run.opening:
         if run.source is None:
             _check(job)
@@ -372,7 +384,13 @@ def _source(run: _Run, job: Job) -> SynthesisSource:
         return run.source
 
 
-def _cells(run: _Run, job: Job) -> CellTriangles:
+def _source(run: Run, job: Job) -> SynthesisSource:
+    source = shared_source(run, job)
+    assert isinstance(source, SynthesisSource)
+    return source
+
+
+def _cells(run: Run, job: Job) -> CellTriangles:
     source = _source(run, job)
     with run.opening:
         if run.cells is None:

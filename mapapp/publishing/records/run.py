@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,10 @@ from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.certificate import keyed_file_hash
+from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.publishing.private_files import PARTS, parts_folder
 from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.records.attributes import read_attributes
 from mapapp.publishing.records.certificate import Made, make_records_certificate, spent_by
@@ -30,12 +32,16 @@ from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.drawing import error_terms, fit
 from mapapp.publishing.records.paper import PAPER_REASON
 from mapapp.publishing.records.plan import Plan, plan_records
-from mapapp.publishing.records.runner import ThreadRecordRunner, draw_parts, sorted_rows
-from mapapp.publishing.records.sorted_parts import PARTS, parts_folder
-from mapapp.publishing.records.tasks import PartFiles, RecordWork, RowsOfRange
+from mapapp.publishing.records.runner import (
+    RecordRunner,
+    ThreadRecordRunner,
+    draw_parts,
+    sorted_rows,
+)
+from mapapp.publishing.records.tasks import RowsOfRange
 from mapapp.publishing.records.words import record_lines
 from mapapp.publishing.records.workers import WORKERS, count_workers, has_workers
-from mapapp.publishing.run import TEST_KEY_REASON
+from mapapp.publishing.run import TEST_KEY_REASON, cluster_client
 
 __all__ = ["RecordsOutcome", "make_records", "read_plan", "reasons_against", "worker_hashes"]
 
@@ -109,6 +115,7 @@ def make_records(
     choice: Choice,
     *,
     threads: int | None = None,
+    scheduler: str | None = None,
     report: Report = silent,
 ) -> RecordsOutcome:
     """Make synthetic worker records from a dataset.
@@ -119,6 +126,8 @@ def make_records(
     choice : Choice
     threads : int, optional
         Number of threads, by default one for each processor; the records do not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers draw the records and see both paths. The records do not depend on it.
     report : callable
         Called with (stage, done, total).
 
@@ -131,17 +140,16 @@ def make_records(
     ensure_compiled(lambda: report("compiling the kernels of records (once)", 0, 0), RECORD_STAGES)
     key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
     n_threads = threads or os.cpu_count() or 1
-    with writing_store(records_path, "records") as writer:
+    # The place is claimed, and a cluster asked, before anything is spent.
+    with writing_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
         plan = read_plan(dataset, choice)
         reasons = reasons_against(choice)
-        beside = _enter(dataset, records_path, plan, reasons)
-        fitted = fit(dataset, plan, key, threads=n_threads, report=report)
-        with parts_folder(writer.directory / PARTS) as folder:
-            files = PartFiles(folder, "records")
-            work = RecordWork(fitted.source, key, files, threads=n_threads, seeds=fitted.seeds)
-            runner = ThreadRecordRunner(work, threads=n_threads, report=report)
+        with _runner(client, dataset, writer.directory, key, n_threads, report) as runner:
+            beside = _enter(dataset, records_path, plan, reasons)
+            fitted = fit(dataset, plan, key, threads=n_threads, report=report)
+            runner.begin(fitted, key)
             drawn = draw_parts(runner, fitted.source)
             _write(writer, sorted_rows(runner, drawn, plan.attributes.geography.n_blocks))
         report("expecting errors", 0, 0)
@@ -168,6 +176,21 @@ def make_records(
         writer.document(CERTIFICATE, certificate)
         writer.facts(**facts)
     return RecordsOutcome(records=records_path, digest=store_digest(records_path), certificate=certificate)
+
+
+@contextmanager
+def _runner(
+    client: Client | None, dataset: Store, directory: Path, key: SecretKey, threads: int, report: Report
+) -> Iterator[RecordRunner]:
+    """The runner that draws: this machine's threads, or a cluster. Nothing is left of the parts afterwards."""
+    if client is None:
+        with parts_folder(directory / PARTS) as folder:
+            yield ThreadRecordRunner(folder, threads=threads, report=report)
+        return
+    from mapapp.publishing.cluster.records_runner import cluster_record_runner
+
+    with cluster_record_runner(client, dataset, directory, secret=not key.is_test, report=report) as runner:
+        yield runner
 
 
 def reasons_against(choice: Choice) -> list[str]:

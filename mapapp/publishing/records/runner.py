@@ -8,15 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.records.topping_up import count_groups
+from engine.streams import SecretKey
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch_workers import work_in_order
-from mapapp.publishing.records.drawing import RecordSource, chunks_of, sums_of_missing
+from mapapp.publishing.records.drawing import Fitted, RecordSource, chunks_of, sums_of_missing
 from mapapp.publishing.records.sorted_parts import PlacedBlocks, cut_ranges
 from mapapp.publishing.records.tasks import (
     Drawing,
@@ -48,9 +50,19 @@ _CHUNKS_PER_THREAD: Final = 4
 class RecordRunner(Protocol):
     """Does the tasks of a stage; what they leave is the same for every runner and every size of chunks."""
 
-    files: PartFiles
-    threads: int
-    """How many tasks are done at a time, about."""
+    @property
+    def files(self) -> PartFiles:
+        """Where the parts are."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """About how many tasks are done at a time."""
+        ...
+
+    def begin(self, fitted: Fitted, key: SecretKey) -> None:
+        """Take what was learned from the workers; before all stages."""
+        ...
 
     def each(
         self, stage: str, task: Callable[[RecordWork, _Item], int], items: Sequence[_Item]
@@ -68,30 +80,38 @@ class ThreadRecordRunner:
 
     Parameters
     ----------
-    work : RecordWork
+    folder : Path
+        For the parts.
     threads : int
     report : callable
         Progress.
     """
 
-    def __init__(self, work: RecordWork, *, threads: int, report: Report = silent) -> None:
-        self.files = work.files
+    def __init__(self, folder: Path, *, threads: int, report: Report = silent) -> None:
+        self.files = PartFiles(folder, "records")
         self.threads = threads
-        self._work = work
+        self._work: RecordWork | None = None
         self._report = report
+
+    def begin(self, fitted: Fitted, key: SecretKey) -> None:
+        """As in `RecordRunner`."""
+        self._work = RecordWork(fitted.source, key, self.files, threads=self.threads, seeds=fitted.seeds)
 
     def each(
         self, stage: str, task: Callable[[RecordWork, _Item], _Result], items: Sequence[_Item]
     ) -> Iterator[_Result]:
         """As in `RecordRunner`."""
+        work = self._work
+        assert work is not None
         self._report(stage, 0, len(items))
-        results = work_in_order(lambda item: task(self._work, item), items, self.threads)
+        results = work_in_order(lambda item: task(work, item), items, self.threads)
         for done, result in enumerate(results, 1):
             yield result
             self._report(stage, done, len(items))
 
     def rows(self, stage: str, ranges: Sequence[Range]) -> Iterator[RowsOfRange]:
         """As in `RecordRunner`."""
+        assert self._work is not None
         self._report("cutting block cells", 0, 0)
         assert self._work.cells is not None  # by all threads, before each begins with a range
         yield from self.each(stage, collect_range, ranges)

@@ -7,9 +7,7 @@ workplaces are collected from all of them. Nothing here is confidential: it is w
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,12 +18,10 @@ import pyarrow
 from mapapp.publishing.private_files import writing_private
 
 __all__ = [
-    "PARTS",
     "Bounds",
     "Columns",
     "PlacedBlocks",
     "cut_ranges",
-    "parts_folder",
     "read_range",
     "write_sorted",
 ]
@@ -35,20 +31,8 @@ Ints = npt.NDArray[np.int64]
 Bounds = tuple[int, int]
 """Rows of `blocks`: the first workplace of a range, and the first one after it."""
 
-PARTS: Final = "parts"
-"""Name of the folder for them within that of the records while these are written."""
 _WORK: Final = "destination_index"
 _HOME: Final = "origin_index"
-
-
-@contextmanager
-def parts_folder(folder: Path) -> Iterator[Path]:
-    """Make a folder that only its owner reads; it is gone after the block."""
-    folder.mkdir(mode=0o700)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_sorted(file: Path, columns: Columns) -> None:
