@@ -38,6 +38,7 @@ __all__ = [
     "epsilon_of_one_entropy",
     "learn_structure",
     "needed_entropies",
+    "surely_enough_records",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -47,6 +48,8 @@ _Part = tuple[int, bool]
 _Subset = tuple[_Part, ...]
 
 _SHARE_OF_COUNT = Fraction(1, 20)
+_NEVER = 40
+"""Noise this many times its scale comes with a chance of e^-40."""
 _NOISY_COUNT = 1 << 31
 """Position of the number of records among the streams of entropies."""
 
@@ -189,6 +192,11 @@ def lower_bound_of_records(n: int, epsilon: Fraction, delta: Fraction, key: Secr
     if least < 2:
         raise ParameterError("too few records to learn a structure at this epsilon: use the public structure")
     return least
+
+
+def surely_enough_records(epsilon: Fraction, delta: Fraction) -> int:
+    """So many records that :func:`learn_structure` refuses their noisy number with a chance below 10^-17."""
+    return 2 + math.ceil((math.log(2 / float(delta)) + _NEVER) / float(epsilon * _SHARE_OF_COUNT)) + 1
 
 
 def needed_entropies(n_attributes: int, rules: StructureRules) -> list[_Subset]:

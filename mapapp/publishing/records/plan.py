@@ -18,6 +18,7 @@ from engine.records.learned import (
     epsilon_of_entropies,
     epsilon_of_one_entropy,
     needed_entropies,
+    surely_enough_records,
 )
 from engine.records.structure import PublicStructure, public_structure
 from mapapp.errors import UsageError
@@ -136,6 +137,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
     )
     parts = [each for each in (seed_part, model) if each is not None]
     if learned:
+        _refuse_unlearnable(sizes[2], epsilon, delta)
         parts.append(_structure_part(split[2], epsilon, delta))
     return Plan(
         choice=choice,
@@ -338,6 +340,16 @@ def _refuse_few_learned(attributes: RecordAttributes, n: int, choice: Choice) ->
         f"--structure learned from {n:,} workers: each of {n_entropies} entropies would get noise of {bits:.3g} bits; "
         f"below {_FEWEST_LEARNED:,} workers the noise decides; use --structure public, or add --anyway"
     )
+
+
+def _refuse_unlearnable(n: int, epsilon: Fraction, delta: Fraction) -> None:
+    """Refuse a structure whose noisy number of records might leave none, before anything is spent."""
+    needed = surely_enough_records(epsilon, delta)
+    if n < needed:
+        raise UsageError(
+            f"--structure learned from {n:,} workers: at epsilon {float(epsilon):g}, at least {needed:,} are needed; "
+            "use --structure public, a larger epsilon, or a larger share of --split"
+        )
 
 
 def _refused(call: Callable[[], _Result]) -> _Result:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from engine.precompile import RECORD_STAGES, ensure_compiled
@@ -23,10 +24,11 @@ from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.publishing.ledger_entry import LedgerEntry, at_least, promised_amounts
 from mapapp.publishing.private_files import PARTS, parts_folder
 from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.records.attributes import read_attributes
+from mapapp.publishing.records.before import require_ready
 from mapapp.publishing.records.certificate import Made, make_records_certificate, spent_by
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.drawing import error_terms, fit
@@ -56,11 +58,14 @@ class RecordsOutcome:
     digest : str
     certificate : dict
         As in the records.
+    spent : tuple of Fraction
+        Epsilon and delta that the ledger counts after it, with those of runs that were interrupted.
     """
 
     records: Path
     digest: str
     certificate: JsonObject
+    spent: tuple[Fraction, Fraction]
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
@@ -77,6 +82,7 @@ class RecordsOutcome:
         return {
             "records_path": str(self.records),
             "records_digest": self.digest,
+            "spent": {"epsilon": str(self.spent[0]), "delta": str(self.spent[1])},
             **{name: self.certificate[name] for name in names},
         }
 
@@ -88,6 +94,8 @@ class RecordsOutcome:
             *record_lines(self.certificate),
             f"  status           {self.certificate['status']}",
             f"  records digest   {self.digest}",
+            f"  ledger           all publications of this dataset: epsilon {at_least(self.spent[0])}, delta "
+            f"{at_least(self.spent[1])}, one worker replaced",
         ]
 
 
@@ -145,9 +153,11 @@ def make_records(
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
         plan = read_plan(dataset, choice)
+        report("checking the workers", 0, 0)
+        require_ready(dataset, plan, writer.directory)
         reasons = reasons_against(choice)
         with _runner(client, dataset, writer.directory, key, n_threads, report) as runner:
-            beside = _enter(dataset, records_path, plan, reasons)
+            beside, spent = _enter(dataset, records_path, plan, reasons)
             fitted = fit(dataset, plan, key, threads=n_threads, report=report)
             runner.begin(fitted, key)
             drawn = draw_parts(runner, fitted.source)
@@ -175,7 +185,12 @@ def make_records(
         certificate = bind_publication(claims, facts, writer.listed())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**facts)
-    return RecordsOutcome(records=records_path, digest=store_digest(records_path), certificate=certificate)
+    return RecordsOutcome(
+        records=records_path,
+        digest=store_digest(records_path),
+        certificate=certificate,
+        spent=spent,
+    )
 
 
 @contextmanager
@@ -208,8 +223,10 @@ def worker_hashes(dataset: Store) -> dict[str, str]:
     return found
 
 
-def _enter(dataset: Store, records: Path, plan: Plan, reasons: Sequence[str]) -> list[JsonObject]:
-    """Enter the promise in the dataset's ledger, and return the publications beside the records."""
+def _enter(
+    dataset: Store, records: Path, plan: Plan, reasons: Sequence[str]
+) -> tuple[list[JsonObject], tuple[Fraction, Fraction]]:
+    """Enter the promise in the dataset's ledger; return the publications beside the records, and what is spent."""
     ledger, beside = Ledger(dataset.path), list[JsonObject]()
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
@@ -233,7 +250,7 @@ def _enter(dataset: Store, records: Path, plan: Plan, reasons: Sequence[str]) ->
         beside=others,
         check=dataset.require_unchanged,
     )
-    return beside
+    return beside, ledger.spent()
 
 
 def _write(writer: StoreWriter, rows: Iterator[RowsOfRange]) -> None:

@@ -19,7 +19,15 @@ from geodata.worker_schema import JOB_LABELS
 from mapapp.publishing.batch_workers import work_in_order
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
-__all__ = ["RECORDS", "WORKERS", "count_workers", "has_workers", "read_codes", "workers_file"]
+__all__ = [
+    "RECORDS",
+    "WORKERS",
+    "check_workers",
+    "count_workers",
+    "has_workers",
+    "read_codes",
+    "workers_file",
+]
 
 Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
@@ -85,6 +93,22 @@ def read_codes(store: Store, attributes: RecordAttributes, *, threads: int = 1) 
     yield from work_in_order(lambda part: encode.codes(part, own), parts, threads)
 
 
+def check_workers(store: Store, attributes: RecordAttributes) -> None:
+    """Read every value of a dataset's workers that records are made from, so that none is refused after the charge.
+
+    Raises
+    ------
+    StoreError
+        A value is not possible, or a workplace lies outside the states that the dataset says it covers.
+    """
+    table = workers_file(store)
+    placed = (WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND)
+    own = [name for name in attributes.names if name not in placed]
+    encode = _Encoder(store, attributes)
+    for part in store.batches(table, [*_PLACES, *own, *(["count"] if table == "jobs" else [])]):
+        encode.require_covered(part)
+
+
 def _cut(part: pyarrow.Table) -> Iterator[pyarrow.Table]:
     """Cut rows that stand for very many workers into pieces of about as many as are encoded at a time."""
     if "count" not in part.column_names:
@@ -118,13 +142,20 @@ class _Encoder:
         }
         if BAND not in own:
             columns[BAND] = commute_bands(self._attributes.ground, work, home)
-        if columns[WORK_TRACT].min() < 0:
-            raise StoreError(
-                f"{self._path}: a workplace lies outside the states that its manifest says are covered; import it again"
-            )
+        self._refuse_uncovered(columns[WORK_TRACT])
         columns |= {name: part[name].to_numpy() - (1 if name in JOB_LABELS else 0) for name in own}
         codes = np.stack([columns[name] for name in self._attributes.names], axis=1).astype(np.int32)
         return np.repeat(codes, part["count"].to_numpy(), axis=0) if "count" in part.column_names else codes
+
+    def require_covered(self, part: pyarrow.Table) -> None:
+        """Refuse workplaces outside the states that the dataset says it covers."""
+        self._refuse_uncovered(self._work_tract[self._tract[part[_PLACES[0]].to_numpy()]])
+
+    def _refuse_uncovered(self, work_tract: npt.NDArray[np.integer]) -> None:
+        if work_tract.min(initial=0) < 0:
+            raise StoreError(
+                f"{self._path}: a workplace lies outside the states that its manifest says are covered; import it again"
+            )
 
 
 def _numbers(rows: Ints, n: int) -> npt.NDArray[np.int32]:
