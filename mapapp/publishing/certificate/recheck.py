@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import shapely
 
@@ -144,12 +145,10 @@ def check_points(jobs: pandas.DataFrame, points: pandas.DataFrame) -> Certificat
     return CertificateCheck("points", ok, f"{len(points):,} points for {int(jobs['count'].sum()):,} workers")
 
 
-def check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
-    """Points lie in the cells of their blocks; of many points, a regular sample."""
-    chosen = points.iloc[:: max(len(points) // _SAMPLE, 1)]
-    cells = release.table("cells")
-    cell_of = np.full(release.manifest["files"]["blocks.parquet"]["rows"], None, dtype=object)
-    cell_of[cells["block_index"].to_numpy()] = cells.geometry.to_numpy()
+def check_places(release: Store, points: pandas.DataFrame, *, every: int | None = None) -> CertificateCheck:
+    """Points lie in the cells of their blocks; of many points, a regular sample, or one of `every` so many."""
+    chosen = points.iloc[:: every or max(len(points) // _SAMPLE, 1)]
+    cell_of = _cells_of(release, chosen)
     astray = 0
     for end, block in (("home", "origin_index"), ("work", "destination_index")):
         lon, lat = (chosen[f"{end}_{axis}_deg"].to_numpy(np.float64) for axis in ("lon", "lat"))
@@ -161,6 +160,18 @@ def check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
     return CertificateCheck(
         "places", astray == 0, f"{astray} of {2 * len(chosen):,} sampled points outside their block"
     )
+
+
+def _cells_of(release: Store, points: pandas.DataFrame) -> npt.NDArray[np.object_]:
+    """Cells of the blocks of some points, by block; None for all other blocks, and for those without a cell."""
+    wanted = np.zeros(release.manifest["files"]["blocks.parquet"]["rows"], dtype=np.bool_)
+    wanted[points["origin_index"]], wanted[points["destination_index"]] = True, True
+    cell_of = np.full(wanted.size, None, dtype=object)
+    for part in release.batches("cells"):
+        block = part["block_index"].to_numpy()
+        found = part.filter(wanted[block])
+        cell_of[block[wanted[block]]] = shapely.from_wkb(found["geometry"].to_numpy())
+    return cell_of
 
 
 def _source(release: Store, certificate: Certificate) -> SynthesisSource:

@@ -17,12 +17,10 @@ from engine.points import CellTriangles, place_points
 from engine.records.placing import draw_places
 from engine.streams import SecretKey
 from geodata.schema import N_SEGMENTS, segment_code
-from geodata.store import Store
 from geodata.worker_order import sort_workers
-from mapapp.publishing.batch import read_cells
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
-__all__ = ["RecordRows", "job_rows", "place_codes", "point_columns", "point_rows", "sort_rows"]
+__all__ = ["RecordRows", "job_rows", "place_codes", "point_columns", "sort_rows"]
 
 Codes = npt.NDArray[np.int32]
 Column = npt.NDArray[np.generic]
@@ -131,14 +129,9 @@ def job_rows(rows: RecordRows) -> Columns:
     }
 
 
-def point_rows(key: SecretKey, rows: RecordRows, store: Store, n_blocks: int, *, threads: int = 1) -> Columns:
-    """As `point_columns`, with the cells of a store, which has `n_blocks` blocks."""
-    used = np.zeros(n_blocks, dtype=np.bool_)
-    used[rows.columns["destination_index"]], used[rows.columns["origin_index"]] = True, True
-    return point_columns(key, rows, read_cells(store, used, threads=threads), threads=threads)
-
-
-def point_columns(key: SecretKey, rows: RecordRows, cells: CellTriangles, *, threads: int = 1) -> Columns:
+def point_columns(
+    key: SecretKey, rows: RecordRows, cells: CellTriangles, *, with_homes: bool = True, threads: int = 1
+) -> Columns:
     """Draw a point at home and one at work for every record: columns of `points`.
 
     Parameters
@@ -148,6 +141,8 @@ def point_columns(key: SecretKey, rows: RecordRows, cells: CellTriangles, *, thr
         All records of some workplaces.
     cells : CellTriangles
         Of their blocks.
+    with_homes : bool
+        Otherwise points at home are missing, and those at work are the same.
     threads : int
         Threads to use; the result does not depend on it.
     """
@@ -160,7 +155,7 @@ def point_columns(key: SecretKey, rows: RecordRows, cells: CellTriangles, *, thr
         work[start],
         rows.segment[start],
         np.append(start, unit.size).astype(np.int64),
-        home,
+        home if with_homes else None,
         cells,
         threads=threads,
     )

@@ -5,18 +5,22 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pandas
 import pytest
 
+from engine.points import CellTriangles
 from geodata.json_objects import JsonObject
 from geodata.store import Store, open_store
 from geodata.worker_schema import WorkerSchema
+from mapapp.publishing.batch import read_cells
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.records import attributes as attributes_module
-from mapapp.publishing.records import recheck
 from mapapp.publishing.records.attributes import RecordAttributes
+from mapapp.publishing.records.recheck import ClaimsCheck
+from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace, used_workplaces
 
 _Place = tuple[str | int, ...]
 
@@ -84,11 +88,19 @@ def general(place: _Place) -> str:
 
 def is_noticed(store: Store, certificate: JsonObject) -> bool:
     """Whether the checks of a certificate's claims notice that it was changed."""
-    rows, jobs = store.table("records"), store.table("jobs")
-    try:
-        return not all(check.ok for check in recheck._claims(store, certificate, rows, jobs))
-    except recheck._UNREADABLE:
-        return True
+    parts, cells = rows_and_cells(store.path)
+    claims = ClaimsCheck(store, certificate, cells)
+    for rows in parts:
+        claims.add(rows)
+    return not all(check.ok for check in claims.results())
+
+
+@cache
+def rows_and_cells(path: Path) -> tuple[list[WorkplaceRows], CellTriangles]:
+    """What is not forged."""
+    store = open_store(path, "records")
+    used = used_workplaces(store, int(store.manifest["files"]["blocks.parquet"]["rows"]))
+    return list(rows_by_workplace(store)), read_cells(store, used)
 
 
 @pytest.fixture

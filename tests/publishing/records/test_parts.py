@@ -14,10 +14,11 @@ import pytest
 from engine.streams import SecretKey
 from geodata.store import open_store, store_digest
 from mapapp.measuring.records_draws import draw_plan
+from mapapp.publishing.batch import read_cells
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.records import runner, sorted_parts, tasks, workers
 from mapapp.publishing.records.choice import Choice
-from mapapp.publishing.records.placement import job_rows, place_codes, point_rows, sort_rows
+from mapapp.publishing.records.placement import job_rows, place_codes, point_columns, sort_rows
 from mapapp.publishing.records.run import make_records, read_plan
 from mapapp.publishing.records.workers import read_codes
 from tests.commands.running import refused
@@ -52,7 +53,7 @@ def test_records_are_those_that_are_drawn_all_at_once(
     tables = {
         "records": rows.columns,
         "jobs": job_rows(rows),
-        "points": point_rows(KEY, rows, dataset, n_blocks),
+        "points": point_columns(KEY, rows, read_cells(dataset, np.ones(n_blocks, dtype=np.bool_))),
     }
     for name, columns in tables.items():
         pandas.testing.assert_frame_equal(records.table(name), pandas.DataFrame(columns))

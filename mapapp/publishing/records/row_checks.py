@@ -1,0 +1,262 @@
+"""Checks of the rows of worker records: whether the three tables agree, and whether they are as the certificate says.
+
+Rows come workplace by workplace (`rows_in_order`), and each check remembers only what it has found wrong so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from engine.points import CellTriangles
+from engine.records.placing import commute_bands
+from engine.records.structure import Structure
+from engine.streams import SecretKey
+from geodata.store import Store
+from mapapp.publishing.certificate.recheck import check_places, check_points
+from mapapp.publishing.certificate.terms import CertificateCheck
+from mapapp.publishing.records.attributes import BAND, RecordAttributes
+from mapapp.publishing.records.placement import RecordRows, job_rows, point_columns
+from mapapp.publishing.records.rows_in_order import WorkplaceRows
+from mapapp.publishing.run import TEST_KEY_REASON
+
+__all__ = [
+    "BandsCheck",
+    "JobsCheck",
+    "KeyCheck",
+    "PlacesCheck",
+    "PointsCheck",
+    "RowCheck",
+    "SameWorkersCheck",
+    "ValuesCheck",
+]
+
+_JOB: Final = ("age", "earnings", "industry")
+_SAMPLE: Final = 20_000
+
+
+class RowCheck(Protocol):
+    """A check that sees the rows of some workplaces after the other."""
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """Look at the rows of some workplaces."""
+        ...
+
+    def result(self) -> CertificateCheck:
+        """Say what was found."""
+        ...
+
+
+class PointsCheck:
+    """One point a synthetic worker, for the same destinations, origins and segments."""
+
+    def __init__(self) -> None:
+        self._ok = True
+        self._n_points = self._n_workers = 0
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        self._ok &= check_points(rows.jobs, rows.points).ok
+        self._n_points += len(rows.points)
+        self._n_workers += int(rows.jobs["count"].sum())
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        return CertificateCheck(
+            "points", self._ok, f"{self._n_points:,} points for {self._n_workers:,} workers"
+        )
+
+
+class SameWorkersCheck:
+    """Row i of `records` and of `points` are the same worker, and rows are in the order that says nothing."""
+
+    def __init__(self) -> None:
+        self._same = self._in_order = True
+        self._n_rows = 0
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        records, points = rows.records, rows.points
+        self._n_rows += len(records)
+        names = ["destination_index", "origin_index"]
+        same = [np.array_equal(records[name], points[name]) for name in names]
+        segment = RecordRows(columns=_columns(records)).segment
+        self._same &= all(same) and np.array_equal(segment, points["segment"])
+        self._in_order &= _is_sorted(records)
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        wrong = [
+            *([] if self._same else ["rows differ from points"]),
+            *([] if self._in_order else ["not in the usual order"]),
+        ]
+        return CertificateCheck(
+            "records and points", not wrong, "; ".join(wrong) or f"{self._n_rows:,} workers"
+        )
+
+
+class PlacesCheck:
+    """Points lie in the cells of their blocks; of many points, a regular sample."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._every = max(int(store.manifest["files"]["points.parquet"]["rows"]) // _SAMPLE, 1)
+        self._chosen: list[pandas.DataFrame] = []
+        self._n_points = 0
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        self._chosen.append(rows.points.iloc[-self._n_points % self._every :: self._every])
+        self._n_points += len(rows.points)
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        return check_places(self._store, pandas.concat(self._chosen), every=1)
+
+
+class JobsCheck:
+    """`jobs` counts the records."""
+
+    def __init__(self) -> None:
+        self._same = True
+        self._n_rows = 0
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        self._n_rows += len(rows.jobs)
+        counted = pandas.DataFrame(job_rows(RecordRows(columns=_columns(rows.records))))
+        self._same &= bool(counted.equals(rows.jobs[list(counted.columns)]))
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        return CertificateCheck(
+            "jobs", self._same, f"{self._n_rows:,} rows" + ("" if self._same else " do not count the records")
+        )
+
+
+class ValuesCheck:
+    """Every value is in its domain, workplaces are covered, and what is derived follows from its source."""
+
+    def __init__(self, attributes: RecordAttributes) -> None:
+        self._attributes = attributes
+        self._covered = np.zeros(attributes.geography.tracts.n_tracts, dtype=np.bool_)
+        self._covered[attributes.work_tract] = True
+        self._wrong = dict[str, None]()
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        records, attributes = rows.records, self._attributes
+        tract = attributes.geography.tract_of_block[records["destination_index"].to_numpy()]
+        if not self._covered[tract].all():
+            self._wrong["workplaces outside the states that are covered"] = None
+        for attribute in attributes.attributes:
+            if attribute.name in records and attribute.name not in (*_JOB, BAND):
+                values = records[attribute.name].to_numpy()
+                if values.size and (values.min() < 0 or values.max() >= len(attribute.codes)):
+                    self._wrong[f"values of {attribute.name}"] = None
+                    continue
+                for name, groups in attribute.derives.items():
+                    if (np.array(groups)[values] != records[name].to_numpy()).any():
+                        self._wrong[f"{name} does not follow from {attribute.name}"] = None
+        for name in attributes.missing:
+            if (records[name] != 1).any():
+                self._wrong[f"{name} is missing but varies"] = None
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        names = self._attributes.names
+        detail = f"wrong: {', '.join(self._wrong)}" if self._wrong else f"{len(names)} attributes"
+        return CertificateCheck("values of attributes", not self._wrong, detail)
+
+
+class BandsCheck:
+    """Distance bands are possible between the PUMAs if the structure sees to it; how many homes lie in theirs."""
+
+    def __init__(self, structure: Structure, attributes: RecordAttributes) -> None:
+        self._ground = attributes.ground
+        self._n_rows = self._n_inside = 0
+        self._ok = True
+        self._possible = _possible_bands(structure, attributes)
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        work, home = (rows.records[name].to_numpy() for name in ("destination_index", "origin_index"))
+        band = rows.records["distance_band"].to_numpy()
+        self._n_rows += band.size
+        self._n_inside += int(np.count_nonzero(commute_bands(self._ground, work, home) == band))
+        self._ok &= self._possible is None or bool(self._possible(work, home, band).all())
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        if not self._ok:
+            return CertificateCheck(
+                "distance bands", False, "some are impossible between the PUMAs of work and home"
+            )
+        share = self._n_inside / max(self._n_rows, 1)
+        return CertificateCheck(
+            "distance bands", True, f"{share:.1%} of homes lie in the band that was drawn"
+        )
+
+
+class KeyCheck:
+    """Recognize points that were drawn under the published test key, by those at work."""
+
+    def __init__(self, certificate: Mapping[str, object], cells: CellTriangles) -> None:
+        reasons = certificate["status_reasons"]
+        self._stated = isinstance(reasons, list) and TEST_KEY_REASON in reasons
+        self._cells = cells
+        self._key = SecretKey.for_tests()
+        self._n_same = self._n_points = 0
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """As in `RowCheck`."""
+        drawn = point_columns(
+            self._key, RecordRows(columns=_columns(rows.records)), self._cells, with_homes=False
+        )
+        same = np.ones(len(rows.points), dtype=np.bool_)
+        for name in ("work_lon_deg", "work_lat_deg"):
+            same &= rows.points[name].to_numpy() == drawn[name]
+        self._n_same += int(np.count_nonzero(same))
+        self._n_points += same.size
+
+    def result(self) -> CertificateCheck:
+        """As in `RowCheck`."""
+        is_test = self._n_same > self._n_points / 2
+        detail = "made with the published test key" if is_test else "not used"
+        return CertificateCheck("test key", is_test == self._stated, detail)
+
+
+def _possible_bands(
+    structure: Structure, attributes: RecordAttributes
+) -> Callable[..., npt.NDArray[np.bool_]] | None:
+    """Which bands are possible, for blocks of work and home and a band; None where the structure does not see to it."""
+    rule = next(each for each in attributes.possible if each.attribute == attributes.place(BAND))
+    parents = dict(zip(structure.parents[rule.attribute], structure.buckets[rule.attribute], strict=True))
+    if not all(parent in parents and parents[parent] is None for parent in rule.given):
+        return None
+    geography = attributes.geography
+    puma = geography.tracts.puma[geography.tract_of_block]
+    place = np.zeros(geography.tracts.puma_members[0].size - 1, dtype=np.int64)
+    place[attributes.work_puma] = np.arange(attributes.work_puma.size)
+    return lambda work, home, band: rule.table[place[puma[work]], puma[home], band]
+
+
+def _is_sorted(rows: pandas.DataFrame) -> bool:
+    """Whether each row is the same as the one before it, or larger in the first column in which they differ."""
+    first = ["destination_index", "age", "earnings", "industry", "origin_index", "distance_band"]
+    decided = np.zeros(max(len(rows) - 1, 0), dtype=np.bool_)
+    for name in [*first, *(name for name in rows.columns if name not in first)]:
+        values = rows[name].to_numpy()
+        before, after = values[:-1], values[1:]
+        if (~decided & (before > after)).any():
+            return False
+        decided |= before < after
+    return True
+
+
+def _columns(rows: pandas.DataFrame) -> dict[str, npt.NDArray[np.generic]]:
+    return {str(name): rows[name].to_numpy() for name in rows}
