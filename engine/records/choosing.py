@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
 from engine.errors import ParameterError
@@ -32,7 +33,9 @@ __all__ = ["TriesPlan", "best_threshold_epsilon", "find_min_seeds"]
 _FEWEST: Final = 16
 """The search doubles k from here on."""
 _FACTORS: Final = (1.005, 1.02, 1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 3.0)
-"""Rates that are compared, as multiples of the one that uses up all of delta."""
+"""Rates that are compared first, as multiples of the one that uses up all of delta."""
+_FACTOR_STEPS: Final = 6
+_GOLDEN: Final = (3 - math.sqrt(5)) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +80,10 @@ class TriesPlan:
         )
 
 
-def best_threshold_epsilon(k: int, plan: TriesPlan) -> Fraction:
+def best_threshold_epsilon(k: int, plan: TriesPlan, seed_floor: int | None = None) -> Fraction:
     """A rate of noise, of four significant digits, that gives about the least epsilon for k plausible seeds.
+
+    The rate hardly changes how many candidates pass: noise lets groups below k pass as often as it stops larger ones.
 
     Raises
     ------
@@ -87,10 +92,12 @@ def best_threshold_epsilon(k: int, plan: TriesPlan) -> Fraction:
     """
     if k < 2:
         raise ParameterError(f"min plausible seeds is {k}; give 2 or more, such as 1000")
-    least = _rate_that_uses_delta(k, plan)
 
-    rates = [_four_digits(least * factor) for factor in _FACTORS]
-    return min(rates, key=lambda rate: _rough_epsilon(_acceptance(k, rate, plan), plan))
+    def epsilon(factor: float) -> float:
+        rate = _rate(k, factor, plan, seed_floor or 1)
+        return _rough_epsilon(_acceptance(k, rate, plan, seed_floor), plan)
+
+    return _rate(k, _best_factor(epsilon), plan, seed_floor or 1)
 
 
 def find_min_seeds(
@@ -123,15 +130,15 @@ def find_min_seeds(
     given = None if threshold_epsilon is None else exact_fraction(threshold_epsilon, "threshold epsilon")
 
     def acceptance(k: int, factor: float) -> Acceptance:
-        rate = _four_digits(factor * _rate_that_uses_delta(k, plan)) if given is None else given
-        return _acceptance(k, rate, plan)
+        return _acceptance(k, _rate(k, factor, plan) if given is None else given, plan)
 
+    @cache
     def rough(k: int, factor: float) -> float:
         return _rough_epsilon(acceptance(k, factor), plan)
 
-    k, factor = _FEWEST, 1.0
+    k, factor = _FEWEST, _FACTORS[-1]
     while True:
-        best, factor = min((rough(k, one), one) for one in (_FACTORS if given is None else (1.0,)))
+        best, factor = min((rough(k, one), one) for one in _around(factor, given))
         if best <= target:
             break
         k *= 2
@@ -140,11 +147,40 @@ def find_min_seeds(
                 f"epsilon is {float(target):g}; no number of plausible seeds up to {plan.n_min:,} keeps it for "
                 f"{plan.n_tries:,} tries: allow fewer tries, or a larger epsilon"
             )
-    low, high = k // 2 if k > _FEWEST else 1, k
+    high = _least_by_rough_sums(k // 2 if k > _FEWEST else 1, k, lambda k: rough(k, factor) <= target)
+    if given is None:
+        factor = _best_factor(lambda one: rough(high, one))
+        high = _least_by_rough_sums(high * 3 // 4, high, lambda k: rough(k, factor) <= target)
+    return _first_that_keeps(target, high, plan, lambda k: acceptance(k, factor))
+
+
+def _around(factor: float, given: Fraction | None) -> tuple[float, ...]:
+    """Factors to compare at the next k: the last best one and its neighbors, all of them at first."""
+    if given is not None:
+        return (1.0,)
+    at = _FACTORS.index(factor)
+    return _FACTORS if at == len(_FACTORS) - 1 else _FACTORS[max(at - 1, 0) : at + 2]
+
+
+def _best_factor(epsilon: Callable[[float], float]) -> float:
+    """About the factor with the least epsilon: the best of a few, and then ever closer around it."""
+    at = min(range(len(_FACTORS)), key=lambda place: epsilon(_FACTORS[place]))
+    low, high = (math.log(_FACTORS[min(max(place, 0), len(_FACTORS) - 1)]) for place in (at - 1, at + 1))
+    best = (epsilon(_FACTORS[at]), _FACTORS[at])
+    for _ in range(_FACTOR_STEPS):
+        inner = low + (high - low) * _GOLDEN, high - (high - low) * _GOLDEN
+        left, right = ((epsilon(math.exp(one)), math.exp(one)) for one in inner)
+        best = min(best, left, right)
+        low, high = (low, inner[1]) if left < right else (inner[0], high)
+    return best[1]
+
+
+def _least_by_rough_sums(low: int, high: int, keeps: Callable[[int], bool]) -> int:
+    """The least k, within one in 256, that keeps a given epsilon; `high` does, and `low` is taken not to."""
     while high - low > max(1, low >> 8):
         middle = (low + high) // 2
-        low, high = (middle, high) if rough(middle, factor) > target else (low, middle)
-    return _first_that_keeps(target, high, plan, lambda k: acceptance(k, factor))
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high
 
 
 def _first_that_keeps(
@@ -159,16 +195,28 @@ def _first_that_keeps(
         k += max(1, k >> 8)
 
 
-def _acceptance(k: int, rate: Fraction, plan: TriesPlan) -> Acceptance:
-    return Acceptance(min_plausible_seeds=k, threshold_epsilon=rate, forced_fail=plan.forced_fail)
+def _rate(k: int, factor: float, plan: TriesPlan, fewest: int = 1) -> Fraction:
+    """The rate of noise that is so many times the one that uses up all of delta."""
+    return _four_digits(factor * _rate_that_uses_delta(k, plan, fewest))
 
 
-def _rate_that_uses_delta(k: int, plan: TriesPlan) -> float:
-    """The rate at which all tries together let lone seeds pass with chance delta."""
-    allowed, tries = float(exact_fraction(plan.delta, "delta")), plan.n_tries / plan.n_min
-    rate = math.log(tries / allowed) / (k - 1)
+def _acceptance(k: int, rate: Fraction, plan: TriesPlan, seed_floor: int | None = None) -> Acceptance:
+    return Acceptance(
+        min_plausible_seeds=k,
+        threshold_epsilon=rate,
+        forced_fail=plan.forced_fail,
+        seed_floor=seed_floor,
+    )
+
+
+def _rate_that_uses_delta(k: int, plan: TriesPlan, fewest: int) -> float:
+    """The rate at which all tries let seeds pass with chance delta that only just may pass: alone, or at a floor."""
+    mass = 1 + float(check_similarity(plan.similarity)) * (fewest - 1)
+    allowed, tries = float(exact_fraction(plan.delta, "delta")), mass * plan.n_tries / plan.n_min
+    steps = max(k - fewest, 1)
+    rate = math.log(tries / allowed) / steps
     for _ in range(30):
-        rate = max(1e-9, math.log(tries / allowed / (1 + math.exp(-rate))) / (k - 1))
+        rate = max(1e-9, math.log(tries / allowed / (1 + math.exp(-rate))) / steps)
     return rate
 
 

@@ -58,7 +58,7 @@ _CHOICE: Final = {
     "threshold_epsilon": click.option(
         "--threshold-epsilon",
         default=None,
-        help="Epsilon of the noise on --min-seeds for each candidate.  [default: 0.0175]",
+        help="Epsilon of the noise on --min-seeds for each candidate.  [default: with the least --epsilon]",
     ),
     "similarity": click.option(
         "--similarity",

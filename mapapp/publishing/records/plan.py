@@ -27,7 +27,6 @@ from mapapp.publishing.records.choice import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,
     DEFAULT_MIN_SEEDS,
-    DEFAULT_THRESHOLD_EPSILON,
     Choice,
 )
 from mapapp.publishing.records.paper import paper_seeds
@@ -303,13 +302,10 @@ def _acceptance(tries: TriesPlan, choice: Choice) -> Acceptance:
         found, _ = find_min_seeds(choice.epsilon, tries, rate)
         if choice.seed_floor is None:
             return found
-        k, rate = found.min_plausible_seeds, found.threshold_epsilon
-    if k is None:
-        k, rate = DEFAULT_MIN_SEEDS, rate or DEFAULT_THRESHOLD_EPSILON
+        k = found.min_plausible_seeds
+    k = k or DEFAULT_MIN_SEEDS
     if rate is None:
-        rate = DEFAULT_THRESHOLD_EPSILON if k == DEFAULT_MIN_SEEDS else best_threshold_epsilon(k, tries)
-    if choice.epsilon is not None and choice.threshold_epsilon is None:
-        rate = best_threshold_epsilon(k, tries)
+        rate = best_threshold_epsilon(k, tries, choice.seed_floor)
     return Acceptance(
         min_plausible_seeds=k,
         threshold_epsilon=rate,

@@ -3,6 +3,7 @@
 import math
 import random
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -199,6 +200,27 @@ def test_a_lower_rate_costs_less_than_the_usual_one() -> None:
     rate = best_threshold_epsilon(1000, PLAN)
     assert Fraction("0.013") < rate < Fraction("0.015")
     assert promise(usual(threshold_epsilon=rate)).epsilon < Fraction("1.75")
+
+
+@pytest.mark.parametrize("n_tries", [10_000, 286_073])
+def test_no_other_rate_costs_much_less_than_the_best_one(n_tries: int) -> None:
+    plan = replace(PLAN, n_tries=n_tries)
+    best = best_threshold_epsilon(1000, plan)
+    found = {
+        rate: plan.promise(usual(threshold_epsilon=rate)).epsilon
+        for rate in (best, *(best * Fraction(percent, 100) for percent in (90, 97, 103, 110, 130)))
+        if OneTry.of(usual(threshold_epsilon=rate), 1.0, plan.n_min).delta0 * n_tries < 0.9e-6
+    }
+    assert len(found) >= 4
+    assert found[best] <= min(found.values()) * Fraction(1005, 1000)
+
+
+def test_a_seed_floor_needs_a_higher_rate() -> None:
+    """Seeds at the floor use up much more of delta than lone ones."""
+    rates = [best_threshold_epsilon(1000, PLAN, floor) for floor in (None, 20, 150)]
+    assert rates == sorted(rates)
+    floored = usual(threshold_epsilon=rates[-1], seed_floor=150)
+    assert PLAN.promise(floored).epsilon < 4
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,16 @@ def test_epsilon_chooses_how_many_plausible_seeds(demo_dataset: Path) -> None:
     assert loose.seeds.acceptance.min_plausible_seeds < tight.seeds.acceptance.min_plausible_seeds
 
 
+def test_the_rate_of_noise_is_the_one_with_the_least_epsilon_unless_it_is_given(demo_dataset: Path) -> None:
+    by_default, usual = (
+        plan_only(demo_dataset, Choice(kept=("work_puma",), min_seeds=100, threshold_epsilon=rate)).plan
+        for rate in (None, Fraction(7, 40))
+    )
+    assert by_default.seeds is not None
+    assert by_default.seeds.acceptance.threshold_epsilon != Fraction(7, 40)
+    assert by_default.add_remove.epsilon < usual.add_remove.epsilon
+
+
 def test_a_dry_run_reads_no_worker_and_leaves_nothing(
     demo_dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
