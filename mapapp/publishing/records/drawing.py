@@ -166,14 +166,9 @@ def sums_of_missing(source: RecordSource, n_in_group: Ints) -> Ints:
     return missing_sums(source.model, n_in_group, plan.kept, numbers)
 
 
-def error_terms(source: RecordSource, *, n_drawn: int, threads: int) -> list[JsonObject]:
-    """Terms of the expected errors of counts by one to three attributes.
-
-    None of them holds where candidates that failed are missing: small groups then lack more records than large ones.
-    """
+def error_terms(source: RecordSource, *, threads: int) -> list[JsonObject]:
+    """Terms of the expected errors of counts by one to three attributes, where the model tops records up."""
     plan = source.plan
-    if n_drawn < plan.n_total:
-        return []
     names = plan.attributes.names
     found = expected_errors(source.model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads)
     return [

@@ -1,0 +1,73 @@
+"""Worker records by the command: `python -m benchmarks.records_command [--dataset D] [--records N] [--kept NAMES]`.
+
+Generates a nation (or takes the dataset D) and makes records of it with `commutemap records`, each number of records in
+a process of its own; then certifies and exports the last ones. Prints seconds by the clock, processor seconds, and the
+peak of memory of each command: memory should not grow with the number of records, and time should in proportion.
+Needs 25 GB of disk. Budget: 10 minutes and 8 GiB for 140 million workers on 2 cores; 5 s for Rhode Island.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks import commands
+from benchmarks.replications import line, table
+from geodata.store import open_store
+from mapapp.publishing.records.workers import count_workers
+
+SMALLEST: Final = ("--size", "small", "--records", "1000", "--records", "3000")
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dataset", type=Path, default=None)
+    parser.add_argument("--size", default="nation", help="of the country to generate")
+    parser.add_argument(
+        "--records", type=int, action="append", help="how many, once or several times; one for each worker"
+    )
+    parser.add_argument("--kept", default="none", help="attributes that are kept from seeds")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only-records", action="store_true", help="neither certify nor export them")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="commutemap-records-", dir=".") as name:
+        folder = Path(name)
+        dataset = chosen.dataset or folder / "generated.dataset"
+        if chosen.dataset is None:
+            commands.commutemap("demo", dataset, "--size", chosen.size)
+        n_workers = count_workers(open_store(dataset, "dataset", verify=False))
+        table(
+            f"{n_workers:,} workers, kept: {chosen.kept}",
+            "records",
+            "seconds",
+            "processor seconds",
+            "peak GiB",
+        )
+        records = folder / "x.records"
+        for n in chosen.records or [n_workers]:
+            shutil.rmtree(records, ignore_errors=True)
+            options = ("--kept", chosen.kept, "--records", n, "--threads", chosen.threads, "--test-key")
+            show("records", n, commands.commutemap("records", dataset, records, *options))
+        if not chosen.only_records:
+            show("certify", n, commands.run("mapapp.cli", "certify", records))
+            exported = (folder / "export", "--to", "parquet")
+            show("export --to parquet", n, commands.commutemap("export", records, *exported))
+
+
+def show(command: str, n: int, done: commands.Finished) -> None:
+    """One line of the table."""
+    line(f"`{command}`", f"{n:,}", f"{done.wall_s:.1f}", f"{done.processor_s:.1f}", f"{done.peak_gib:.2f}")
+
+
+if __name__ == "__main__":
+    main()
