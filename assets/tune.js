@@ -35,6 +35,15 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       return outputs_list.map(({ id }) => unused[mechanism].includes(id.replace("-slider", "")));
     },
 
+    // The clipboard needs a page of this machine or a secure one; otherwise the command can be selected.
+    copy(clicks, text) {
+      const still = window.dash_clientside.no_update;
+      if (!clicks || !text) return still;
+      const other = "Select the command above to copy it.";
+      if (!navigator.clipboard) return other;
+      return navigator.clipboard.writeText(text).then(() => "Copied.", () => other);
+    },
+
     // Workplace tracts as rows; making hundreds of them here is far quicker than as components.
     tracts(rows) {
       const body = document.getElementById("tract-rows");

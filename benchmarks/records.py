@@ -10,6 +10,7 @@ With `--promises`, what tries cost by the sound accountant and by Theorem 1; not
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +25,6 @@ from engine._jit import lean_jit
 from engine._kernels.arrays import Indices, Ints
 from engine._kernels.record_candidates import GroupArrays, group_size
 from engine._kernels.record_model import ModelTables, configuration_of
-from engine.errors import ParameterError
 from engine.records.acceptance import Acceptance
 from engine.records.candidates import draw_candidates
 from engine.records.choosing import TriesPlan, best_threshold_epsilon
@@ -32,7 +32,7 @@ from engine.records.drawing import draw_records
 from engine.records.groups import GroupTable
 from engine.records.structure import Structure
 from engine.records.tables import Model, learn_model
-from engine.records.theorem_one import paper_promise
+from engine.records.theorem_one import best_paper_promise
 from engine.streams import SecretKey
 
 SMALLEST: Final = ("--seeds", "500", "--tries", "400", "--runs", "1", "--promises")
@@ -179,24 +179,11 @@ def show_promises() -> None:
             rate = best_threshold_epsilon(k, plan)
             acceptance = Acceptance(min_plausible_seeds=k, threshold_epsilon=rate, forced_fail="0.02")
             found.append(plan.promise(acceptance))
-        paper = best_by_theorem(k, tries)
+        by_theorem = best_paper_promise(k, similarity=4, n_tries=tries, delta="1e-6")
+        paper = math.inf if by_theorem is None else by_theorem.epsilon
         sound = [f"{float(one.epsilon):.2f}" for one in found]
         replaced = f"{float(found[1].epsilon_replace_one):.2f}"
         print(f"| {tries:,} | {k:,} | {paper:,.0f} | {' | '.join(sound)} | {replaced} |")
-
-
-def best_by_theorem(k: int, tries: int) -> float:
-    """Least epsilon of the paper's accountant over rates of the noise."""
-    best = float("inf")
-    for rate in np.geomspace(15 / k, 60 / k + 0.1, 60):
-        exact = Fraction(round(float(rate) * 10**6), 10**6)
-        acceptance = Acceptance(min_plausible_seeds=k, threshold_epsilon=exact)
-        try:
-            promise = paper_promise(acceptance, similarity=4, n_tries=tries, delta="1e-6")
-        except ParameterError:  # no t gives delta with so low a rate
-            continue
-        best = min(best, promise.epsilon)
-    return best
 
 
 def argument_parser() -> argparse.ArgumentParser:

@@ -1,7 +1,8 @@
 """How long a move of a control takes at the workbench: `python -m benchmarks.tune ri.dataset`.
 
 In Debian's Chromium with software WebGL on the same machine: from the key press on a slider to new numbers on the
-screen, of the sample and of all tracts. With `--picture FILE` also the picture of docs/tune.md.
+screen, of the sample and of all tracts. Without a browser also each answer of the Records panel. `--picture FILE` and
+`--records-picture FILE` take the pictures of docs/tune.md.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from typing import Any
 from benchmarks import chromium
 from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
+from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.progress import silent
+from mapapp.workbench import records_figures
 from mapapp.workbench.app import create_app, listen
+from mapapp.workbench.records_expected import ExpectedRecords, RecordsExpectation
+from mapapp.workbench.records_setting import KIND, start_values
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import preset_values, read_setting
 from tests.running_server import running
@@ -49,6 +54,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--records-picture", type=Path, help="of the Records panel; nothing is measured")
     parser.add_argument("--controls", nargs="+", choices=CONTROLS, default=CONTROLS)
     parser.add_argument("--settings", type=int, default=len(EPSILONS), help="to measure without a browser")
     return parser
@@ -57,9 +63,14 @@ def argument_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = argument_parser().parse_args(arguments)
     app = create_app(asked.dataset)
+    if asked.records_picture:
+        with running(*listen(app, port=0)) as address, opened(address) as page:
+            records_taken(page, asked.records_picture)
+        return
     session = app.server.extensions["workbench"][0]
     print(f"sample: {session.sample.size} of {session.data.tract.size} workplace tracts")
     measured(session, EPSILONS[: asked.settings])
+    records_answered(RecordWorkers(session.store), asked.settings)
     with running(*listen(app, port=0)) as address, opened(address) as page:
         rows = [(name, *moved(page, name)) for name in asked.controls]
         print("\n| control | sample, s | all tracts, s |\n|---|---|---|")
@@ -106,6 +117,64 @@ def measured(session: Session, epsilons: tuple[str, ...]) -> None:
             session.measure(setting, extent, silent)
             seconds.append(time.perf_counter() - start)
         print(f"without a browser, {extent}: median {median(seconds):.2f} s, most {max(seconds):.2f} s")
+
+
+def records_answered(workers: RecordWorkers, times: int) -> None:
+    """Processor time of the Records panel's answers, with controls moved to where they were not before."""
+    start, expectation = start_values(workers), RecordsExpectation(workers)
+    begin = time.process_time()
+    answer = answer_to(expectation, start)
+    print(f"\nRecords, processor time: first answer {time.process_time() - begin:.2f} s")
+    print("\n| control | numbers, ms | with charts, ms |\n|---|---|---|")
+    k, tries = answer.test.min_plausible_seeds, int(str(start["tries"]))
+    moves: dict[str, list[dict[str, object]]] = {
+        "kept": [{"kept": kept} for kept in (3, 2, 1, 0, 5)],
+        "k": [{"k": str(k * share // 20)} for share in (21, 22, 23, 24, 25)],
+        "rate": [
+            {"rate": f"{float(answer.test.threshold_epsilon or 0) * (1 + n / 50):.4g}"} for n in range(1, 6)
+        ],
+        "forced": [{"forced": f"0.0{n}"} for n in (3, 4, 5, 6, 7)],
+        "tries": [{"tries": str(tries * share // 10)} for share in (9, 8, 7, 6, 5)],
+        "epsilon": [{"given": "epsilon", "epsilon": f"{n}"} for n in (20, 21, 22, 23, 24)],
+    }
+    for name, changes in moves.items():
+        numbers, charts = [], []
+        for change in changes[:times]:
+            values = start | change
+            begin = time.process_time()
+            expectation.of(values)
+            numbers.append(1000 * (time.process_time() - begin))
+            answer_to(expectation, values)
+            charts.append(1000 * (time.process_time() - begin))
+        print(f"| {name} | {median(numbers):.0f} | {median(charts):.0f} |")
+
+
+def answer_to(expectation: RecordsExpectation, values: dict[str, object]) -> ExpectedRecords:
+    """What the panel shows, with its charts."""
+    found = expectation.of(values)
+    cost = expectation.cost(found.plan)
+    records_figures.pass_figure(found.seed_sizes, found.names, found.test, found.plan.kept)
+    records_figures.groups_figure(expectation.workers.sizes, found.names, found.plan.kept)
+    if cost is not None:
+        records_figures.tries_figure(cost.tries, cost.ours, cost.paper, (1, 1.0))
+    return found
+
+
+def records_taken(page: Any, picture: Path) -> None:
+    """The Records panel with its promise and who passes."""
+    page.get_by_role("tab", name="Records").click()
+    page.locator(f"#{KIND}-pass-chart .js-plotly-plot .trace").first.wait_for(state="attached")
+    page.evaluate(
+        """kind => {
+      const panel = document.querySelector(".panel.result");
+      panel.scrollTo(0, panel.scrollTop + document.getElementById(`${kind}-promise`).getBoundingClientRect().top - 90);
+    }""",
+        KIND,
+    )
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_function(MAP_AT_REST)
+    page.wait_for_timeout(3_000)
+    picture.write_bytes(slimmed(page.screenshot()))
 
 
 def moved(page: Any, name: str) -> tuple[float, float]:

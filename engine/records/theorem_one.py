@@ -14,6 +14,8 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from engine.records.acceptance import Acceptance
@@ -24,12 +26,15 @@ __all__ = [
     "Guarantee",
     "PaperPromise",
     "amplified",
+    "best_paper_promise",
     "given_release",
     "largest_t",
     "paper_promise",
     "sequential",
     "theorem_1",
 ]
+
+_LOWEST, _HIGHEST, _N_RATES = 15, 60, 60  # rates of the noise that are compared, times k
 
 
 class Guarantee(NamedTuple):
@@ -155,3 +160,31 @@ def paper_promise(acceptance: Acceptance, *, similarity: Number, n_tries: int, d
         one = theorem_1(k, t, rate, similarity)
         found.append(PaperPromise(*advanced_composition(*one, n_tries, float(allowed / 2)), t, "advanced"))
     return min(found)
+
+
+def best_paper_promise(k: int, *, similarity: Number, n_tries: int, delta: Number) -> PaperPromise | None:
+    """The least epsilon of :func:`paper_promise` over 60 rates of the noise; None if none of them gives this delta.
+
+    Parameters
+    ----------
+    k : int
+        Min plausible seeds, at least 2.
+    similarity, n_tries, delta
+        As for :func:`paper_promise`.
+
+    Raises
+    ------
+    ParameterError
+        A value is outside its range.
+    """
+    if k < 2 or n_tries < 1:
+        raise ParameterError(f"min plausible seeds is {k:,} and tries is {n_tries:,}; give at least 2 and 1")
+    check_similarity(similarity)
+    found = []
+    for rate in np.geomspace(_LOWEST / k, _HIGHEST / k + 0.1, _N_RATES).tolist():
+        acceptance = Acceptance(
+            min_plausible_seeds=k, threshold_epsilon=Fraction(max(1, round(rate * 10**6)), 10**6)
+        )
+        with suppress(ParameterError):  # no t gives delta with so low a rate
+            found.append(paper_promise(acceptance, similarity=similarity, n_tries=n_tries, delta=delta))
+    return min(found, default=None)

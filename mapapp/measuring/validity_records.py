@@ -44,7 +44,7 @@ from mapapp.publishing.records.attributes import RecordAttribute, RecordAttribut
 from mapapp.publishing.records.run import worker_hashes
 from mapapp.publishing.records.workers import read_codes, workers_file
 
-__all__ = ["COMBINATIONS", "TableDistances", "measure_records"]
+__all__ = ["COMBINATIONS", "TableDistances", "distance_tables", "measure_records", "measure_tables"]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -139,7 +139,9 @@ def measure_records(dataset_path: Path, path: Path, *, report: Report = silent) 
     _require_same(store, dataset, certificate, attributes)
     report("reading the workers", 0, 0)
     real, drawn = (np.concatenate(list(read_codes(each, attributes))) for each in (dataset, store))
-    tables = _distance_tables(attributes, TableDistances(attributes.attributes, real, drawn), report)
+    tables = distance_tables(
+        attributes.attributes, TableDistances(attributes.attributes, real, drawn), report
+    )
     report("comparing commutes", 0, 0)
     compared = [
         compare_commutes(_commutes(dataset), _commutes(store), attributes.geography, Places.read(dataset))
@@ -201,15 +203,16 @@ def _commutes(store: Store) -> Commutes:
     return Commutes(np.repeat(work, count), np.repeat(home, count))
 
 
-def _distance_tables(
-    attributes: RecordAttributes, distances: TableDistances, report: Report
+def distance_tables(
+    attributes: Sequence[RecordAttribute], distances: TableDistances, report: Report = silent
 ) -> dict[str, pandas.DataFrame]:
-    names = attributes.names
-    titles = {attribute.name: attribute.title for attribute in attributes.attributes}
+    """Return the tables `attributes`, `pairs`, and `combinations` that the head of this module describes."""
+    titles = {attribute.name: attribute.title for attribute in attributes}
+    names = list(titles)
     singles = [(name,) for name in names]
     pairs = list(combinations(names, 2))
     listed = [each for each in COMBINATIONS if distances.has(each)]
-    found = list(_measure([*singles, *pairs, *listed], distances, report))
+    found = list(measure_tables([*singles, *pairs, *listed], distances, report))
     n = len(singles)
     return {
         "attributes": pandas.DataFrame(
@@ -233,8 +236,8 @@ def _distance_tables(
     }
 
 
-def _measure(
-    tables: Sequence[tuple[str, ...]], distances: TableDistances, report: Report
+def measure_tables(
+    tables: Sequence[tuple[str, ...]], distances: TableDistances, report: Report = silent
 ) -> Iterator[tuple[tuple[str, ...], int, dict[str, float]]]:
     """Yield the attributes, the cells, and the distances of each table."""
     for done, names in enumerate(tables):

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from dash import ALL, Dash, Input, Output, State, set_props
+from dash import ALL, Dash, Input, Output, State, html, set_props
 from dash.development.base_component import Component
 
 from geodata.store import open_store
@@ -15,6 +15,7 @@ from mapapp.drawing import map_layers
 from mapapp.explore import web_app
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.explore import notes
+from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.paths import assets_dir
 from mapapp.progress import Report, silent
 from mapapp.workbench import (
@@ -33,6 +34,7 @@ from mapapp.workbench import (
     lab_stars_callbacks,
     preset_callbacks,
     publish_callbacks,
+    records_callbacks,
     sweep_callbacks,
     tables_callbacks,
     tradeoff_callbacks,
@@ -40,9 +42,12 @@ from mapapp.workbench import (
     tune_page,
 )
 from mapapp.workbench.guard import Access, add_guard, require_loopback
+from mapapp.workbench.job_progress import refused
 from mapapp.workbench.jobs import EXPECTED_ERRORS, Job
 from mapapp.workbench.page_frame import PAGES, frame, not_found
 from mapapp.workbench.public_geography import PublicGeography, serve_layers
+from mapapp.workbench.records_expected import RecordsExpectation
+from mapapp.workbench.records_panel import records_panel
 from mapapp.workbench.session import Session, new_tab
 from mapapp.workbench.setting import read_setting
 from mapapp.workbench.table_plans import TablePlans
@@ -106,7 +111,11 @@ def create_app(
     session, geography = Session(store, report), PublicGeography(store, access.path)
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
     plans = TablePlans(store, geography.areas)
-    _route(app, session, geography, tables_panel(plans.layers, plans.usual_rows))
+    panels = {
+        "tables": tables_panel(plans.layers, plans.usual_rows),
+        "records": _records_panel(app, session, RecordWorkers(store)),
+    }
+    _route(app, session, geography, panels)
     lab_callbacks.register(app)
     lab_stars_callbacks.register(app)
     lab_prior_callbacks.register(app)
@@ -163,7 +172,17 @@ def _make_ready(session: Session, geography: PublicGeography, report: Report) ->
         LOG.warning("the first setting could not be measured")
 
 
-def _route(app: Dash, session: Session, geography: PublicGeography, tables: Component) -> None:
+def _records_panel(app: Dash, session: Session, workers: RecordWorkers) -> Component:
+    """The Records panel with its callbacks, or one line that says why there is none."""
+    try:
+        panel = records_panel(workers)
+    except EXPECTED_ERRORS as error:
+        return html.Div(refused(error), className="answer")
+    records_callbacks.register(app, session, RecordsExpectation(workers))
+    return panel
+
+
+def _route(app: Dash, session: Session, geography: PublicGeography, panels: dict[str, Component]) -> None:
     @app.callback(
         Output("page", "children"),
         Output({"type": "nav", "page": ALL}, "className"),
@@ -177,7 +196,7 @@ def _route(app: Dash, session: Session, geography: PublicGeography, tables: Comp
         if path == "/" and tab:
             values = session.tab(tab).values
             figure, name = base_map_figure(geography), session.kept.next_name()
-            page = tune_page.page(values, figure, next_name=name, has_flows=session.has_flows, tables=tables)
+            page = tune_page.page(values, figure, next_name=name, has_flows=session.has_flows, **panels)
             return page, marks
         return _LABS[path]() if path in _LABS else not_found(), marks
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
-from mapapp.workbench.fields import choice
+from mapapp.workbench.fields import choice, exact_number
 from mapapp.workbench.job_progress import cancel_row
 from mapapp.workbench.setting import CLEANING, MEANS, NUMBERS, UNITS, ControlValue, Values
 
@@ -185,44 +185,11 @@ def controls(values: Values, *, has_flows: bool) -> Component:
 
 
 def number_field(name: str, value: str) -> Component:
-    """A number as exact text, and a slider over its stops; the browser keeps the two together."""
-    label = NUMBERS[name]
-    stops = STOPS[name]
-    unit = _UNITS.get(name)
-    return html.Div(
-        [
-            html.Div(
-                [
-                    html.Label(f"{label}, {unit}" if unit else label, htmlFor=name, className="label"),
-                    dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact"),
-                ],
-                className="row-between",
-            ),
-            dmc.Slider(
-                id=f"{name}-slider",
-                value=nearest(value, stops),
-                min=0,
-                max=len(stops) - 1,
-                step=1,
-                size="sm",
-                label=None,
-                thumbLabel=f"{label}, by steps",
-                color="blue.8",
-            ),
-            dcc.Store(id=f"{name}-stops", data=list(stops)),
-            *([html.P(_HINTS[name], className="hint")] if name in _HINTS else []),
-        ],
-        className="field number-field",
+    """One of the numbers of a release."""
+    label, unit = NUMBERS[name], _UNITS.get(name)
+    return exact_number(
+        name, f"{label}, {unit}" if unit else label, value, STOPS[name], _HINTS.get(name, ""), thumb=label
     )
-
-
-def nearest(value: str, stops: tuple[str, ...]) -> int:
-    """Position of the stop nearest to a number; 0 if the text is not a number."""
-    try:
-        wanted = float(value)
-    except ValueError:
-        return 0
-    return min(range(len(stops)), key=lambda at: abs(float(stops[at]) - wanted))
 
 
 def _presets() -> Component:

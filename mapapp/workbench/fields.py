@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
@@ -58,6 +58,56 @@ def slider(
 def shown(value: float) -> str:
     """A number as it is shown beside its label."""
     return f"{value:g}"
+
+
+def exact_number(
+    name: str, label: str, value: str, stops: Sequence[str], hint: str = "", *, thumb: str = ""
+) -> Component:
+    """A number as exact text, component `name`, and a slider over its stops; the browser keeps the two together.
+
+    Parameters
+    ----------
+    name, label, value : str
+    stops : sequence of str
+        What the slider, `{name}-slider`, can choose, rising. Any other number can be typed.
+    hint : str, optional
+    thumb : str, optional
+        The label for the slider, if it is another one.
+    """
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Label(label, htmlFor=name, className="label"),
+                    dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact"),
+                ],
+                className="row-between",
+            ),
+            dmc.Slider(
+                id=f"{name}-slider",
+                value=nearest(value, stops),
+                min=0,
+                max=len(stops) - 1,
+                step=1,
+                size="sm",
+                label=None,
+                thumbLabel=f"{thumb or label}, by steps",
+                color="blue.8",
+            ),
+            dcc.Store(id=f"{name}-stops", data=list(stops)),
+            *([html.P(hint, className="hint")] if hint else []),
+        ],
+        className="field number-field",
+    )
+
+
+def nearest(value: str, stops: Sequence[str]) -> int:
+    """Position of the stop nearest to a number; 0 if the text is not a number."""
+    try:
+        wanted = float(value)
+    except ValueError:
+        return 0
+    return min(range(len(stops)), key=lambda at: abs(float(stops[at]) - wanted))
 
 
 def choice(

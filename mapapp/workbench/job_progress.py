@@ -14,7 +14,17 @@ from mapapp.workbench.dash_types import Answer, Answers, clientside
 from mapapp.workbench.jobs import Job, one_line
 from mapapp.workbench.session import Session
 
-WORK: Final = ("measure", "sweep", "audit", "tradeoff", "tables", "design", "justify", "publish")
+WORK: Final = (
+    "measure",
+    "sweep",
+    "audit",
+    "tradeoff",
+    "tables",
+    "worker-records",
+    "design",
+    "justify",
+    "publish",
+)
 """Kinds of work whose progress the page asks for."""
 
 
@@ -103,7 +113,9 @@ def row_state(job: Job[object] | None) -> tuple[bool, str | None, str]:
 
 
 def add_cancel(
-    app: Dash, session: Session, kind: Literal["design", "sweep", "audit", "tradeoff", "tables", "justify"]
+    app: Dash,
+    session: Session,
+    kind: Literal["design", "sweep", "audit", "tradeoff", "tables", "worker-records", "justify"],
 ) -> None:
     """Let the button of :func:`cancel_row` cancel a tab's work."""
 
@@ -121,6 +133,7 @@ def add_cancel(
             "audit": state.audit,
             "tradeoff": state.tradeoff,
             "tables": state.tables,
+            "worker-records": state.records,
             "justify": state.justify,
         }[kind]
         if clicks and job is not None:

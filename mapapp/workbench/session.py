@@ -25,6 +25,7 @@ from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.audit.questions import QUESTIONS, Question
 from mapapp.measuring.audit.result import Audit
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
+from mapapp.measuring.compared_records import ComparedRecords
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
@@ -69,7 +70,7 @@ class Tab:
         None until the first setting is measured.
     previous_setting : Setting or None
         The one shown before.
-    design, sweep, audit, tradeoff, tables, justify, publish : Job or None
+    design, sweep, audit, tradeoff, tables, records, justify, publish : Job or None
         The tab's latest work of each kind.
     sweeps : SweepResults or None
         What its sweeps have found so far.
@@ -86,6 +87,7 @@ class Tab:
     audit: Job[AuditedSettings] | None = None
     tradeoff: Job[TradeOff] | None = None
     tables: Job[CountedTable] | None = None
+    records: Job[ComparedRecords] | None = None
     justify: Job[bytes] | None = None
     publish: Job[Outcome] | None = None
     sweeps: SweepResults | None = None
@@ -105,6 +107,7 @@ class Tab:
             self.audit,
             self.tradeoff,
             self.tables,
+            self.records,
             self.justify,
             self.publish,
             measuring,
@@ -287,6 +290,13 @@ class Session:
         with self._lock:
             tab.tables = _in_place_of(tab.tables, work)
             return tab.tables
+
+    def start_records(self, name: str, work: Work[ComparedRecords]) -> Job[ComparedRecords]:
+        """Start to draw worker records beside others; cancels the tab's comparison before."""
+        tab = self.tab(name)
+        with self._lock:
+            tab.records = _in_place_of(tab.records, work)
+            return tab.records
 
     def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
         """Start to write the justification of the kept settings; cancels the tab's work on one before."""

@@ -32,7 +32,13 @@ MAP_SHOWS = {
 
 
 def page(
-    values: Values, figure: go.Figure, *, next_name: str, has_flows: bool, tables: Component
+    values: Values,
+    figure: go.Figure,
+    *,
+    next_name: str,
+    has_flows: bool,
+    tables: Component,
+    records: Component,
 ) -> Component:
     """The page before its first answer.
 
@@ -48,6 +54,8 @@ def page(
         Whether the dataset has public flows.
     tables : Component
         The Tables panel.
+    records : Component
+        The Records panel.
     """
     return html.Main(
         [
@@ -64,7 +72,7 @@ def page(
                     html.Div(id="notes"),
                     html.Div(_progress(), className="scope", id="scope-card"),
                     side_by_side.controls(next_name),
-                    html.Div(_tabs(tables), id="panels", tabIndex=-1, className="panels"),
+                    html.Div(_tabs(tables, records), id="panels", tabIndex=-1, className="panels"),
                 ],
                 className="panel result",
                 **aria(label="What it promises and costs"),
@@ -117,13 +125,14 @@ def _progress() -> list[Component]:
     ]
 
 
-def _tabs(tables: Component) -> Component:
+def _tabs(tables: Component, records: Component) -> Component:
     panels = {
         "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
         "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
         "sweeps": ("Sweeps", sweep_panel()),
         "audit": ("Audit", [audit_panel(), tradeoff_panel()]),
         "tables": ("Tables", tables),
+        "records": ("Records", records),
         "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
     }
     tabs: Component = dmc.Tabs(

@@ -15,7 +15,8 @@ import pytest
 
 from geodata.store import open_store
 from mapapp.publishing.ledger import Ledger
-from mapapp.workbench.controls import STOPS, nearest
+from mapapp.workbench.controls import STOPS
+from mapapp.workbench.fields import nearest
 from mapapp.workbench.guard import Access
 from mapapp.workbench.panels import digits
 from mapapp.workbench.session import Session

@@ -15,6 +15,7 @@ from geodata.lodes import COUNTS
 from geodata.recognize import sources_in
 from geodata.store import open_store
 from mapapp.files.exports.lodes import write_lodes
+from mapapp.measuring.record_groups import group_sizes
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = [
@@ -99,6 +100,26 @@ def test_people_and_superpumas(rhode_island: Imported) -> None:
     assert (inside["population"] >= 400_000).all()
     assert inside.groupby("state_id").size().to_dict() == {"09": 7, "25": 13, "44": 2}
     assert (inside["superpuma_id"].str[:2] == inside["state_id"]).all()
+
+
+def test_workers_in_large_groups_are_those_of_the_method(rhode_island: Imported) -> None:
+    """Of all workers, by PUMA of work, PUMA of home, industry, earnings, and age."""
+    t = rhode_island.tables
+    puma = t["tracts"]["puma_id"].to_numpy()[
+        t["tracts"]
+        .reset_index(names="at")
+        .set_index("tract_id")["at"]
+        .loc[t["blocks"]["tract_id"]]
+        .to_numpy()
+    ]
+    jobs = t["jobs"].loc[t["jobs"].index.repeat(t["jobs"]["count"])]
+    places = [puma[jobs[name].to_numpy()] for name in ("destination_index", "origin_index")]
+    columns = [np.unique(each, return_inverse=True)[1] for each in places]
+    columns += [jobs[name].to_numpy() - 1 for name in ("industry", "earnings", "age")]
+    codes = np.stack(columns, axis=1).astype(np.int32)
+    found = group_sizes(codes, tuple((codes.max(axis=0) + 1).tolist()))
+    shares = [one.share_in([500, 1_000, 2_000]).round(2).tolist() for one in found[2:6]]
+    assert shares == [[0.93, 0.91, 0.85], [0.88, 0.81, 0.69], [0.77, 0.62, 0.45], [0.54, 0.38, 0.20]]
 
 
 def test_membership_is_the_crosswalks(rhode_island: Imported) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import mapapp.explore.server
+from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.workbench.app import create_app
+from mapapp.workbench.records_setting import KIND, start_values
 from mapapp.workbench.setting import CONTROLS, preset_values
 from mapapp.workbench.table_plans import spec_of
 from tests.tables import write_prior
@@ -190,6 +192,17 @@ def drive(app: Any) -> str:
     assert session.tab("a tab").tables.wait(PATIENCE_S)
     say("tables-shown.data", **{"tables-pulse__data": 1})
     say("tables-actual.children", **tables)
+    records = {
+        f"{KIND}-{name}__value": value for name, value in start_values(RecordWorkers(session.store)).items()
+    }
+    say(f"{KIND}-said.children", **records, tabs__value="records")
+    say(f"{KIND}-pass-chart.figure", **records, tabs__value="records")
+    say(f"{KIND}-groups-chart.figure", **records, tabs__value="records")
+    say(f"{KIND}-said.children", **{**records, f"{KIND}-forced__value": "0"}, tabs__value="records")
+    say(f"{KIND}-progress.children", **records, **{f"{KIND}-draw__n_clicks": 1})
+    assert session.tab("a tab").records.wait(PATIENCE_S)
+    say(f"{KIND}-shown.data", **{f"{KIND}-pulse__data": 1})
+    say(f"{KIND}-results.children", **records)
     say("publish-dialog.opened...", publish__n_clicks=1)
     say("kept-said.children", keep__n_clicks=1)
     say("kept-table.children", **{"compare-dialog__opened": True})
@@ -224,6 +237,7 @@ def test_nothing_is_written_but_what_is_published(
     assert "keep their true home area" in said
     assert "tables-breach" in said
     assert "Named right at the error of each setting" in said
+    assert "Distance from the real workers" in said
     assert said.index("plain-measures") < said.index("kl-all")
     assert [path for path in written if not path.startswith("/dev/")] == []
     assert sorted(path for path in tmp_path.rglob("*")) == before

@@ -13,7 +13,8 @@ from engine.errors import EngineError
 from engine.parameters import UNIT_MECHANISMS, Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.errors import UsageError
 from mapapp.publishing.settings import parameters_of
-from mapapp.workbench.controls import STOPS, controls, nearest
+from mapapp.workbench.controls import STOPS, controls
+from mapapp.workbench.fields import nearest
 from mapapp.workbench.setting import (
     CONTROLS,
     NUMBERS,

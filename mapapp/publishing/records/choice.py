@@ -15,6 +15,7 @@ from mapapp.errors import UsageError
 __all__ = [
     "DEFAULT_DELTA",
     "DEFAULT_EPSILON",
+    "DEFAULT_FORCED_FAIL",
     "DEFAULT_MIN_SEEDS",
     "DEFAULT_THRESHOLD_EPSILON",
     "AccountantName",
@@ -32,7 +33,7 @@ DEFAULT_EPSILON: Final = Fraction(1)
 DEFAULT_MIN_SEEDS: Final = 1000
 DEFAULT_THRESHOLD_EPSILON: Final = Fraction(7, 400)  # 0.0175
 DEFAULT_DELTA: Final = Fraction(1, 10**6)
-_DEFAULT_FORCED_FAIL: Final = Fraction(1, 50)
+DEFAULT_FORCED_FAIL: Final = Fraction(1, 50)
 _MOST_RECORDS: Final = 1 << 40
 _SPLIT_OPTION: Final = "--split SEEDS,PARAMETERS[,STRUCTURE]"
 
@@ -86,7 +87,7 @@ class Choice:
     min_seeds: int | None = None
     threshold_epsilon: Fraction | None = None
     similarity: Fraction = Fraction(1)
-    forced_fail: Fraction = _DEFAULT_FORCED_FAIL
+    forced_fail: Fraction = DEFAULT_FORCED_FAIL
     seed_floor: int | None = None
     split: tuple[Fraction, Fraction, Fraction] | None = None
     n_min: int | None = None

@@ -32,14 +32,14 @@ from mapapp.publishing.records.choice import (
 from mapapp.publishing.records.paper import paper_seeds
 from mapapp.publishing.records.promised import Amounts, Part, SeedPlan
 
-__all__ = ["Plan", "learning_rules", "plan_records"]
+__all__ = ["SEEDED_SPLIT", "Plan", "learning_rules", "plan_records", "usual_tries"]
 
 _Result = TypeVar("_Result")
 
 MOST_TOPPED_UP: Final = 1 << 24
 MOST_GROUPS: Final = 1 << 62
 PARTS: Final = ("seeds", "parameters", "structure")
-_SEEDED_SPLIT: Final = (Fraction(3, 5), Fraction(2, 5), Fraction(0))
+SEEDED_SPLIT: Final = (Fraction(3, 5), Fraction(2, 5), Fraction(0))
 _LEARNED_SPLIT: Final = (Fraction(0), Fraction(17, 20), Fraction(3, 20))
 _SEEDED_LEARNED_SPLIT: Final = (Fraction(3, 5), Fraction(1, 4), Fraction(3, 20))
 _ALL_PARAMETERS: Final = (Fraction(0), Fraction(1), Fraction(0))
@@ -174,6 +174,11 @@ def learning_rules(plan: Plan) -> StructureRules:
     )
 
 
+def usual_tries(n_total: int) -> int:
+    """Candidates that are tried by default, for so many workers: as many as are sure to be seeds."""
+    return _least_size(n_total, SEEDED_SPLIT[0])
+
+
 def _worst(amounts: Sequence[Amounts]) -> Amounts:
     """A worker is in one of the disjoint subsets: the largest epsilon and the largest delta hold for all."""
     return Amounts(max(each.epsilon for each in amounts), max(each.delta for each in amounts))
@@ -224,7 +229,7 @@ def _check_model_epsilon(epsilon: Fraction, n_attributes: int) -> None:
 def _usual_split(choice: Choice) -> tuple[Fraction, Fraction, Fraction]:
     if choice.structure == "learned":
         return _SEEDED_LEARNED_SPLIT if choice.kept else _LEARNED_SPLIT
-    return _SEEDED_SPLIT if choice.kept else _ALL_PARAMETERS
+    return SEEDED_SPLIT if choice.kept else _ALL_PARAMETERS
 
 
 def _check_split(split: tuple[Fraction, Fraction, Fraction], choice: Choice) -> None:

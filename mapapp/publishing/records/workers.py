@@ -67,7 +67,9 @@ def count_workers(dataset: Store) -> int:
     return n
 
 
-def read_codes(store: Store, attributes: RecordAttributes, *, threads: int = 1) -> Iterator[Codes]:
+def read_codes(
+    store: Store, attributes: RecordAttributes, *, table: str | None = None, threads: int = 1
+) -> Iterator[Codes]:
     """Yield the workers of a dataset, or worker records, in parts: int32[n, m] each, columns in resampling order.
 
     The distance band of a record is the one that was drawn; that of a real worker follows from the two blocks.
@@ -76,6 +78,8 @@ def read_codes(store: Store, attributes: RecordAttributes, *, threads: int = 1) 
     ----------
     store : Store
     attributes : RecordAttributes
+    table : str, optional
+        The table that holds them; by default that of :func:`workers_file`. `jobs` has no further attributes.
     threads : int
         Threads to use. Only a few row groups are in memory at a time.
 
@@ -84,7 +88,7 @@ def read_codes(store: Store, attributes: RecordAttributes, *, threads: int = 1) 
     StoreError
         A workplace lies outside the states that the dataset says it covers.
     """
-    table = workers_file(store)
+    table = table or workers_file(store)
     placed = (WORK_PUMA, HOME_PUMA, WORK_TRACT, *([] if table == RECORDS else [BAND]))
     own = [name for name in attributes.names if name not in placed]
     columns = [*_PLACES, *own, *(["count"] if table == "jobs" else [])]

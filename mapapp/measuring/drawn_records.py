@@ -1,0 +1,152 @@
+"""One setting of worker records drawn in memory, and other ways to make records of the same workers.
+
+CONFIDENTIAL. Everything is drawn once with the published test key, as `commutemap records --test-key` draws; nothing is
+released, so nothing is spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from engine.parameters import LARGEST_EPSILON, PrivacyParameters, SynthesisParameters
+from engine.precompile import RECORD_STAGES, ensure_compiled
+from engine.records.drawing import draw_records
+from engine.records.structure import Structure
+from engine.records.tables import learn_model
+from geodata.worker_schema import WorkerSchema
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.audit.audited import audited_setting
+from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
+from mapapp.progress import Report
+from mapapp.publishing.records.attributes import RecordAttribute, attributes_over
+from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.plan import Plan
+from mapapp.publishing.records.workers import read_codes
+
+__all__ = ["DrawnFlows", "DrawnVariants", "draw_flows", "draw_variants", "seedless_choice"]
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnVariants:
+    """Records of one setting, and of others, all with the attributes of the workers.
+
+    Attributes
+    ----------
+    seeded : DrawnRecords or None
+        What the setting would release; None if it keeps nothing.
+    seedless : int32[n, m]
+        Of the model of everybody, with the same epsilon and kind of structure.
+    marginals : int32[n, m]
+        Every attribute by itself, with the same epsilon.
+    """
+
+    seeded: DrawnRecords | None
+    seedless: Codes
+    marginals: Codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnFlows:
+    """Workers of a release of flows: their jobs are exact, and their homes are drawn.
+
+    Attributes
+    ----------
+    attributes : tuple of RecordAttribute
+        The seven attributes that follow from `jobs`, or fewer.
+    real, drawn : int32[n, 7]
+    """
+
+    attributes: tuple[RecordAttribute, ...]
+    real: Codes
+    drawn: Codes
+
+
+def seedless_choice(plan: Plan) -> Choice:
+    """The setting without seeds that is compared with a plan: the same epsilon and kind of structure."""
+    learned = plan.choice.structure == "learned"
+    return Choice(
+        epsilon=min(plan.add_remove.epsilon, Fraction(LARGEST_EPSILON)),
+        delta=plan.choice.delta if learned else None,
+        structure=plan.choice.structure,
+        anyway=plan.choice.anyway,
+    )
+
+
+def draw_variants(workers: RecordWorkers, plan: Plan, *, threads: int, report: Report) -> DrawnVariants:
+    """Draw a setting and those beside it.
+
+    Parameters
+    ----------
+    workers : RecordWorkers
+    plan : Plan
+        Of these workers, with top-up.
+    threads : int
+        Nothing depends on it.
+    report : callable
+        Called with (stage, done, total); what it raises cancels.
+
+    Raises
+    ------
+    UsageError
+        As :func:`mapapp.measuring.records_draws.draw_plan`.
+    """
+    report("reading the workers", 0, 4)
+    codes, key = workers.codes, draw_key(0)
+    ensure_compiled(lambda: report("compiling the kernels of records (once)", 0, 4), RECORD_STAGES)
+    report("drawing from seeds", 1, 4)
+    seeded = None if plan.seeds is None else draw_plan(codes, plan, key)
+    report("drawing without seeds", 2, 4)
+    other = plan if plan.seeds is None else workers.plan(seedless_choice(plan))
+    seedless = draw_plan(codes, other, key).codes
+    report("drawing marginals", 3, 4)
+    structure = Structure.of_marginals(workers.attributes.domain)
+    marginals = learn_model(codes, structure, epsilon=other.model_epsilon, key=key, threads=threads)
+    return DrawnVariants(
+        seeded=seeded,
+        seedless=seedless,
+        marginals=draw_records(marginals, plan.n_total, key=key, threads=threads),
+    )
+
+
+def draw_flows(
+    data: AnalystData, privacy: PrivacyParameters, parameters: SynthesisParameters, report: Report
+) -> DrawnFlows:
+    """Draw all workers of a release of flows once.
+
+    Raises
+    ------
+    EngineError
+        The setting cannot be certified.
+    """
+    flows = audited_setting(data, "flows", privacy, parameters)
+    parts = []
+    for panel in data.panels(report=report):
+        of_worker = np.repeat(np.arange(panel.inputs.count.size), panel.inputs.count)
+        segment = panel.inputs.segment[of_worker]
+        parts.append(
+            {
+                "destination_index": panel.inputs.destination[of_worker],
+                "origin_index": flows.part(panel).home_block,
+                "age": segment // 9 + 1,
+                "earnings": segment // 3 % 3 + 1,
+                "industry": segment % 3 + 1,
+            }
+        )
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    jobs = pandas.DataFrame(columns)
+    jobs = jobs.groupby(list(columns), as_index=False).size().rename(columns={"size": "count"})
+    missing = [str(name) for name in data.store.manifest.get("missing_attributes", ())]
+    attributes = attributes_over(data.store, WorkerSchema(), missing=missing)
+    real, drawn = (
+        np.concatenate(list(read_codes(store, attributes, table="jobs")))
+        for store in (data.store, data.store.with_table("jobs", jobs))
+    )
+    return DrawnFlows(attributes=attributes.attributes, real=real, drawn=drawn)

@@ -1,0 +1,94 @@
+"""The workers of a dataset as records in memory, with the sizes of their groups.
+
+CONFIDENTIAL: real workers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.records.splitting import split_records
+from engine.streams import SecretKey
+from geodata.store import Store
+from mapapp.answers.result_cache import ResultCache
+from mapapp.measuring.record_groups import GroupSizes, group_sizes
+from mapapp.publishing.records.attributes import RecordAttributes, read_attributes
+from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.plan import Plan, plan_records
+from mapapp.publishing.records.workers import count_workers, has_workers, read_codes
+
+__all__ = ["RecordWorkers"]
+
+Codes = npt.NDArray[np.int32]
+Split = tuple[Fraction, Fraction, Fraction]
+
+_KEPT_PLANS = 64
+_KEPT_SPLITS = 4
+
+
+class RecordWorkers:
+    """Workers, read on first use and kept in memory. Safe to use from several threads.
+
+    Parameters
+    ----------
+    store : Store
+        A dataset.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._plans: ResultCache[Plan] = ResultCache(max_entries=_KEPT_PLANS)
+        self._seeds: ResultCache[tuple[GroupSizes, ...]] = ResultCache(max_entries=_KEPT_SPLITS)
+
+    @cached_property
+    def attributes(self) -> RecordAttributes:
+        """Attributes of the records, in the order in which they are kept: public."""
+        return read_attributes(self.store)
+
+    @cached_property
+    def n_workers(self) -> int:
+        """Number of workers, which is taken to be public; StoreError without any."""
+        return count_workers(self.store)
+
+    @property
+    def has_further_attributes(self) -> bool:
+        """Whether records come from worker records of the agency; otherwise they have the seven attributes of jobs."""
+        return has_workers(self.store)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Real records: int32[n, m].
+
+        Raises
+        ------
+        StoreError
+            A workplace lies outside the states that the dataset says it covers.
+        """
+        return np.concatenate(list(read_codes(self.store, self.attributes)))
+
+    @cached_property
+    def sizes(self) -> tuple[GroupSizes, ...]:
+        """Groups of all workers by their first 0, 1, ..., m attributes."""
+        return group_sizes(self.codes, self.attributes.domain)
+
+    def seed_sizes(self, split: Split) -> tuple[GroupSizes, ...]:
+        """Groups of the workers who are seeds under the test key, as a run with `--test-key` has them.
+
+        Parameters
+        ----------
+        split : tuple of three Fraction
+            Shares of seeds, parameters, and structure; the first above 0.
+        """
+        return self._seeds.get_or_make(split, lambda: self._seed_sizes(split))
+
+    def plan(self, choice: Choice) -> Plan:
+        """What a choice promises, from public inputs alone; UsageError as :func:`plan_records`."""
+        return self._plans.get_or_make(choice, lambda: plan_records(self.attributes, self.n_workers, choice))
+
+    def _seed_sizes(self, split: Split) -> tuple[GroupSizes, ...]:
+        subset = split_records(len(self.codes), split, key=SecretKey.for_tests())
+        return group_sizes(self.codes[subset == 0], self.attributes.domain)
