@@ -1,0 +1,68 @@
+"""Menus of worker records: each can be read and used by keyboard and by finger, and axe finds nothing serious."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
+from tests.browser.conftest import Visit
+from tests.running_server import running
+
+expect = pytest.importorskip("playwright.sync_api").expect
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+DESK, PHONE = (1440, 900), (390, 844)
+MENUS = ("by", "attributes", "pick", "sign", "layer")
+OPEN_LIST = "[role=listbox]:visible"
+QUERY = "analysis=cross-table&area=all&by=sex&attribute=education:1"
+
+
+@pytest.fixture(scope="module")
+def address(demo_records: Path) -> Iterator[str]:
+    from mapapp.explore.server import create_app, listen
+
+    with running(*listen(create_app([demo_records]), port=0)) as address:
+        yield address
+
+
+def show_question(visit: Visit) -> None:
+    if visit.page.locator("#change-question").is_visible():
+        visit.page.locator("#change-question").click()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("visit", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
+def test_every_open_menu_is_accessible(visit: Visit, theme: str) -> None:
+    visit.go(f"/?{QUERY}&theme={theme}")
+    visit.settle()
+    show_question(visit)
+    for name in MENUS:
+        menu = visit.page.locator(f"#{name}")
+        menu.click()
+        visit.page.locator(f"{OPEN_LIST} [role=option]").first.wait_for()
+        expect(menu).to_have_attribute("role", "combobox")
+        assert_accessible(visit, name)
+        if visit.page.viewport_size["width"] == PHONE[0]:
+            assert_large_enough_to_touch(visit, name)
+        visit.page.keyboard.press("Escape")
+        visit.page.locator(OPEN_LIST).wait_for(state="hidden")
+
+
+def test_a_menu_of_values_is_used_by_keyboard(visit: Visit) -> None:
+    visit.go(f"/?{QUERY}")
+    visit.settle()
+    field = visit.page.locator("#attributes")
+    field.focus()
+    visit.page.keyboard.type("female")
+    expect(visit.page.locator(f"{OPEN_LIST} [role=option]")).to_have_count(1)
+    visit.page.keyboard.press("ArrowDown")
+    visit.page.keyboard.press("Enter")
+    visit.wait_until("() => new URLSearchParams(location.search).getAll('attribute').includes('sex:1')")
+    visit.page.keyboard.press("Escape")
+    visit.page.locator(OPEN_LIST).wait_for(state="hidden")
+    expect(field).to_be_focused()
+    visit.page.keyboard.press("Backspace")
+    visit.wait_until("() => !new URLSearchParams(location.search).getAll('attribute').includes('sex:1')")
