@@ -78,9 +78,11 @@ function row({ name, sub, cells, marks, unit }, n_columns) {
   }
   if (sub) head.append(cell("span", sub, "quiet sub"));
   const counts = cells.map((text) => {
-    const [number, error] = text.split(" ± ");
+    const [counted, share] = text.split(" | ");
+    const [number, error] = counted.split(" ± ");
     const count = cell("td", number, "number");
     if (error) count.append(" ", cell("span", "± " + error, "error"));
+    if (share) count.append(" ", cell("span", share, "quiet sub"));
     return count;
   });
   marks.forEach((caution, place) => {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
 
 _N_ERROR_ROWS: Final = 400
-_LARGEST: Final = 12
+_LARGEST: Final = 8
 _WHO: Final = {"work": "Workers who work in the area", "home": "Workers who live in the area"}
 
 
@@ -102,7 +102,9 @@ def wide_table(answer: CrossTable) -> WideTable:
             chosen = {layout.row: value} | ({} if layout.group is None else {layout.group: code})
             rows.append((name, "", _cells(layout, chosen, [each for each, _ in columns], counts)))
     return WideTable(
-        tuple(label for _, label in columns), pandas.DataFrame(rows, columns=["label", "sub", "counts"])
+        tuple(label for _, label in columns),
+        pandas.DataFrame(rows, columns=["label", "sub", "counts"]),
+        has_row_shares=layout.column is not None,
     )
 
 

@@ -118,10 +118,13 @@ class WideTable:
     rows : DataFrame
         ``label``, ``sub`` (more about the row; may be empty) and ``counts``: pairs of workers and expected error. A row
         without counts is the heading of those below it.
+    has_row_shares : bool
+        Whether each count is also shown as a share of the last count of its row.
     """
 
     heads: tuple[str, ...]
     rows: pandas.DataFrame
+    has_row_shares: bool = False
 
 
 @dataclass(frozen=True, slots=True)

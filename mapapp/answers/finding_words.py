@@ -16,7 +16,7 @@ from mapapp.answers.measures import Number
 from mapapp.answers.unit_names import name_parts, name_with_state, spoken_name, unplaced_name
 from mapapp.question.area_text import Box, Circle, Corridor, Everything, Shape, Step, Unit, parse_area
 
-EVERYWHERE: Final = "in the area that this release covers"
+EVERYWHERE: Final = "in the area that is covered here"
 _ALL_BUT: Final = "everything without "
 N_RANKED: Final = 3
 """Largest number of names in a ranking."""

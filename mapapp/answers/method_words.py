@@ -192,13 +192,17 @@ _NO_PROMISE: Final = Chapter(
 
 def _authentic(certificate: Mapping[str, object]) -> Chapter:
     """Return the section on how to verify that a release comes from its publisher."""
+    if is_of_records(certificate):
+        title, name = "Are these the records that were published?", "RECORDS"
+    else:
+        title, name = "Is this the release that was published?", "RELEASE"
     return Chapter(
-        title="Is this the release that was published?",
+        title=title,
         parts=(
-            "Every release has a digest: the SHA-256 of its manifest, which lists the SHA-256 of every file, the "
+            "Every publication has a digest: the SHA-256 of its manifest, which lists the SHA-256 of every file, the "
             "certificate included. Compare it with the digest that the publisher states elsewhere, such as on its "
-            "website. Anyone who changes a release can also write a new certificate for it, but cannot give it the "
-            "same digest. The command “commutemap certify RELEASE --digest SHA256” makes this comparison and checks "
+            "website. Anyone who changes a publication can also write a new certificate for it, but cannot give it the "
+            f"same digest. The command “commutemap certify {name} --digest SHA256” makes this comparison and checks "
             "everything else.",
             *([] if is_bound(certificate) else [UNBOUND_NOTE]),
         ),

@@ -84,7 +84,7 @@ def coverage(states: list[str], *, of_residents: bool) -> str:
     """Return which workplaces a release covers, and whom numbers of residents therefore lack; empty without states."""
     if not states:
         return ""
-    covered = f"The release covers only workplaces in {listed(states)}"
+    covered = f"Only workplaces in {listed(states)} are covered"
     return f"{covered}, so residents who work elsewhere are not counted." if of_residents else f"{covered}."
 
 

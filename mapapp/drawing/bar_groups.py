@@ -89,7 +89,7 @@ def _groups(bars: BarsEntry, result: Result) -> list[Group]:
             for heading, rows in frame.groupby(bars.group, sort=False)
         ]
     if bars.by_size:
-        frame = frame.sort_values("workers", ascending=False, kind="stable")
+        frame = frame[frame["workers"] > 0].sort_values("workers", ascending=False, kind="stable")
     if not bars.by_characteristic:
         return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name)))]
     return [

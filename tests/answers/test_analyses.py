@@ -362,7 +362,7 @@ def test_the_area_is_described(release: Release) -> None:
     about = release.profile(f"circle:{block.lon_deg:.5f},{block.lat_deg:.5f},3", side="home").about
     assert about.n_edge_blocks > 0
     assert any("internal point" in note.text for note in about.notes)
-    assert any("The release covers only workplaces in" in note.text for note in about.notes)
+    assert any("Only workplaces in" in note.text for note in about.notes)
     assert about.has_note("coverage")
     assert about.promise["status"] == "not for release"
     assert about.year == str(release.facts["year"])

@@ -21,8 +21,8 @@ def test_names_are_joined_as_in_a_sentence(names: list[str], text: str) -> None:
 
 
 def test_only_numbers_of_residents_lack_workers_who_work_elsewhere() -> None:
-    assert words.coverage(["A", "B"], of_residents=False) == "The release covers only workplaces in A and B."
+    assert words.coverage(["A", "B"], of_residents=False) == "Only workplaces in A and B are covered."
     assert words.coverage(["A", "B", "C"], of_residents=True) == (
-        "The release covers only workplaces in A, B, and C, so residents who work elsewhere are not counted."
+        "Only workplaces in A, B, and C are covered, so residents who work elsewhere are not counted."
     )
     assert words.coverage([], of_residents=True) == ""

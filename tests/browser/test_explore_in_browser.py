@@ -242,7 +242,7 @@ def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: Serve
     visit.go(f"/?area={outside}")
     visit.settle()
     visit.wait_for_count(0)
-    visit.page.get_by_text("Workplaces in this area are not in the release").wait_for()
+    visit.page.get_by_text("Workplaces in this area are not covered").wait_for()
     expect(visit.page.locator("#table-card")).to_be_hidden()
     visit.page.get_by_role("link", name="Show who lives here instead").click()
     visit.wait_for_count(workers(release, areas=(outside,), side="home"))

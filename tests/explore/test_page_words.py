@@ -22,6 +22,7 @@ from mapapp.drawing.paper.charts import chart_pictures
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer, answer_charts, answer_tables, controls, method
+from mapapp.explore.pages.answer_tables import SHARE
 from mapapp.files.reports.tables import tables
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
@@ -111,7 +112,7 @@ def test_every_small_count_of_a_table_has_its_caution(views: Views, analysis: st
         found, _, _ = answer_of(views, each)
         for row in answer_tables.table(found, every=True)["rows"]:
             for text, mark in zip(row["cells"], row["marks"], strict=False):
-                count = int(text.replace(",", ""))
+                count = int(text.split(SHARE)[0].replace(",", ""))
                 assert mark == (caution(count) if count else "")
 
 
@@ -221,3 +222,16 @@ def test_the_page_shows_jobs_per_resident_worker_by_unit(views: Views) -> None:
     everything, missing, _ = answer_of(views, whole)
     assert not missing, "without an area, every unit of the release is shown"
     assert n_about(everything) > n_about(found)
+
+
+def test_a_cross_table_has_the_share_of_each_row_below_its_counts(demo_records: Path) -> None:
+    served = ServedRelease(demo_records, "demo")
+    answer = served.analyses.cross_table("all", ("education", "sex"))
+    shown = answer_tables.table(answer, every=False)
+    assert shown["title"] == "Cross table, with shares of each row"
+    for row in shown["rows"]:
+        *counts, whole = row["cells"]
+        parts = [cell.split(SHARE) for cell in counts]
+        numbers = [int(count.replace(",", "")) for count, _ in parts]
+        assert sum(numbers) == int(whole.replace(",", ""))
+        assert [share for _, share in parts] == [f"{100 * n / sum(numbers):.0f}%" for n in numbers]

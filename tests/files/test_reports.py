@@ -336,7 +336,7 @@ def test_an_empty_answer_says_why(releases: list[ServedRelease], form: Form) -> 
     state = Question(areas=("state:11",), layer="county")  # no workplace of that state is covered
     content = written(releases[:1], [state], form)
     if form == "html":
-        assert "Workplaces in this area are not in the release" in content.decode()
+        assert "Workplaces in this area are not covered" in content.decode()
         assert b"<h3>Key numbers" not in content
 
 

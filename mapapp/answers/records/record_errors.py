@@ -7,26 +7,33 @@ records, so errors of smaller home areas are not stated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from geodata.errors import StoreError
 from geodata.store import Store
-from mapapp.answers.answer_errors import Errors
+from mapapp.answers.about import Note
+from mapapp.answers.answer_errors import ROWS, Errors
 from mapapp.answers.areas import Areas
+from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.picks import Counts, PickOf, by_band
 from mapapp.answers.records.certificate import derived_from
 from mapapp.answers.records.error_terms import ErrorTerms
+from mapapp.answers.records.missing_errors import NO_ERROR, NOT_STATED, reasons
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result
 from mapapp.answers.table_rows import Row
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
+_LOOKED_AT: Final = 3
+"""Rows of each table whose areas are looked at; all rows of a table are areas of one layer."""
+_NOT_STATED: Final = Note(NO_ERROR, NOT_STATED)
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
@@ -47,6 +54,31 @@ class RecordErrors(Errors):
     def is_known(self) -> bool:
         """Whether the certificate states expected errors."""
         return self._terms.are_stated
+
+    def of_answer(
+        self,
+        answer: Result,
+        rows: int = ROWS,
+        tables: Collection[str] | None = None,
+        shown: int | None = None,
+    ) -> Result:
+        """Return the answer with errors as for a release, and with notes on why some numbers have none."""
+        found = super().of_answer(answer, rows, tables, shown)
+        notes = reasons(found, self._looked_at(found), self._is_whole) if self.is_known else (_NOT_STATED,)
+        kept = tuple(note for note in found.about.notes if note.code != NO_ERROR)
+        return replace(found, about=replace(found.about, notes=kept + notes))
+
+    def _looked_at(self, answer: Result) -> Iterator[Pick | None]:
+        """Yield what the numbers of an answer and the first rows of its tables count."""
+        numbers, row_picks = self._counts(entry_of(answer), answer)
+        yield from numbers.values()
+        for name, pick_of in row_picks.items():
+            yield from (pick_of(row) for row in getattr(answer, name).head(_LOOKED_AT).itertuples())
+
+    def _is_whole(self, pick: Pick) -> tuple[bool, bool]:
+        """Return whether the work area consists of whole tracts, and the home area of whole PUMAs."""
+        work = pick.work is None or self._n_whole(pick.work, "tract") is not None
+        return work, pick.home is None or self._n_whole(pick.home, "puma") is not None
 
     def of_counts(
         self, picks: Sequence[Pick], values: Sequence[int | None] | None = None

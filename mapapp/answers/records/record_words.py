@@ -12,6 +12,7 @@ from typing import Final, cast
 from mapapp.answers import words
 from mapapp.answers.attributes import in_sentence
 from mapapp.answers.chapters import Chapter
+from mapapp.answers.lone_worker_words import rounded
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.records.error_terms import ErrorTerms
 from mapapp.answers.served_publication import ServedPublication
@@ -72,7 +73,8 @@ def promised_rows(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
         for symbol, text in zip(("ε", "δ"), _amounts(certificate, name), strict=True)
         if text
     ]
-    return [*rows, ("Accountant", words.accountant(certificate)), *_drawn_rows(certificate)]
+    accountant = [("Accountant", words.accountant(certificate))] if _section(certificate, "seeds") else []
+    return [*rows, *accountant, *_drawn_rows(certificate)]
 
 
 def _drawn_rows(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -116,23 +118,29 @@ def _kind(publication: ServedPublication) -> str:
 
 
 def _synthetic(certificate: Mapping[str, object]) -> Chapter:
-    attributes = [
-        str(each["title"])
-        for each in cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
-        if "title" in each
-    ]
-    listed = words.listed([in_sentence(title) for title in attributes if title])
+    listed = words.listed([in_sentence(title) for title in _titles(certificate).values() if title])
     return Chapter(
         title="These are synthetic worker records",
         parts=(
             NO_PERSON,
-            "The map starts from confidential records, one for each worker. "
-            + (f"Each record here has these attributes: {listed}." if listed else ""),
+            "The publisher holds confidential records, one for each worker. Those are not shown. The records here were "
+            "made in their place, so that tables and maps of many workers come out nearly the same."
+            + (
+                f" Each record has {listed}. A PUMA is a census area of about 100,000 people or more."
+                if listed
+                else ""
+            ),
             *_how_drawn(certificate),
-            "A worker's exact home and workplace within their areas follow from public data: homes were placed where "
-            "people live, at about the distance that was drawn. A dot represents no real home.",
+            "The exact places of home and workplace follow from public data: workplaces were placed within their "
+            "census tract, and homes where people live, at about the right distance from work. A dot is no real home.",
         ),
     )
+
+
+def _titles(certificate: Mapping[str, object]) -> dict[str, str]:
+    """Return the titles of the attributes, by name."""
+    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
+    return {str(each.get("name")): str(each["title"]) for each in listed if "title" in each}
 
 
 def _how_drawn(certificate: Mapping[str, object]) -> list[str]:
@@ -142,66 +150,101 @@ def _how_drawn(certificate: Mapping[str, object]) -> list[str]:
         _counts(certificate),
     )
     structure = {
-        "public": "Which attribute depends on which was set in public, without looking at the records.",
-        "learned": "Which attribute depends on which was learned from noisy statistics of some of the records.",
+        "public": " Which attribute depends on which was decided beforehand, without looking at any record.",
+        "learned": " Which attribute depends on which was learned from some of the records, with chance added.",
     }.get(str(model.get("structure")), "")
     epsilon = _exact(model.get("epsilon"))
-    noise = f" The counts behind it are noisy (ε = {epsilon})." if epsilon else ""
-    private = f"A model of the attributes was made from the records. {structure}{noise}".strip()
+    noise = f" (its share of the promise is ε = {epsilon}; see below)" if epsilon else ""
+    fitted = (
+        "First, a statistical model was made. It says how often attributes go together, such as age and earnings in "
+        f"each industry. A random amount was added to every count behind it, to hide single workers{noise}."
+        f"{structure}"
+    )
     if not seeds:
         total = f"All {numbers['n_total']:,} records" if "n_total" in numbers else "All records"
-        return [f"{private} {total} were drawn from this model; none was made from a real record."]
+        return [
+            fitted,
+            f"{total} were then drawn at random from this model. None was made from a real worker's record.",
+        ]
+    return [fitted, *_how_seeded(certificate, seeds, numbers)]
+
+
+def _how_seeded(
+    certificate: Mapping[str, object], seeds: Mapping[str, object], numbers: Mapping[str, int]
+) -> list[str]:
+    titles = _titles(certificate)
+    names = [str(name) for name in cast(Sequence[object], seeds.get("kept") or ())]
+    kept = words.listed([in_sentence(titles.get(name, name.replace("_", " "))) for name in names])
     k = seeds.get("min_plausible_seeds")
-    kept = words.listed(
-        [str(name).replace("_", " ") for name in cast(Sequence[object], seeds.get("kept") or ())]
+    enough = f"about {k:,} or more real workers" if isinstance(k, int) else "enough real workers"
+    made = (
+        f" Of {numbers['n_tried']:,} tries, {numbers['n_passed']:,} became records."
+        if {"n_tried", "n_passed"} <= numbers.keys()
+        else ""
     )
-    tried = (
-        f"{numbers['n_tried']:,} candidates were tried" if "n_tried" in numbers else "Candidates were tried"
-    )
-    passed = f", and {numbers['n_passed']:,} of them became records" if "n_passed" in numbers else ""
     topped = (
-        f" Another {numbers['topped_up']:,} records were drawn from the model, so that maps count everybody. Records "
-        "are not marked by how they were made."
+        f" Another {numbers['topped_up']:,} records were drawn from the model alone, so that maps count everybody. "
+        "Records are not marked by how they were made."
         if numbers.get("topped_up")
         else ""
     )
-    enough = f"about {k:,} or more real workers" if isinstance(k, int) else "enough real workers"
     return [
-        private,
-        f"A candidate copies {kept or 'some attributes'} from a real worker, its seed, and draws all others from the "
-        f"model. It becomes a record only if {enough} could equally have been the seed; the threshold itself is "
-        f"noisy. {tried}{passed}.{topped}",
+        f"Some records then began with a real worker, called the seed. Such a record keeps {kept or 'some attributes'} "
+        f"of the seed, and everything else is drawn from the model. It was used only if {enough} have the same "
+        f"{kept or 'attributes'}, so that each of them could equally have been the seed; the limit is blurred by "
+        f"chance.{made}{topped}",
         str(seeds.get("records_in_words") or ""),
     ]
 
 
 def _promise(certificate: Mapping[str, object]) -> Chapter:
+    stated = _section(certificate, "promise")
+    add, replace = (
+        words.number(_section(stated, reading), "epsilon") for reading in ("add_remove", "replace_one")
+    )
     parts: list[str | tuple[str, ...]] = []
-    stated = _section(certificate, "promise").get("in_words")
-    if isinstance(stated, str) and stated:
-        parts.append(stated)
-    replace, add = _amounts(certificate, "replace_one"), _amounts(certificate, "add_remove")
-    epsilon = words.number(_section(_section(certificate, "promise"), "replace_one"), "epsilon")
-    if replace[0] and epsilon is not None:
+    if add is not None:
         parts.append(
-            f"If one worker's record were different in any way, the probability of {_almost(replace[1])} publication "
-            f"would change by a factor of at most {words.plain(math.exp(epsilon))} (ε = {replace[0]}, δ = "
-            f"{replace[1]}). This reading adds up with the promises of other publications of the same workers."
+            "Take any one worker, and imagine that this worker's record had not been there. "
+            f"{_almost(_amounts(certificate, 'add_remove')[1])} result that could be published is at most "
+            f"about {rounded(math.exp(add))} times as likely with the record as without it, and the other way round. "
+            "The closer this factor is to 1, the less anybody can learn about the worker; a factor of hundreds or more "
+            "promises little."
         )
-    if add[0]:
-        parts.append(f"If one worker were added or left out, ε = {add[0]} and δ = {add[1]}.")
-    by = {
-        "sound": "The accountant counts every try, including those that gave no record.",
-        "paper": "The accountant is that of the published paper: it counts each try by itself, and the promise holds "
-        "only for the records, not for which tries failed.",
-    }.get(words.accountant(certificate))
-    if by and _section(certificate, "seeds"):
-        parts.append(by)
+    if replace is not None:
+        parts.append(
+            f"If the worker's record had been different in any way, the factor is at most about "
+            f"{rounded(math.exp(replace))}. This reading adds up with the promises of other publications of the same "
+            "workers."
+        )
+    parts += _numbers_in_words(certificate)
     return Chapter(title="What is promised", parts=tuple(parts) or ("The certificate does not say.",))
 
 
+def _numbers_in_words(certificate: Mapping[str, object]) -> list[str]:
+    """Return what epsilon and delta are, with their values in both readings, and what the accountant counts."""
+    add, replace = _amounts(certificate, "add_remove"), _amounts(certificate, "replace_one")
+    if not add[0] or not replace[0]:
+        return []
+    exceptions = (
+        "There are no exceptions (δ, delta, is 0)."
+        if add[1] == "0"
+        else f"“Almost every” leaves exceptions with a probability of at most δ (delta), which is {add[1]}."
+    )
+    found = [
+        f"Each factor is e to the power ε (epsilon). Here ε is {add[0]} for a record left out, and {replace[0]} for a "
+        f"record changed. {exceptions}"
+    ]
+    by = {
+        "sound": "Every try was counted, including those that gave no record.",
+        "paper": "The accountant is that of the published paper: it counts each try by itself, and the promise holds "
+        "only for the records, not for which tries failed.",
+    }.get(words.accountant(certificate))
+    return found + ([by] if by and _section(certificate, "seeds") else [])
+
+
 def _almost(delta: str) -> str:
-    return "every" if delta == "0" else "almost every"
+    return "Every" if delta == "0" else "Almost every"
 
 
 def _not_promised(certificate: Mapping[str, object], beside: Sequence[str]) -> Chapter:
@@ -223,11 +266,11 @@ def _reading(certificate: Mapping[str, object]) -> Chapter:
         parts=(
             (
                 error_words(certificate),
-                "No count is exact: workplaces are synthetic here, too.",
-                "Homes are modeled by PUMA and by distance, and were placed within the PUMA by public population. "
-                "Counts of homes in smaller areas say little about real homes there.",
-                "Attributes that the model does not link are related only through others; a cross table of them says "
-                "so.",
+                "No count is exact: workplaces are synthetic, too.",
+                "Within a PUMA, homes were placed by public population and distance. Counts of homes in smaller areas "
+                "say little about real homes there.",
+                "Some attributes are linked in the model only through others, so differences between them may be "
+                "flattened. A cross table says so.",
                 "Counts of 10 or more are safe to use. Use counts of 3 to 9 with caution. Counts of 1 and 2 vary "
                 "substantially from draw to draw.",
             ),

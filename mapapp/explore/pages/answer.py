@@ -326,8 +326,8 @@ def no_match(release: ServedRelease, address: Address) -> Component:
     turns = bool(question.areas) and question.entry.n_areas == 1 and "side" in question.entry.fields
     links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
     if question.side == "work" and not release.covers(question.areas):
-        title = "Workplaces in this area are not in the release"
-        text = "The release therefore does not show how many people work there."
+        title = "Workplaces in this area are not covered"
+        text = "So it is not known here how many people work there."
     elif question.filters != Filters():
         title, text = "No synthetic workers match", "No worker in this area matches these filters."
         unfiltered = address.having(age=(), earnings=(), industry=(), attributes=())
@@ -343,4 +343,4 @@ def no_match(release: ServedRelease, address: Address) -> Component:
 
 def _coverage(release: ServedRelease, question: Question) -> str:
     stated = words.coverage(words.covered_states(release), of_residents=question.side == "home")
-    return stated or "The release does not state which workplaces it covers."
+    return stated or "It is not stated which workplaces are covered."

@@ -11,7 +11,7 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.entries import entry_of
-from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, text_of
+from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.measures import caution
 from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMatrix, Result
@@ -24,6 +24,8 @@ from mapapp.answers.usual_layers import NAMED
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
+SHARE: Final = " | "
+"""Before the share of a count in the text of a cell."""
 _WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
 _TEXTS: Final[dict[str, Callable[[float], str]]] = {
     "count": lambda value: f"{value:,}",
@@ -116,7 +118,8 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
         return _units(cast(AreaComparison | Destinations | JobBalance, result))
     if page.wide is not None:
         wide = page.wide(result)
-        return page.title, [page.head, *wide.heads], wide.rows, _wide_row
+        title = f"{page.title}, with shares of each row" if wide.has_row_shares else page.title
+        return title, [page.head, *wide.heads], wide.rows, _wide_row_of(wide)
     heads, frame = [page.head, *_WORKERS], getattr(result, page.table)
     if page.table == entry.pairs:
         return page.title, heads, _pairs(frame), _pair_row(cast(FlowMatrix, result))
@@ -174,9 +177,18 @@ def _label_row(row: Row) -> TableRow:
     return _row(row.label, _worker_cells(row), marks=_marks(row.workers), sub=_exceeds(row))
 
 
-def _wide_row(row: Row) -> TableRow:
-    texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in row.counts]
-    return _row(row.label, texts, marks=_marks(*[n for n, _ in row.counts]), sub=row.sub)
+def _wide_row_of(table: WideTable) -> RowOf:
+    """Returns a function that formats several counts as a row; the browser puts a share below its count."""
+
+    def cells(row: Row) -> TableRow:
+        texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in row.counts]
+        whole = row.counts[-1][0] if row.counts else 0
+        if table.has_row_shares and whole:
+            shares = [f"{100 * n / whole:.0f}%" for n, _ in row.counts[:-1]]
+            texts = [f"{text}{SHARE}{share}" for text, share in zip(texts, shares, strict=False)] + texts[-1:]
+        return _row(row.label, texts, marks=_marks(*[n for n, _ in row.counts]), sub=row.sub)
+
+    return cells
 
 
 def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from dash import html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria, error_text
 from mapapp.drawing.bar_groups import Bar
+
+_LONG: Final = 34
+"""Letters of a name that does not fit beside its bar: then all names are above their bars."""
 
 
 def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") -> Component:
@@ -19,10 +23,11 @@ def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") 
 def bar_table(bars: Sequence[Bar], first: str) -> Component:
     """The table without a card around it."""
     top = max([bar.workers for bar in bars], default=0) or 1
+    longest = max([len(bar.name) for bar in bars], default=0)
     head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
     return html.Table(
         [html.Thead(head, className="unseen"), html.Tbody([_row(bar, top) for bar in bars])],
-        className="histogram",
+        className="histogram" if longest <= _LONG else "histogram stacked",
     )
 
 

@@ -59,7 +59,7 @@ def card(
         for title in whole_record_void(release, (*served, *tables))
     ]
     rows.append(("Mechanism", words.mechanism(certificate)))
-    rows.append(("Release digest", f"{release.version}…"))
+    rows.append((digest_label(certificate), f"{release.version}…"))
     if not is_bound(certificate):
         rows.append(("Title, year, states, row counts", "not covered by this certificate (schema 1)"))
     return summary_card(
@@ -68,6 +68,11 @@ def card(
         ("What this promise covers", f"./method?release={release.slug}"),
         may_be_released=good,
     )
+
+
+def digest_label(certificate: Mapping[str, object]) -> str:
+    """What the digest of a publication is called."""
+    return "Records digest" if is_of_records(certificate) else "Release digest"
 
 
 def summary_card(

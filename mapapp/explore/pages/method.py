@@ -10,10 +10,12 @@ from dash.development.base_component import Component
 
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.method_words import chapters
+from mapapp.answers.publication import is_of_records
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.table_method import table_chapters
 from mapapp.explore.pages import certificate
+from mapapp.explore.pages.certificate import digest_label
 from mapapp.question.table_view import TableView, to_query
 
 _OF_THE_PAGE: Final = (
@@ -32,7 +34,7 @@ def page(
 
     Without a release, the page is about the tables alone.
     """
-    subject = [html.P(f"Release: {release.title}.", className="quiet")] if release else []
+    subject = [html.P(f"{_kind(release)}: {release.title}.", className="quiet")] if release else []
     return html.Main(
         html.Article(
             [
@@ -47,6 +49,10 @@ def page(
     )
 
 
+def _kind(release: ServedRelease) -> str:
+    return "Worker records" if is_of_records(release.certificate) else "Release"
+
+
 def _of_release(
     release: ServedRelease, served: Collection[ServedRelease], tables: Collection[ServedTable]
 ) -> list[Component]:
@@ -57,8 +63,10 @@ def _of_release(
         html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
         html.H2("Certificate"),
         certificate.card(release, served, tables),
-        html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
-        html.P("The complete certificate, as stored in the release:"),
+        html.P(
+            [f"{digest_label(release.certificate)}: ", html.Code(release.analyses.digest, className="digest")]
+        ),
+        html.P(f"The complete certificate, as stored in the {_kind(release).lower()}:"),
         certificate.in_full(release),
     ]
 

@@ -154,9 +154,7 @@ def why_empty(release: ServedRelease, question: Question, result: Result) -> str
     if n_about(result):
         return ""
     if question.side == "work" and not release.covers(question.areas):
-        return (
-            "Workplaces in this area are not in the release, so it does not show how many people work there."
-        )
+        return "Workplaces in this area are not covered, so it is not known here how many people work there."
     if result.about.filters:
         return "No worker here matches the chosen ages, earnings, and industries. Choose more of them."
     return "No synthetic workers match. Choose another area, or the other end of the commutes."

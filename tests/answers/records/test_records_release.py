@@ -13,6 +13,7 @@ from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
 from mapapp.answers.flows import Pick
 from mapapp.answers.method_words import chapters
+from mapapp.answers.records import missing_errors
 from mapapp.answers.records.certificate import NO_EDGE
 from mapapp.answers.records.error_terms import ErrorTerms
 from mapapp.answers.records.record_words import error_words
@@ -130,6 +131,31 @@ def test_every_attribute_of_a_profile_has_its_error_however_few_rows_are_asked_f
     assert shown.tables()["attributes"]["expected_error"].notna().all()
 
 
+def test_a_number_without_an_error_says_why(seedless_records: Path, demo_records: Path) -> None:
+    records = Release.open(seedless_records)
+    tracts = records.store.table("tracts")
+    tract = f"tract:{tracts.loc[~tracts['elsewhere'], 'tract_id'].iloc[0]}"
+    block = f"block:{records.store.table('blocks', ['block_id'])['block_id'].iloc[0]}"
+    texts: dict[str, set[str]] = {}
+    for name, answer in {
+        "whole tract": records.profile(tract, errors=True),
+        "part of a tract": records.profile(block, errors=True),
+        "home in a tract": records.profile(tract, side="home", errors=True),
+        "homes by tract": records.destinations(tract, layer="tract", errors=True),
+        "distances": records.distance_direction(tract, errors=True),
+        "nothing stated": Release.open(demo_records).profile("all", errors=True),
+    }.items():
+        texts[name] = {note.text for note in answer.about.notes if note.code == missing_errors.NO_ERROR}
+    assert texts == {
+        "whole tract": set(),
+        "part of a tract": {missing_errors.PARTS_OF_TRACTS},
+        "home in a tract": {missing_errors.PARTS_OF_PUMAS},
+        "homes by tract": {missing_errors.PARTS_OF_PUMAS},
+        "distances": {missing_errors.DISTANCES},
+        "nothing stated": {missing_errors.NOT_STATED},
+    }
+
+
 def test_errors_follow_the_terms_of_the_certificate() -> None:
     terms = ErrorTerms(
         {
@@ -171,7 +197,8 @@ def test_attributes_without_an_edge_get_a_caution(release: Release) -> None:
 def test_the_method_says_what_a_row_means(demo_records: Path) -> None:
     text = json.dumps([(each.title, each.parts) for each in chapters(ServedRelease(demo_records, "demo"))])
     assert "No row is a person" in text
-    assert "If one worker were added or left out" in text
+    assert "Here \\u03b5 is 1 for a record left out, and 2 for a record changed" in text
+    assert "Are these the records that were published?" in text
     assert "Totals at each workplace are exact" not in text
 
 
