@@ -1,0 +1,211 @@
+"""A release that is open for questions: its facts, its areas, and what every analysis of it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final, Self, TypeVar, cast
+
+from geodata.json_objects import JsonObject
+from geodata.progress import Progress, silent
+from geodata.store import Store, store_digest
+from mapapp.answers.about import About, Note, edge_notes
+from mapapp.answers.answer_errors import ROWS
+from mapapp.answers.area_argument import Given, select_given
+from mapapp.answers.areas import Areas, level_named
+from mapapp.answers.cells import Cells
+from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.flows import Flows
+from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.place_characteristics import PlaceCharacteristics
+from mapapp.answers.prepared import prepare
+from mapapp.answers.publication import RELEASED, open_publication
+from mapapp.answers.publication_errors import errors_of
+from mapapp.answers.records.certificate import read_attributes
+from mapapp.answers.results import (
+    Result,
+    check_answers,
+)
+from mapapp.answers.selection import Selected
+from mapapp.answers.unit_names import state_names
+from mapapp.answers.words import coverage
+from mapapp.errors import UsageError
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.fields import USUAL, Side
+from mapapp.question.filters import Filters
+
+Answer = TypeVar("Answer", bound=Result)
+
+ALL_WORKERS: Final = Filters()
+COVERAGE: Final = "coverage"
+"""Code of the note that residents who work in other states are not counted."""
+
+
+class OpenedRelease:
+    """A verified release, prepared for questions.
+
+    Parameters
+    ----------
+    store : Store
+        The release's store; :meth:`open` opens it.
+    report : callable
+        Called with (stage, done, total) while the release is prepared, once per machine.
+    """
+
+    def __init__(self, store: Store, *, report: Progress = silent) -> None:
+        self.store = store
+        self.facts: JsonObject = store.manifest
+        self.certificate: JsonObject = read_certificate(store)
+        self.digest = store_digest(store.path)
+        self.version = self.digest[:12]
+        self.attributes = read_attributes(store, self.certificate)
+        prepared = prepare(store, report=report)
+        self._lease = prepared.lease
+        self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        self.outlines = self.areas.outlines
+        self.flows = Flows(prepared, store, self.attributes)
+        self._characteristics = PlaceCharacteristics(store)
+        self.errors = errors_of(store, self.areas, self.flows, self.certificate)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:
+        """Open a release, verify it, and prepare it for questions. The preparation is cached on this machine.
+
+        Parameters
+        ----------
+        path : str or path
+            Directory of the release; a dataset is refused.
+        report : callable
+            Called with (stage, done, total).
+
+        Raises
+        ------
+        StoreError
+            If it is not a complete, unaltered release.
+        UsageError
+            If the path is not a path.
+        """
+        return cls(open_publication(path, *RELEASED), report=report)
+
+    @property
+    def title(self) -> str:
+        """Title for readers, with the year."""
+        title = str(self.facts.get("title") or self.store.path.name)
+        return title if not self.year or self.year in title else f"{title}, {self.year}"
+
+    @property
+    def year(self) -> str:
+        """Year of the jobs; empty if the release does not state it."""
+        return str(self.facts.get("year") or "")
+
+    @property
+    def job_type(self) -> str:
+        """LODES code of the job type, such as JT00; empty if the release does not state it."""
+        return str(self.facts.get("job_type") or "")
+
+    def warm(self, layers: Sequence[str] = ()) -> None:
+        """Read in advance what the first questions need: the units of some layers, and the bounds of cells.
+
+        By default, the layers are those that are usual where everything is shown.
+        """
+        for layer in layers or (self.areas.usual.of("work"), self.areas.usual.named):
+            self.areas.units(layer)
+        _ = self.areas.place_index
+        self.areas.cells.warm()
+
+    def with_errors(
+        self,
+        answer: Answer,
+        rows: int = ROWS,
+        tables: Collection[str] | None = None,
+        shown: int | None = None,
+    ) -> Answer:
+        """Return the answer with expected errors of its numbers and of the first rows of all or some of its tables.
+
+        If a table is shortened to its `shown` first rows (by default `rows`), the sums of the others have one, too.
+        This takes some milliseconds per number. Releases whose mechanism has no formula get no errors. See
+        `mapapp.answers.answer_errors`.
+        """
+        check_answers(answer)
+        return cast(Answer, self.errors.of_answer(answer, rows, tables, shown))
+
+    def _answered(self, answer: Answer, errors: bool) -> Answer:
+        """Return the answer of an analysis, with expected errors if requested."""
+        return self.with_errors(answer) if errors else answer
+
+    def _select(self, area: Given) -> Selected:
+        return select_given(self.areas, area)
+
+    def _layer(
+        self,
+        layer: object,
+        end: Side = "work",
+        *,
+        here: Selected | None = None,
+        there: Selected | None = None,
+    ) -> LayerUnits:
+        """Return the units of a layer, given by its key or by an everyday word.
+
+        The usual layer depends on the end of the commutes and on the areas chosen at that end and at the other.
+        """
+        if not isinstance(layer, str):
+            raise UsageError(
+                f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
+            )
+        level = level_named(layer)
+        return self.areas.units(self.areas.usual.of(end, here, there) if level == USUAL else level)
+
+    def _about(
+        self,
+        analysis: str,
+        area: Selected,
+        filters: Filters,
+        side: Side | None,
+        notes: tuple[Note, ...] = (),
+    ) -> About:
+        if side == "home":
+            notes += self._cover_notes()
+        return About(
+            analysis=analysis,
+            title=ANALYSES[analysis].title,
+            release=self.title,
+            version=self.version,
+            year=self.year,
+            job_type=self.job_type,
+            side=side,
+            area=area.name,
+            area_text=area.text,
+            n_blocks=area.n_blocks,
+            n_edge_blocks=area.n_edge_blocks,
+            filters=self.attributes.words(filters),
+            kept_bands=(tuple(filters.age), tuple(filters.earnings), tuple(filters.industry)),
+            kept_attributes=tuple(filters.attributes),
+            promise=self.promise,
+            notes=notes + edge_notes(area.n_edge_blocks),
+        )
+
+    def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:
+        about = self._about(analysis, home, filters, None)
+        edge = home.n_edge_blocks + work.n_edge_blocks
+        return replace(
+            about,
+            area=f"homes: {home.name}; workplaces: {work.name}",
+            area_text=f"{home.text} | {work.text}",
+            n_blocks=home.n_blocks + work.n_blocks,
+            n_edge_blocks=edge,
+            notes=edge_notes(edge),
+        )
+
+    @property
+    def promise(self) -> JsonObject:
+        """The certificate's promise, as a short dictionary."""
+        return promise_of(self.certificate)
+
+    def _cover_notes(self) -> tuple[Note, ...]:
+        """Return the note that workplaces in other states are not in the release."""
+        given = self.facts.get("destination_states")
+        if not isinstance(given, list) or not given:
+            return ()
+        names = state_names(self.store, [str(state) for state in given])
+        return (Note(COVERAGE, coverage(names, of_residents=True)),)
