@@ -24,12 +24,15 @@ from mapapp.progress import show_progress
 if TYPE_CHECKING:
     from mapapp.measuring.analyst import AnalystData
     from mapapp.measuring.audit.audited import Audited
+    from mapapp.measuring.audit.records_result import RecordsAudit
     from mapapp.measuring.audit.result import Audit
     from mapapp.measuring.audit.schemes import Scheme
     from mapapp.progress import Report
 
 EXIT_BROKEN: Final = 3
 """A release does not keep its promise."""
+
+_DRAWS: Final = 2_000
 
 
 @click.command()
@@ -60,6 +63,13 @@ EXIT_BROKEN: Final = 3
     "epsilon), exponential (the recommended preset, by epsilon). Options follow after colons: k=8:height=10, "
     "t=0.3:k=8, kd=1:levels=geometric.",
 )
+@click.option(
+    "--draws",
+    type=click.IntRange(100, 1_000_000),
+    default=None,
+    help="Of worker records: how often to draw with a worker and without, to see whether the two can be told apart. "
+    f"[default: {_DRAWS:,}]",
+)
 @csv_option
 @picture_option("what attackers learn")
 @config_option
@@ -71,12 +81,17 @@ def audit(
     asked: str,
     settings: tuple[str, ...],
     against: tuple[str, ...],
+    draws: int | None,
     csv_path: Path | None,
     picture_path: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Say what an attacker would learn about single workers from each RELEASE of a confidential DATASET.
+
+    RELEASE may also be worker records: then attackers try to tell whether a worker was in the data at all, look for
+    single attributes of a worker (--question home is the home PUMA, and all is every attribute), and link rows to
+    workers.
 
     Attackers look workers up, count, or know everything but one worker's home. The output says how often each is right,
     beside what public data and the other workers alone give. All of it is CONFIDENTIAL: it is computed from real homes,
@@ -89,9 +104,13 @@ def audit(
       commutemap audit ri.dataset ri.release --question all --csv ri-audit --picture ri-audit.png
       commutemap audit ri.dataset --setting recommended --setting onthemap-v3
       commutemap audit ri.dataset ri.release --against k=2,8,32,128 --against kd=0.1,1,8 --picture tradeoff.png
+      commutemap audit ri.dataset ri.records --question all --picture records.png
     """
     from mapapp.measuring.analyst import AnalystData
     from mapapp.measuring.audit.files import write_csv, write_picture
+    from mapapp.measuring.audit.records_result import RecordsAudit
+    from mapapp.measuring.audit.records_run import audit_records
+    from mapapp.measuring.audit.records_words import records_audit_lines
     from mapapp.measuring.audit.schemes import read_schemes
     from mapapp.measuring.audit.words import audit_lines
     from mapapp.measuring.validity_report import require_places
@@ -99,18 +118,24 @@ def audit(
     require_places(csv_path, picture_path)
     _require_some(releases, settings)
     schemes = read_schemes(against)
+    of_records = _are_records(releases)
+    _require_fitting(of_records, settings, against, draws)
+    found: Audit | RecordsAudit
     with naming_what_is_kept(csv_path, picture_path):
         with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
-            data = AnalystData.open(dataset)
-            found = _run(data, releases, settings, asked, schemes, report)
+            if of_records:
+                found = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
+            else:
+                found = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
             if csv_path is not None:
                 report("writing tables", 0, 0)
                 write_csv(found, csv_path)
             if picture_path is not None:
                 report("drawing the picture", 0, 0)
                 write_picture(found, picture_path)
-        print_result(found.to_dict(), audit_lines(found), as_json=as_json)
+        lines = records_audit_lines(found) if isinstance(found, RecordsAudit) else audit_lines(found)
+        print_result(found.to_dict(), lines, as_json=as_json)
     if found.is_broken:
         raise click.exceptions.Exit(EXIT_BROKEN)
 
@@ -124,6 +149,32 @@ def _require_some(releases: tuple[Path, ...], settings: tuple[str, ...]) -> None
         raise UsageError(
             f"{repeated[0]} is given twice; releases and settings side by side need different names"
         )
+
+
+def _are_records(paths: tuple[Path, ...]) -> bool:
+    """Return whether worker records are to be audited; releases and records have different attackers."""
+    from geodata.manifest import read_manifest
+
+    records = [path for path in paths if read_manifest(path).get("kind") == "records"]
+    if records and len(records) < len(paths):
+        raise UsageError(
+            f"{records[0]} is worker records, and {next(path for path in paths if path not in records)} is not; audit "
+            "them one after the other"
+        )
+    return bool(records)
+
+
+def _require_fitting(
+    of_records: bool, settings: tuple[str, ...], against: tuple[str, ...], draws: int | None
+) -> None:
+    given = "--setting" if settings else "--against" if against else None
+    if of_records and given:
+        raise UsageError(
+            f"{given} is for releases, not for worker records; leave it out. `commutemap sweep --worker-records` "
+            "compares choices of records"
+        )
+    if draws is not None and not of_records:
+        raise UsageError("--draws is for worker records; leave it out")
 
 
 def _name_of(setting: str) -> str:

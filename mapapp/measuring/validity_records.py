@@ -44,7 +44,15 @@ from mapapp.publishing.records.attributes import RecordAttribute, RecordAttribut
 from mapapp.publishing.records.run import worker_hashes
 from mapapp.publishing.records.workers import read_codes, workers_file
 
-__all__ = ["COMBINATIONS", "TableDistances", "distance_tables", "measure_records", "measure_tables"]
+__all__ = [
+    "COMBINATIONS",
+    "TableDistances",
+    "distance_tables",
+    "measure_records",
+    "measure_tables",
+    "records_certificate",
+    "require_records_of",
+]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -135,8 +143,8 @@ def measure_records(dataset_path: Path, path: Path, *, report: Report = silent) 
     store = open_store(path, "records")
     require_same_geography(store, dataset)
     attributes = read_attributes(dataset)
-    certificate = _certificate(store)
-    _require_same(store, dataset, certificate, attributes)
+    certificate = records_certificate(store)
+    require_records_of(store, dataset, certificate, attributes)
     report("reading the workers", 0, 0)
     real, drawn = (np.concatenate(list(read_codes(each, attributes))) for each in (dataset, store))
     tables = distance_tables(
@@ -154,14 +162,15 @@ def measure_records(dataset_path: Path, path: Path, *, report: Report = silent) 
     )
 
 
-def _certificate(store: Store) -> JsonObject:
+def records_certificate(store: Store) -> JsonObject:
+    """Read the certificate of worker records; StoreError if that cannot be done."""
     try:
         return store.document(CERTIFICATE)
     except (OSError, ValueError) as error:
         raise StoreError(f"{store.path}/{CERTIFICATE}: not readable ({type(error).__name__})") from error
 
 
-def _require_same(
+def require_records_of(
     store: Store, dataset: Store, certificate: JsonObject, attributes: RecordAttributes
 ) -> None:
     """Refuse records of other jobs than a dataset's, as far as public facts show it, and records without rows."""

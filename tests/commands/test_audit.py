@@ -15,7 +15,10 @@ import pytest
 from mapapp.cli import run
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit import audited
+from mapapp.measuring.audit import records_run as of_records
 from mapapp.measuring.audit import run as attackers
+from mapapp.measuring.audit.records_membership import law_rows
+from mapapp.measuring.audit.records_result import RECORDS_LIMITS
 from mapapp.measuring.audit.result import LIMITS
 from tests.changed_datasets import with_other_table
 from tests.commands.running import refused
@@ -108,12 +111,65 @@ def test_only_the_owner_can_read_tables_and_pictures(
         assert stat.S_IMODE(place.stat().st_mode) & 0o077 == 0
 
 
-def test_worker_records_are_refused_with_the_command_that_measures_them(
-    demo_dataset: Path, demo_records: Path
+def test_worker_records_are_audited_and_nothing_is_charged(
+    demo_dataset: Path, seedless_records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    message = refused("audit", demo_dataset, demo_records, "-q")
-    assert "cannot read worker records" in message
-    assert f"commutemap validate {demo_dataset} {demo_records}" in message
+    places = ["--csv", tmp_path / "tables", "--picture", tmp_path / "a.svg"]
+    arguments = ["audit", demo_dataset, seedless_records, "-q", "--draws", "100"]
+    lines = printed(capsys, *arguments, *places).splitlines()
+    assert lines[0].startswith("CONFIDENTIAL, not for publication")
+    assert "filled the model's tables or was not in the data at all" in lines[1]
+    assert lines[-1].strip() == RECORDS_LIMITS
+    assert any("PUMA of home: workers named right" in line for line in lines)
+    note = (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
+    assert "not for publication" in note
+    assert RECORDS_LIMITS in note
+    tables = {"attackers", "calibration", "confidence", "law", "leakage", "linkage", "membership", "power"}
+    assert {file.stem for file in (tmp_path / "tables").glob("*.csv")} == tables
+    for place in (tmp_path / "tables", tmp_path / "a.svg", tmp_path / "tables" / "membership.csv"):
+        assert stat.S_IMODE(place.stat().st_mode) & 0o077 == 0
+    assert "not for publication" in (tmp_path / "a.svg").read_text()
+    assert not (demo_dataset / "ledger.jsonl").exists()
+    found = json.loads(printed(capsys, *arguments, "--question", "earnings", "--json"))
+    assert {row["target"] for row in found["tables"]["attackers"]} == {"earnings"}
+    assert found["facts"]["draws"] == 100
+    assert found["facts"]["records"][0]["epsilon_replace_one"] == 2.0
+
+
+def test_records_that_break_their_promise_end_with_code_3(
+    demo_dataset: Path,
+    seedless_records: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(
+        of_records, "law_rows", lambda *given: [{**row, "is_off": True} for row in law_rows(*given)]
+    )
+    assert run(["audit", str(demo_dataset), str(seedless_records), "-q", "--draws", "100"]) == 3
+    assert "NOT DRAWN BY ITS LAW: this is a bug in commutemap" in capsys.readouterr().out
+
+
+def test_what_does_not_go_with_worker_records_is_refused(
+    demo_dataset: Path, demo_release: Path, demo_records: Path, seedless_records: Path, tmp_path: Path
+) -> None:
+    for options, words in (
+        ([demo_release], "one after the other"),
+        (["--setting", "recommended"], "--setting is for releases"),
+        (["--against", "k=8"], "--against is for releases"),
+        (["--draws", "99"], "--draws"),
+        (["--question", "wealth"], "wealth"),
+    ):
+        assert words in refused("audit", demo_dataset, seedless_records, "-q", *options)
+    assert "--draws is for worker records" in refused(
+        "audit", demo_dataset, demo_release, "--draws", "100", "-q"
+    )
+    assert "has other attributes" in refused("audit", demo_dataset, demo_records, "-q")
+    broken = Path(shutil.copytree(seedless_records, tmp_path / "broken.records"))
+    certificate = json.loads((broken / "certificate.json").read_text())
+    del certificate["split"]
+    (broken / "certificate.json").write_text(json.dumps(certificate))
+    assert "broken.records" in refused("audit", demo_dataset, broken, "-q")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["broken.records"]
 
 
 def test_a_release_of_another_place_or_of_other_counts_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ SEEDED = Choice(kept=("work_puma", "home_puma"), min_seeds=100, threshold_epsilo
         Choice(),
         SEEDED,
         Choice(kept=("work_puma",), top_up=False, min_seeds=100),
-        Choice(structure="learned", anyway=True),
+        Choice(structure="learned", anyway=True, epsilon=Fraction(8)),
     ],
     ids=["seedless", "seeded", "not topped up", "learned"],
 )

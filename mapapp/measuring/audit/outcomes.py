@@ -15,12 +15,11 @@ from engine.audit.empirical import (
     calibration,
 )
 from engine.audit.predictions import Predictions
-from mapapp.measuring.audit.questions import Target
 from mapapp.measuring.audit.result import CLASSES, Attacker
 
 __all__ = ["Outcomes"]
 
-_Key = tuple[Target, Attacker]
+_Key = tuple[str, str]
 _N_BINS: Final = 10
 
 _LEAKAGE: Final[Mapping[str, tuple[Attacker, Attacker]]] = {
@@ -44,9 +43,7 @@ class Outcomes:
         self._hits: dict[_Key, list[npt.NDArray[np.bool_]]] = {}
         self._beliefs: dict[_Key, list[npt.NDArray[np.float32]]] = {}
 
-    def add(
-        self, target: Target, attacker: Attacker, predictions: Predictions, truth: npt.NDArray[np.int64]
-    ) -> None:
+    def add(self, target: str, attacker: str, predictions: Predictions, truth: npt.NDArray[np.int64]) -> None:
         """Add the predictions for the next workers."""
         key = (target, attacker)
         self._hits.setdefault(key, []).append(predictions.value == truth)

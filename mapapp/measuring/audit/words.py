@@ -7,10 +7,18 @@ from typing import Final
 
 import pandas
 
-from mapapp.measuring.audit.questions import TARGETS_OF, Target
+from mapapp.measuring.audit.questions import TARGETS_OF
 from mapapp.measuring.audit.result import ATTACKERS, CLASSES, LIMITS, Audit, ReleaseFacts
 
-__all__ = ["ATTACKER_WORDS", "TARGET_WORDS", "alarm_line", "audit_lines", "sentences_of"]
+__all__ = [
+    "ATTACKER_WORDS",
+    "TARGET_WORDS",
+    "accuracy_table",
+    "alarm_line",
+    "audit_lines",
+    "of_100",
+    "sentences_of",
+]
 
 TARGET_WORDS: Final[Mapping[str, str]] = {
     "home point": "home area",
@@ -47,7 +55,7 @@ def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_
     if n_lone and ("home point", "lookup", "1") in accuracy:
         said.append(
             f"Of {n_lone:,} workers who are alone in their workplace block and segment, "
-            f"{_of_100(accuracy['home point', 'lookup', '1'])} keep their true home area in {_this(facts)}."
+            f"{of_100(accuracy['home point', 'lookup', '1'])} keep their true home area in {_this(facts)}."
         )
     if ("home point", "informed", "all") in accuracy:
         with_release = accuracy["home point", "informed", "all"]
@@ -60,8 +68,8 @@ def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_
         ]
         said.append(
             "Somebody who knows every other worker's home, the mechanism, and all public data names the home area of "
-            f"{_of_100(with_release)} workers with {_this(facts)} and of {_of_100(without)} without it; of the 1% of "
-            f"workers about whom this attacker is most certain, {_of_100(float(top['accuracy'].iloc[0]))}."
+            f"{of_100(with_release)} workers with {_this(facts)} and of {of_100(without)} without it; of the 1% of "
+            f"workers about whom this attacker is most certain, {of_100(float(top['accuracy'].iloc[0]))}."
         )
     if ("home point", "lookup", "all") in accuracy:
         said.append(_leakage_sentence(accuracy, facts))
@@ -94,13 +102,13 @@ def _leakage_sentence(accuracy: Mapping[tuple[str, str, str], float], facts: Rel
     )
     if release <= others:
         return (
-            f"Somebody who looks a worker up in {_this(facts)} names the home area of {_of_100(release)} workers. The "
-            f"true homes of the other workers alone would give {_of_100(others)}, so on average this attacker does no "
+            f"Somebody who looks a worker up in {_this(facts)} names the home area of {of_100(release)} workers. The "
+            f"true homes of the other workers alone would give {of_100(others)}, so on average this attacker does no "
             "better than from those."
         )
     return (
-        f"Somebody who looks a worker up in {_this(facts)} names the home area of {_of_100(release)} workers. The true "
-        f"homes of the other workers alone would give {_of_100(others)}; on balance, the worker's own record adds the "
+        f"Somebody who looks a worker up in {_this(facts)} names the home area of {of_100(release)} workers. The true "
+        f"homes of the other workers alone would give {of_100(others)}; on balance, the worker's own record adds the "
         "rest."
     )
 
@@ -109,13 +117,13 @@ def _band_sentence(accuracy: Mapping[tuple[str, str, str], float], target: str, 
     known = "age, and industry" if target == "earnings" else "age, and earnings"
     public, release = (accuracy[target, attacker, "all"] for attacker in ("public_prior", "lookup"))
     return (
-        f"Counts by workplace block, {known} are public and exact: they alone give the {target} of {_of_100(public)} "
-        f"workers; for somebody who also knows a worker's home tract, {_this(facts)} gives {_of_100(release)}."
+        f"Counts by workplace block, {known} are public and exact: they alone give the {target} of {of_100(public)} "
+        f"workers; for somebody who also knows a worker's home tract, {_this(facts)} gives {of_100(release)}."
     )
 
 
-def _of_100(share: float) -> str:
-    """A share as people say it, with a digit more where it would round to none or all."""
+def of_100(share: float) -> str:
+    """Return a share as people say it, with a digit more where it would round to none or all."""
     if share in (0.0, 1.0):
         return f"{100 * share:.0f} in 100"
     if not 0.0005 <= share < 0.9995:
@@ -138,7 +146,8 @@ def audit_lines(audit: Audit) -> list[str]:
     for target in asked:
         mine = attackers[attackers["target"] == target]
         if len(mine):
-            lines += ["", *_accuracy_table(mine, target, names)]
+            title = f"{TARGET_WORDS[target]}: workers named right, by the number of workers in their block and segment"
+            lines += ["", *accuracy_table(mine, title, names)]
     lines += _lone_lines(audit.tables["lone_workers"])
     lines += _confidence_lines(audit.tables["confidence"], names)
     lines += _calibration_lines(audit.tables["calibration"], names)
@@ -168,11 +177,13 @@ def _heads(names: Sequence[str], width: int) -> str:
     return "".join(f"  {name[:width]:<{width}}" for name in names)
 
 
-def _accuracy_table(mine: pandas.DataFrame, target: Target, names: Sequence[str]) -> list[str]:
+def accuracy_table(
+    mine: pandas.DataFrame, title: str, names: Sequence[str], words: Mapping[str, str] = ATTACKER_WORDS
+) -> list[str]:
     """Accuracy by attacker and n; releases side by side."""
     width = 9 * len(CLASSES)
     lines = [
-        f"  {TARGET_WORDS[target]}: workers named right, by the number of workers in their block and segment",
+        f"  {title}",
         f"  {'':<42}{_heads(names, width)}".rstrip() if len(names) > 1 else "",
         f"  {'':<42}" + ("  " + "".join(f"{n:>9}" for n in CLASSES)) * len(names),
     ]
@@ -184,7 +195,7 @@ def _accuracy_table(mine: pandas.DataFrame, target: Target, names: Sequence[str]
         for name in names:
             of_n = rows[rows["release"] == name].set_index("n")["accuracy"]
             cells += "  " + "".join(f"{_percent(of_n.get(n, float('nan'))):>9}" for n in CLASSES)
-        lines.append(f"  {ATTACKER_WORDS[attacker]:<42}{cells}")
+        lines.append(f"  {words[attacker]:<42}{cells}")
     return [line for line in lines if line]
 
 
