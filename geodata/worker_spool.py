@@ -19,7 +19,10 @@ from geodata.schema import JOBS, workers_table
 from geodata.worker_order import sort_workers
 
 WorkerArrays = dict[str, npt.NDArray[np.generic]]
-_BUCKETS: Final = 256
+_BUCKETS: Final = 1 << 14
+"""Ranges of workplaces by which every batch is grouped."""
+_ROWS_AT_ONCE: Final = 1 << 18
+"""Workers from which on a part has no further range, so that memory does not grow with their number."""
 
 
 class WorkerSource(Protocol):
@@ -77,7 +80,7 @@ class WorkerSpool:
             The disk is full.
         """
         bucket = columns["destination_index"].astype(np.int64) // self._width
-        order = np.argsort(bucket.astype(np.uint8), kind="stable")
+        order = np.argsort(bucket.astype(np.uint16), kind="stable")
         rows = np.empty(order.size, dtype=self._dtype)
         for name, values in columns.items():
             rows[name] = values[order]
@@ -91,12 +94,22 @@ class WorkerSpool:
     def parts(self) -> Iterator[WorkerArrays]:
         """Yield all workers, sorted."""
         with ThreadPoolExecutor(max_workers=self._threads) as pool:
-            for part in in_order(pool, self._part, range(_BUCKETS), ahead=self._threads):
-                if part["destination_index"].size:
-                    yield part
+            yield from in_order(pool, self._part, self._ranges(), ahead=self._threads)
 
-    def _part(self, bucket: int) -> WorkerArrays:
-        pieces = [self._read(int(ends[bucket]), int(ends[bucket + 1])) for ends in self._ends]
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Consecutive buckets that are sorted together: the first, and the one after the last."""
+        n_rows = sum((np.diff(ends) for ends in self._ends), start=np.zeros(_BUCKETS, dtype=np.int64))
+        found, first, rows = list[tuple[int, int]](), 0, 0
+        for bucket, n in enumerate(n_rows.tolist()):
+            if rows and rows + n > _ROWS_AT_ONCE:
+                found.append((first, bucket))
+                first, rows = bucket, 0
+            rows += n
+        return [*found, (first, _BUCKETS)] if rows else found
+
+    def _part(self, buckets: tuple[int, int]) -> WorkerArrays:
+        first, after = buckets
+        pieces = [self._read(int(ends[first]), int(ends[after])) for ends in self._ends]
         rows = np.concatenate(pieces) if pieces else np.empty(0, dtype=self._dtype)
         columns = {name: rows[name] for name in self._dtype.names or ()}
         return sort_workers(columns, self._n_blocks, self.domains)

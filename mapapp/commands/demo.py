@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from mapapp.commands.options import STORE, json_option, print_result, quiet_option
+from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 
 
@@ -26,9 +28,16 @@ from mapapp.progress import show_progress
     show_default=True,
     help="The same seed gives the same country.",
 )
+@click.option(
+    "--sources",
+    type=STORE,
+    default=None,
+    help="Also write the worker records, their schema, and the public files from which `commutemap import` makes the "
+    "same workers, into this new folder.",
+)
 @json_option
 @quiet_option
-def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> None:
+def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: bool, quiet: bool) -> None:
     """Generate a demo country and its confidential jobs as DATASET.
 
     Except in a nation, every worker also has a sex, race, ethnicity, education, NAICS sector, and firm size.
@@ -41,10 +50,27 @@ def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> Non
     \b
     Example:
       commutemap demo demo.dataset --size metro --seed 7
+      commutemap demo demo.dataset --size small --sources demo-files
     """
     from geodata.demo import write_demo
+    from geodata.demo.source_files import write_source_files
+    from geodata.store import open_store, refuse_existing
 
+    if sources is not None:
+        if size == "nation":
+            raise UsageError(
+                "--sources with --size nation: a nation has no worker records; take a smaller size"
+            )
+        if Path(os.path.abspath(sources)) == Path(os.path.abspath(dataset)):
+            raise UsageError(f"--sources {sources}: this is the place of the dataset; name another one")
+        refuse_existing(sources)
     with show_progress(quiet=quiet) as report:
         facts = write_demo(dataset, size=size, seed=seed, progress=report)
+        if sources is not None:
+            write_source_files(open_store(dataset, "dataset"), sources, report)
     result = {"dataset": str(dataset), "title": facts["title"], "jobs": facts["n_jobs"], "seed": seed}
-    print_result(result, [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"], as_json=as_json)
+    lines = [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"]
+    if sources is not None:
+        result["sources"] = str(sources)
+        lines.append(f"{sources}: its worker records, their schema, and the public files, to import")
+    print_result(result, lines, as_json=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from geodata.characteristics import GROUPS, TOTAL, read_characteristics
 from geodata.errors import GeodataError
 from geodata.importing import import_dataset, write_dataset
-from geodata.recognize import sources_in
+from geodata.recognize import roles_of, sources_in
 from geodata.schema import CHARACTERISTIC_CODES
 from geodata.store import open_store
 from tests.commands.running import refused, run_here
@@ -127,3 +128,51 @@ def test_a_file_without_a_usual_name_has_no_year(tmp_path: Path) -> None:
     path.write_text(characteristics(WORK, "work"))
     found = read_characteristics(path)
     assert (found.end, found.year, found.job_type) == ("work", None, None)
+
+
+WAC_HEADER = (
+    "w_geocode,C000,CA01,CA02,CA03,CE01,CE02,CE03,CNS01,CNS02,CNS03,CNS04,CNS05,CNS06,CNS07,CNS08,CNS09,CNS10,CNS11,"
+    "CNS12,CNS13,CNS14,CNS15,CNS16,CNS17,CNS18,CNS19,CNS20,CR01,CR02,CR03,CR04,CR05,CR07,CT01,CT02,CD01,CD02,CD03,"
+    "CD04,CS01,CS02,CFA01,CFA02,CFA03,CFA04,CFA05,CFS01,CFS02,CFS03,CFS04,CFS05,createdate"
+)
+"""Columns of a WAC file in the order of the technical documentation; a RAC file ends with CS02 and createdate."""
+RAC_HEADER = f"h{WAC_HEADER[1 : WAC_HEADER.index(',CFA01')]},createdate"
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+@pytest.mark.parametrize("end", ["work", "home"])
+def test_files_as_documented_are_read(end: str, quoted: bool, tmp_path: Path) -> None:
+    """Compressed, of a state whose code begins with 0, quoted or not, with counts in every group."""
+    header = (WAC_HEADER if end == "work" else RAC_HEADER).split(",")
+    numbers = dict.fromkeys(header[1:-1], 0) | {"C000": 60, "createdate": 20231016}
+    numbers |= {"CA01": 10, "CA02": 20, "CA03": 30, "CE01": 30, "CE02": 20, "CE03": 10}
+    numbers |= {f"CNS{sector:02d}": 3 for sector in range(1, 21)}
+    numbers |= {
+        "CR07": 5,
+        "CT02": 7,
+        "CD04": 9,
+        "CS02": 11,
+        **({"CFA05": 13, "CFS05": 17} if end == "work" else {}),
+    }
+    block = block_id(CT_TRACTS[0], 0)
+    row = [block, *(str(numbers[name]) for name in header[1:])]
+    if quoted:
+        header, row = [[f'"{text}"' for text in line] for line in (header, row)]
+    path = tmp_path / f"ct_{'wac' if end == 'work' else 'rac'}_S000_JT00_2021.csv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.write(f"{','.join(header)}\n{','.join(row)}\n")
+    assert roles_of(path) == ("characteristics",)
+    found = read_characteristics(path)
+    assert (found.end, found.state_id, found.year, found.job_type) == (end, "09", 2021, "JT00")
+    assert [f"{number:015d}" for number in found.number.tolist()] == [block]
+    for name, number in numbers.items():
+        if name != "createdate":
+            assert found.text.column(name).to_pylist() == [number], name
+
+
+@pytest.mark.parametrize("segment", ["SA01", "SE03", "SI02"])
+def test_every_segment_of_the_documentation_is_told_from_all_workers(segment: str, tmp_path: Path) -> None:
+    path = tmp_path / f"ct_rac_{segment}_JT05_2021.csv.gz"
+    path.write_bytes(gzip.compress(characteristics(HOME, "home").encode()))
+    with pytest.raises(GeodataError, match=f"characteristics of segment {segment} only"):
+        read_characteristics(path)

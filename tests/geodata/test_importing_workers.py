@@ -6,6 +6,7 @@ import gzip
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,9 @@ from geodata.pumas import read_pumas
 from geodata.recognize import Sources, sources_in
 from geodata.store import open_store
 from geodata.worker_columns import read_worker_columns
+from geodata.worker_order import sort_workers
 from geodata.worker_schema import WorkerSchema
+from geodata.worker_spool import WorkerArrays, WorkerSpool
 from tests.geodata import samples
 from tests.geodata.worker_samples import HEADER, JOBS, NEW_YORK, ROWS, SCHEMA, lines, write_schema
 
@@ -303,3 +306,34 @@ def test_a_parquet_file_that_ends_early_is_refused(ground: Ground, tmp_path: Pat
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(SourceFileError, match="damaged Parquet"):
         ground.read(path)
+
+
+def test_parts_have_about_as_many_workers_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory grows with a part, so a part ends where it has enough; no workplace is in two."""
+    monkeypatch.setattr("geodata.worker_spool._ROWS_AT_ONCE", 1_000)
+    rng = np.random.default_rng(3)
+    n, n_blocks = 20_000, 50_000
+    work = rng.integers(0, n_blocks // 10, n)
+    work[:3_000] = 4_321  # one large workplace
+    columns = {name: rng.integers(1, 4, n).astype(np.int8) for name in ("age", "earnings", "industry")}
+    workers: WorkerArrays = {
+        "destination_index": work.astype(np.int32),
+        "origin_index": rng.integers(0, n_blocks, n).astype(np.int32),
+        **columns,
+    }
+    spool = WorkerSpool(tmp_path, n_blocks, {})
+    for first in range(0, n, 7_000):
+        spool.add({name: values[first : first + 7_000] for name, values in workers.items()})
+    parts = list(spool.parts())
+    sizes = [part["destination_index"].size for part in parts]
+    assert sum(sizes) == n
+    assert len(sizes) > 15
+    assert sorted(sizes)[-2] <= 1_000 < 3_000 <= max(sizes)
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in workers}
+    for name, values in sort_workers(workers, n_blocks, {}).items():
+        assert (joined[name] == values).all()
+    ends = [(part["destination_index"][0], part["destination_index"][-1]) for part in parts]
+    assert all(last < following for (_, last), (following, _) in pairwise(ends))
+    assert list(WorkerSpool(tmp_path, n_blocks, {}).parts()) == []
