@@ -18,7 +18,7 @@ Which records are released, and what that promises:
 
 - :mod:`engine.records.plausible`: plausible deniability by its definition, for small examples (``output_law``);
 - :mod:`engine.records.acceptance`: the test of a candidate (``Acceptance``);
-- :mod:`engine.records.groups`: plausible seeds counted by a look-up (``GroupTable``);
+- :mod:`engine.records.groups`: plausible seeds counted by a look-up (``GroupTable``, ``Seeds``);
 - :mod:`engine.records.candidates`: candidates from seeds, tried (``draw_candidates``);
 - :mod:`engine.records.divergence`: what one try can show about one worker (``OneTry``, ``worst_delta``);
 - :mod:`engine.records.tries`: the sound accountant, which charges every try (``seed_promise``);

@@ -13,6 +13,7 @@ import pytest
 from geodata import table_stream
 from geodata.store import Store, open_store
 from mapapp.publishing.records.recheck import check_records
+from mapapp.publishing.records.row_checks import PlacesCheck
 from mapapp.publishing.records.rows_in_order import (
     NotInOrder,
     WorkplaceRows,
@@ -87,3 +88,13 @@ def test_checks_in_parts_say_what_they_say_of_the_whole(
     assert "sampled points" in details.pop("places")
     assert "0 of 200" in parts.pop("places")
     assert parts == details
+
+
+def test_a_sample_does_not_keep_all_points_in_memory(seedless_records: Path) -> None:
+    store = open_store(seedless_records, "records", verify=False)
+    check = PlacesCheck(store)
+    (rows, *_) = rows_by_workplace(store)
+    check.add(rows)
+    (chosen,) = check._chosen
+    assert len(chosen) == len(rows.points)
+    assert not np.shares_memory(chosen["home_lon_deg"].to_numpy(), rows.points["home_lon_deg"].to_numpy())
