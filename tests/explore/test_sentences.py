@@ -130,6 +130,9 @@ def test_the_chosen_area_is_kept_if_a_sentence_names_none(records: Views) -> Non
     assert search == "?analysis=profile&side=home&area=county:10003&attribute=sex:1"
     search, said = choose(records, "?area=county:10003", "search", f"{PREFIX}sex by education")
     assert search == "?analysis=cross-table&area=county:10003&by=sex,education"
+    assert "Workplaces: the chosen area" in said
+    search, said = choose(records, "?area=county:10003", "search", f"{PREFIX}how far do people commute")
+    assert search == "?analysis=distance-direction&side=home&area=county:10003"
     assert "The sentence names no area, so the chosen one is kept." in said
     search, said = choose(records, "", "search", f"{PREFIX}sex by education")
     assert search == "?analysis=cross-table&area=all&by=sex,education"

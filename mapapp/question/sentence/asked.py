@@ -16,6 +16,7 @@ from mapapp.question.sentence.clues import all_of, analysis_of, cross_table_by, 
 from mapapp.question.sentence.gazetteer import Gazetteer
 from mapapp.question.sentence.meanings import (
     Bands,
+    By,
     Empty,
     Here,
     Item,
@@ -27,6 +28,7 @@ from mapapp.question.sentence.meanings import (
     Noun,
     People,
     Place,
+    Point,
     Shown,
     Values,
     Year,
@@ -36,6 +38,7 @@ from mapapp.question.sentence.reading import Reading, read
 from mapapp.question.sentence.text import sentence_of
 from mapapp.question.sentence.understood import SHOW_NAMES, Understood, understood_of
 
+_EVERYWHERE: Final = ("everywhere", "anywhere", "overall", "altogether", "nationwide")
 _WITHOUT_CONTENT: Final = (Empty, Joint, Missing)
 
 
@@ -108,11 +111,19 @@ def ask_in_words(text: str, gazetteer: Gazetteer, chosen: Sequence[str] = ()) ->
 
 
 def _with_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
-    """Return a reading in which `this town` is the chosen area; without one, it has no meaning."""
+    """Return a reading in which `this town` is the chosen area; without one, it has no meaning.
+
+    Words on workers that name no area are about the chosen one, too: `women`, `sex by education`.
+    """
     here = Place(" ".join(chosen), "the chosen area") if chosen else Empty()
-    items = (
+    items = [
         replace(item, meaning=here) if isinstance(item.meaning, Here) else item for item in reading.items
-    )
+    ]
+    is_placed = any(isinstance(item.meaning, Place | Point | Layer) for item in items)
+    says_all = any(word.text in _EVERYWHERE for word in reading.sentence.words)
+    if chosen and not is_placed and not says_all and (all_of(items, Values) or all_of(items, By)):
+        last = len(reading.sentence.words)
+        items.append(Item(last - 1, last, here))
     return replace(reading, items=tuple(items))
 
 

@@ -229,6 +229,15 @@ def test_this_town_is_the_chosen_area() -> None:
     assert ask_in_words("women in this town", RECORDS).question.areas == ()
 
 
+def test_words_on_workers_without_an_area_are_about_the_chosen_one() -> None:
+    found = ask_in_words("women", RECORDS, NEWPORT)
+    assert found.question == profile("sex:2", side="home")
+    assert found.understood[1].label == "Homes: the chosen area"
+    assert ask_in_words("sex by education", RECORDS, NEWPORT).question == table("sex", "education")
+    assert ask_in_words("women everywhere", RECORDS, NEWPORT).question.areas == ()
+    assert ask_in_words("how far do people commute", RECORDS, NEWPORT).question.areas == ()
+
+
 @pytest.mark.parametrize("sentence", ["women " * 60, "<b>women</b>" * 40])
 def test_a_long_sentence_is_refused(sentence: str) -> None:
     with pytest.raises(UsageError, match=f"at most {MAX_CHARACTERS}"):
