@@ -89,7 +89,8 @@ def _groups(bars: BarsEntry, result: Result) -> list[Group]:
             for heading, rows in frame.groupby(bars.group, sort=False)
         ]
     if bars.by_size:
-        frame = frame[frame["workers"] > 0].sort_values("workers", ascending=False, kind="stable")
+        frame = frame.sort_values("workers", ascending=False, kind="stable")
+        frame = frame.head(max(int((frame["workers"] > 0).sum()), 1))
     if not bars.by_characteristic:
         return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name)))]
     return [

@@ -76,7 +76,7 @@ def bars(
 
 
 def _columns(every: Sequence[Bar], inner: float) -> _Columns:
-    name = min(max(width_in(bar.name, TEXT_POINTS) for bar in every) + 0.1, 0.4 * inner)
+    name = min(max(width_in(bar.name, TEXT_POINTS) for bar in every) + 0.1, 0.52 * inner)
     number = max(width_in(f"{bar.workers:,}", TEXT_POINTS) for bar in every) + 0.2
     error = max(width_in(words.error_text(bar.error), SMALL_POINTS) for bar in every) + 0.06
     share = width_in("100.0%", TEXT_POINTS) + 0.08

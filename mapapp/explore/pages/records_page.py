@@ -15,6 +15,7 @@ from mapapp.answers.release_names import setting_words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import aria
 from mapapp.question.address import Address, to_query
+from mapapp.question.filters import Filters
 
 _PAGE = "page"
 _MAX_DIGITS = 4
@@ -47,8 +48,7 @@ def page(
         [
             html.P([html.Strong("No row is a person. "), NO_PERSON.removeprefix("No row is a person. ")]),
             html.P(_which(release, address, found)),
-            _table(found),
-            _pager(address, found),
+            *([_table(found), _pager(address, found)] if found.rows else _nothing(address)),
             html.P(
                 [
                     "The order of the rows and their numbers mean nothing. Home and workplace are shown by area; their "
@@ -88,6 +88,19 @@ def _which(release: ServedRelease, address: Address, found: RecordRows) -> str:
         f" Only the first {found.n_pages * ROWS_PER_PAGE:,} can be shown; the export has all." if cut else ""
     )
     return f"{parts}: {shown}.{more}"
+
+
+def _nothing(address: Address) -> list[Component]:
+    """What to do where no row matches."""
+    unfiltered = address.having(age=(), earnings=(), industry=(), attributes=())
+    links = [dcc.Link("Clear the filters", href=f"./records{to_query(unfiltered)}")]
+    return [
+        html.P(
+            "No synthetic worker matches. There may be real ones: groups of a few workers can vanish or appear by "
+            "chance."
+        ),
+        *(html.P(link) for link in links if address.question.filters != Filters()),
+    ]
 
 
 def _table(found: RecordRows) -> Component:

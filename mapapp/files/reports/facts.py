@@ -7,6 +7,8 @@ from typing import Final
 
 from mapapp.answers import words
 from mapapp.answers.method_words import chapters, exactness
+from mapapp.answers.publication import is_of_records
+from mapapp.answers.records.record_words import promised_rows
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.typical_errors import typical_errors
 from mapapp.files.exports.provenance import Provenance
@@ -43,6 +45,15 @@ def release_warning(certificate: Mapping[str, object]) -> str:
 
 def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     protected = certificate.get("unit_of_protection")
+    if is_of_records(certificate):
+        stated = {
+            "Mechanism": words.mechanism(certificate),
+            "What is protected": protected if isinstance(protected, str) else "",
+            "Status": str(certificate.get("status") or "not stated"),
+        }
+        return tuple(
+            (*promised_rows(certificate), *((term, value) for term, value in stated.items() if value))
+        )
     rows = {
         "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
         _BEFORE_PRUNING: words.number_text(certificate, "epsilon"),
@@ -66,8 +77,9 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
     sources = facts.get("sources")
     named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
     vintage = facts.get("vintage")
+    kind = "Records" if is_of_records(release.certificate) else "Release"
     rows = {
-        "Release": release.title,
+        kind: release.title,
         "Year": release.analyses.year,
         "Jobs": release.analyses.job_type,
         "Sources": "; ".join(str(name) for name in named if name),
@@ -75,7 +87,7 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
         if isinstance(vintage, dict)
         else str(vintage or ""),
         "Workplaces covered": words.listed(words.covered_states(release)),
-        "Release digest (SHA-256)": digests.release_sha256,
+        f"{kind} digest (SHA-256)": digests.release_sha256,
         "Certificate (SHA-256)": digests.certificate_sha256,
         "Written by": digests.program,
     }

@@ -121,7 +121,8 @@ def _with_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
     ]
     is_placed = any(isinstance(item.meaning, Place | Point | Layer) for item in items)
     says_all = any(word.text in _EVERYWHERE for word in reading.sentence.words)
-    if chosen and not is_placed and not says_all and (all_of(items, Values) or all_of(items, By)):
+    is_about_workers = any(isinstance(item.meaning, Values | By) for item in items)
+    if chosen and is_about_workers and not is_placed and not says_all:
         last = len(reading.sentence.words)
         items.append(Item(last - 1, last, here))
     return replace(reading, items=tuple(items))

@@ -233,3 +233,12 @@ def test_the_page_of_rows_says_what_a_row_means(demo_records: Path) -> None:
     assert "./records?attribute=sex:0&page=2" in shown
     assert records_page.page_number("?page=7") == 7
     assert [records_page.page_number(text) for text in ("?page=-1", "?page=99999", "", None)] == [1] * 4
+
+
+def test_a_page_without_rows_says_so_and_offers_to_clear_the_filters(demo_records: Path) -> None:
+    served = ServedRelease(demo_records, "demo")
+    question = Question(areas=("all", "&circle:0,0,0.1"), attributes=("sex:0",))
+    shown = str(records_page.page(served, Address(question=question), 1))
+    assert "No synthetic worker matches" in shown
+    assert "Clear the filters" in shown
+    assert "Page 1 of 1" not in shown
