@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
+import json
 import re
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,12 +18,14 @@ from engine.points import CellTriangles
 from geodata.json_objects import JsonObject
 from geodata.store import Store, open_store
 from geodata.worker_schema import WorkerSchema
+from mapapp.answers.publication import bind_publication
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.records import attributes as attributes_module
 from mapapp.publishing.records.attributes import RecordAttributes
-from mapapp.publishing.records.recheck import ClaimsCheck
+from mapapp.publishing.records.recheck import ClaimsCheck, check_records
 from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace, used_workplaces
+from tests.releases import rewrite_document, rewrite_table
 
 _Place = tuple[str | int, ...]
 
@@ -178,3 +183,45 @@ def test_kept_attributes_are_the_word_of_the_analyst(seeded_records: Path) -> No
     document = store.document("certificate.json")
     assert not is_noticed(store, forged(document, ("seeds", "kept"), ["work_puma"]))
     assert is_noticed(store, forged(document, ("seeds", "kept"), ["home_puma"]))
+
+
+@pytest.mark.parametrize(
+    ("table", "free"),
+    [
+        ("jobs", set()),
+        ("points", {"home_lon_deg", "home_lat_deg", "work_lon_deg", "work_lat_deg"}),
+        (
+            "records",
+            {"distance_band", "sex", "race", "ethnicity", "education", "naics_sector", "firm_size"},
+        ),
+    ],
+)
+def test_one_forged_value_of_a_row_is_noticed_unless_any_value_could_have_been_drawn(
+    table: str, free: set[str], seedless_records: Path, tmp_path: Path
+) -> None:
+    """Places within a block, and attributes that no other table counts, are drawn: another value is as good."""
+    accepted = set()
+    for column in open_store(seedless_records, "records").columns(table):
+        copied = Path(shutil.copytree(seedless_records, tmp_path / column))
+        rewrite_table(copied, table, functools.partial(_with_another_value, column=column))
+        document = json.loads((copied / "certificate.json").read_text())
+        files = json.loads((copied / "manifest.json").read_text())["files"]
+        rewrite_document(
+            copied,
+            "certificate.json",
+            bind_publication(document, document["publication"]["facts"], files),
+        )
+        if all(check.ok for check in check_records(copied)):
+            accepted.add(column)
+        shutil.rmtree(copied)
+    assert accepted <= free
+
+
+def _with_another_value(rows: pandas.DataFrame, column: str) -> pandas.DataFrame:
+    values = rows[column].copy()
+    middle = len(values) // 2
+    if values.dtype.kind == "f":
+        values.iloc[middle] += 1e-5
+    else:
+        values.iloc[middle] += 1 if values.iloc[middle] < values.max() else -1
+    return rows.assign(**{column: values})
