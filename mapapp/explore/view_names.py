@@ -19,6 +19,7 @@ _OF_STATE: Final = re.compile(r"[ ,]([A-Z]{2}(?:-[A-Z]{2})*)\)?$")
 _GOVERNED: Final = ("stplc", "ctycsub")
 """Layers whose units people name without their legal description: `Newport`, not `Newport city`."""
 _DRAWN: Final = {
+    "all": "everywhere",
     "circle": "a circle",
     "ring": "a ring",
     "box": "a box",

@@ -29,7 +29,7 @@ from mapapp.explore.pages.bars import bar_table, mark
 from mapapp.explore.pages.year_card import year_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.filters import Filters
-from mapapp.question.question import OTHER_END, Question
+from mapapp.question.question import EVERYTHING, OTHER_END, Question
 
 N_SUGGESTIONS: Final = 5
 
@@ -120,7 +120,8 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
     """The rest of the sentence that begins with the number."""
     s = "s" if n == 1 else ""
     covered = words.listed(words.covered_states(release)) or "all covered states"
-    here = words.place_name(release, question) if question.areas else ""
+    is_everything = question.areas in ((), (EVERYTHING,))
+    here = "" if is_everything else words.place_name(release, question)
     names = {"here": here or covered} | {end: getattr(shown, f"{end}_area", "") for end in ("home", "work")}
     clause = [(text, name) for text, name, _, _ in Formatter().parse(entry_of(shown).clause)]
     if clause and all(name == "s" or names[name] for _, name in clause if name):

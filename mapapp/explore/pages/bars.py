@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from mapapp.answers.words import aria, error_text
 from mapapp.drawing.bar_groups import Bar
 
-_LONG: Final = 34
+_LONG: Final = 36
 """Letters of a name that does not fit beside its bar: then all names are above their bars."""
 
 

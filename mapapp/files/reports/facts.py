@@ -51,9 +51,7 @@ def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ..
             "What is protected": protected if isinstance(protected, str) else "",
             "Status": str(certificate.get("status") or "not stated"),
         }
-        return tuple(
-            (*promised_rows(certificate), *((term, value) for term, value in stated.items() if value))
-        )
+        return (*promised_rows(certificate), *((term, value) for term, value in stated.items() if value))
     rows = {
         "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
         _BEFORE_PRUNING: words.number_text(certificate, "epsilon"),
