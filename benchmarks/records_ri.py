@@ -34,6 +34,7 @@ from engine.records.tries import seed_promise
 from engine.streams import SecretKey
 from geodata.store import Store, open_store
 from geodata.worker_schema import WorkerSchema
+from mapapp.measuring.validity_records import TableDistances
 from mapapp.publishing.records.attributes import RecordAttributes, attributes_over
 from mapapp.publishing.records.workers import read_codes
 
@@ -164,19 +165,9 @@ def show(study: Study, name: str, epsilon: object, passed: object, codes: Codes)
     if not len(codes):
         line(name, epsilon, passed, *["–"] * len(MARGINS))
         return
-    line(name, epsilon, passed, *(f"{distance(study, codes, margin):.3f}" for margin in MARGINS))
-
-
-def distance(study: Study, codes: Codes, margin: tuple[str, ...]) -> float:
-    """Total variation distance of one table; shares if there are other numbers of records."""
-    columns = [COMMUTE.index(name) for name in margin]
-    sizes = tuple(study.domain[column] for column in columns)
-    shares = [
-        np.bincount(np.ravel_multi_index(tuple(one[:, columns].T), sizes), minlength=int(np.prod(sizes)))
-        / len(one)
-        for one in (codes, study.codes)
-    ]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+    listed = [study.attributes.attributes[place] for place in study.places]
+    distances = TableDistances(listed, study.codes, codes)
+    line(name, epsilon, passed, *(f"{distances.of(margin)[0]:.3f}" for margin in MARGINS))
 
 
 def print_seedless(study: Study) -> None:

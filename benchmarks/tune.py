@@ -131,7 +131,8 @@ def records_answered(workers: RecordWorkers, times: int) -> None:
         "kept": [{"kept": kept} for kept in (3, 2, 1, 0, 5)],
         "k": [{"k": str(k * share // 20)} for share in (21, 22, 23, 24, 25)],
         "rate": [
-            {"rate": f"{float(answer.test.threshold_epsilon or 0) * (1 + n / 50):.4g}"} for n in range(1, 6)
+            {"given": "test", "rate": f"{float(answer.test.threshold_epsilon or 0) * (1 + n / 50):.4g}"}
+            for n in range(1, 6)
         ],
         "forced": [{"forced": f"0.0{n}"} for n in (3, 4, 5, 6, 7)],
         "tries": [{"tries": str(tries * share // 10)} for share in (9, 8, 7, 6, 5)],

@@ -5,12 +5,14 @@ CONFIDENTIAL: real workers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.records.acceptance import Acceptance
 from engine.records.splitting import split_records
 from engine.streams import SecretKey
 from geodata.store import Store
@@ -42,6 +44,7 @@ class RecordWorkers:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._plans: ResultCache[Plan] = ResultCache(max_entries=_KEPT_PLANS)
+        self._tests: ResultCache[Acceptance] = ResultCache(max_entries=_KEPT_PLANS)
         self._seeds: ResultCache[tuple[GroupSizes, ...]] = ResultCache(max_entries=_KEPT_SPLITS)
 
     @cached_property
@@ -87,7 +90,23 @@ class RecordWorkers:
 
     def plan(self, choice: Choice) -> Plan:
         """What a choice promises, from public inputs alone; UsageError as :func:`plan_records`."""
-        return self._plans.get_or_make(choice, lambda: plan_records(self.attributes, self.n_workers, choice))
+        return self._plans.get_or_make(choice, lambda: self._planned(choice))
+
+    def _planned(self, choice: Choice) -> Plan:
+        """The plan of a choice; its test is searched for once, since it does not depend on how many are kept."""
+        alike = replace(choice, kept=choice.kept[:1])
+        test = self._tests.get(alike)
+        if test is None:
+            plan = plan_records(self.attributes, self.n_workers, choice)
+            if plan.seeds is not None:
+                self._tests.put(alike, plan.seeds.acceptance)
+            return plan
+        given = replace(
+            choice,
+            min_seeds=test.min_plausible_seeds,
+            threshold_epsilon=test.threshold_epsilon,
+        )
+        return replace(plan_records(self.attributes, self.n_workers, given), choice=choice)
 
     def _seed_sizes(self, split: Split) -> tuple[GroupSizes, ...]:
         subset = split_records(len(self.codes), split, key=SecretKey.for_tests())

@@ -86,7 +86,7 @@ def _copy(app: Dash) -> None:
         ClientsideFunction("workbench", "copy"),
         Output(f"{KIND}-copied", "children"),
         Input(f"{KIND}-copy", "n_clicks"),
-        State(f"{KIND}-command", "children"),
+        State(f"{KIND}-copy", "value"),
         prevent_initial_call=True,
     )
 

@@ -113,7 +113,7 @@ def pass_figure(
             hovertemplate="%{y:.1f}%",
         )
     )
-    figure.update_xaxes(type="log", dtick=1, exponentformat="none")
+    figure.update_xaxes(type="log", dtick=1, exponentformat="none", tickangle=0)
     return figure
 
 
@@ -124,7 +124,7 @@ def groups_figure(sizes: Sequence[GroupSizes], names: Sequence[str], chosen: int
     figure = chart("workers in the group, at least", "workers, %", height=CHART_PIXELS)
     curves = [100 * one.share_in(least) for one in sizes]
     _add_curves(figure, least.astype(np.float64), curves, names, chosen, "%{y:.1f}%")
-    figure.update_xaxes(type="log", dtick=1, exponentformat="none")
+    figure.update_xaxes(type="log", dtick=1, exponentformat="none", tickangle=0)
     return figure
 
 

@@ -46,7 +46,7 @@ CHARTS: Final = {
     "tries": ("What tries cost", ""),
 }
 """Title of each chart that follows the controls, and what to read from it."""
-_GIVEN: Final = {"test": "k and ε₀", "epsilon": "ε"}
+_GIVEN: Final = {"k": "k", "test": "k and ε₀", "epsilon": "ε"}
 _STRUCTURE: Final = {"public": "Public", "learned": "Learned"}
 _HINTS: Final = {
     "k": "Workers who must share the kept attributes, before noise.",
@@ -224,10 +224,18 @@ def promise_tiles(expected: ExpectedRecords, command: str) -> list[Component]:
                 ),
                 html.P(_seeds_words(expected), className="quiet small"),
                 html.P("This command makes the records, and charges the ledger:", className="small"),
-                html.Code(command, id=f"{KIND}-command", className="command-output command", tabIndex=0),
+                html.Code(
+                    _unbroken(command), id=f"{KIND}-command", className="command-output command", tabIndex=0
+                ),
                 html.Div(
                     [
-                        html.Button("Copy the command", id=f"{KIND}-copy", n_clicks=0, className="button"),
+                        html.Button(
+                            "Copy the command",
+                            id=f"{KIND}-copy",
+                            n_clicks=0,
+                            value=command,
+                            className="button",
+                        ),
                         html.Span(id=f"{KIND}-copied", className="quiet small", role="status"),
                     ],
                     className="row-between",
@@ -237,6 +245,15 @@ def promise_tiles(expected: ExpectedRecords, command: str) -> list[Component]:
             **aria(label="Promise"),
         )
     ]
+
+
+def _unbroken(command: str) -> list[Component | str]:
+    """The command with each option and its value kept on one line."""
+    head, *options = command.split(" --")
+    parts: list[Component | str] = [head]
+    for option in options:
+        parts += [" ", html.Span(f"--{option}")]
+    return parts
 
 
 def _seeds_words(expected: ExpectedRecords) -> str:

@@ -87,7 +87,7 @@ def start_values(workers: RecordWorkers) -> dict[str, object]:
     """What the controls show at first: the seeded setting of docs/records.md, or less of it where workers are few."""
     values: dict[str, object] = {
         "kept": _start_kept(workers),
-        "given": "test",
+        "given": "k",
         "epsilon": "2",
         "k": str(DEFAULT_MIN_SEEDS),
         "rate": f"{float(DEFAULT_THRESHOLD_EPSILON):g}",
@@ -136,12 +136,12 @@ def choice_of(values: RecordValues, workers: RecordWorkers) -> Choice:
             structure=structure,
         )
     tries = _whole(values, "tries")
-    by_epsilon = values["given"] == "epsilon"
+    given = values["given"]
     return Choice(
         kept=kept,
-        epsilon=_exact(values, "epsilon") if by_epsilon else None,
-        min_seeds=None if by_epsilon else _whole(values, "k"),
-        threshold_epsilon=None if by_epsilon else _exact(values, "rate"),
+        epsilon=_exact(values, "epsilon") if given == "epsilon" else None,
+        min_seeds=None if given == "epsilon" else _whole(values, "k"),
+        threshold_epsilon=_exact(values, "rate") if given == "test" else None,
         n_tries=None if tries == usual_tries(workers.n_workers) else tries,
         forced_fail=_exact(values, "forced"),
         delta=_exact(values, "delta"),
@@ -195,11 +195,10 @@ def command_line(choice: Choice, dataset: Path, values: RecordValues) -> str:
 
 def unused(values: RecordValues) -> set[str]:
     """Controls that the others leave without effect."""
-    seeded, by_epsilon = int(str(values["kept"])) > 0, values["given"] == "epsilon"
-    if not seeded:
+    if int(str(values["kept"])) == 0:
         of_learned = set() if values["structure"] == "learned" else {"delta"}
         return {"given", "k", "rate", "forced", "tries", *of_learned}
-    return {"k", "rate"} if by_epsilon else {"epsilon"}
+    return {"k": {"epsilon", "rate"}, "test": {"epsilon"}}.get(str(values["given"]), {"k", "rate"})
 
 
 def _typed(values: RecordValues, name: str) -> str:

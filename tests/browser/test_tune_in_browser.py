@@ -233,24 +233,87 @@ def test_a_tract_shows_its_support_points(visit: Visit) -> None:
 def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def endless(_bench: Any, _setting: Any, report: Any) -> None:
+    def endless(*_: Any, report: Any) -> None:
         for done in itertools.count():
             time.sleep(0.01)
             report("searching", done % 100, 100)
 
-    monkeypatch.setattr("mapapp.workbench.design_callbacks.design", endless)
+    def cancel(kind: str, says: str) -> None:
+        visit.page.locator(f"#{kind}-stage", has_text="searching").wait_for()
+        visit.page.focus(f"#{kind}-cancel")
+        for _ in range(3):
+            shown = visit.page.get_attribute(f"#{kind}-bar", "value")
+            visit.wait_until(
+                "([id, shown]) => document.getElementById(id).getAttribute('value') !== shown",
+                [f"{kind}-bar", shown],
+            )
+        visit.page.keyboard.press("Enter")
+        visit.page.locator(f"#{kind}-progress", has_text=says).wait_for()
+        expect(visit.page.locator(f"#{kind}-row")).to_be_hidden()
+
+    monkeypatch.setattr("mapapp.workbench.design_callbacks.design", lambda *given: endless(report=given[-1]))
+    monkeypatch.setattr(
+        "mapapp.workbench.tables_callbacks._counted", lambda *given: endless(report=given[-1])
+    )
+    monkeypatch.setattr(
+        "mapapp.workbench.records_callbacks.draw_variants", lambda *_, threads, report: endless(report=report)
+    )
     open_page(visit)
     visit.page.click("#design")
-    visit.page.locator("#design-stage", has_text="searching").wait_for()
-    visit.page.focus("#design-cancel")
-    for _ in range(3):
-        shown = visit.page.get_attribute("#design-bar", "value")
-        visit.wait_until(
-            "shown => document.getElementById('design-bar').getAttribute('value') !== shown", shown
-        )
-    visit.page.keyboard.press("Enter")
-    visit.page.locator("#design-progress", has_text="The search was cancelled.").wait_for()
-    expect(visit.page.locator("#design-row")).to_be_hidden()
+    cancel("design", "The search was cancelled.")
+    visit.page.get_by_role("tab", name="Tables").click()
+    visit.page.click("#tables-count")
+    cancel("tables", "The count was cancelled.")
+    visit.page.get_by_role("tab", name="Records").click()
+    visit.page.click("#worker-records-draw")
+    cancel("worker-records", "The comparison was cancelled.")
+
+
+def test_records_follow_the_keyboard_and_are_compared_on_request(visit: Visit) -> None:
+    open_page(visit)
+    visit.page.get_by_role("tab", name="Records").click()
+    visit.page.locator("#worker-records-epsilon-found").wait_for()
+    visit.page.locator("#worker-records-pass-chart .scatterlayer .trace").first.wait_for(state="attached")
+    said = visit.page.locator("#worker-records-said")
+    changed = "([id, before]) => document.getElementById(id)?.innerText !== before"
+    for name, key, shown in (
+        ("forced-slider", "ArrowRight", "epsilon-found"),
+        ("k-slider", "ArrowLeft", "k-found"),
+        ("kept", "ArrowRight", "pass-rate"),
+    ):
+        before = visit.page.inner_text(f"#worker-records-{shown}")
+        visit.page.locator(f"#worker-records-{name} [role=slider]").press(key)
+        visit.wait_until(changed, [f"worker-records-{shown}", before])
+    before = visit.page.inner_text("#worker-records-promise")
+    visit.page.fill("#worker-records-forced", "0")
+    visit.page.press("#worker-records-forced", "Enter")
+    said.filter(has_text="--forced-fail 0: the number of tries is published").wait_for()
+    expect(said.locator("p")).to_have_count(1)
+    assert visit.page.inner_text("#worker-records-promise") == before
+    visit.page.fill("#worker-records-forced", "0.02")
+    visit.page.press("#worker-records-forced", "Enter")
+    visit.page.locator("#worker-records-said p").wait_for(state="detached")
+    assert "--kept work_puma,home_puma" in visit.page.inner_text("#worker-records-command")
+    visit.page.get_by_role("button", name="Copy the command").click()
+    expect(visit.page.locator("#worker-records-copied")).to_have_text(
+        re.compile("Copied.|Select the command above")
+    )
+    visit.page.click("#worker-records-draw")
+    results = visit.page.locator("#worker-records-results")
+    results.get_by_role("heading", name="Lost commutes").wait_for()
+    results.locator(".boxlayer .trace").first.wait_for(state="attached")
+    expect(results.get_by_role("heading")).to_have_text(
+        [
+            "Distance from the real workers",
+            "Lost commutes",
+            "Pairs of attributes, seeded",
+            "Pairs of attributes, seedless",
+            "Tables of one, two, and three attributes",
+        ]
+    )
+    visit.page.locator("#worker-records-kept [role=slider]").press("Home")
+    expect(visit.page.locator("#worker-records-tries-card")).to_be_hidden()
+    results.get_by_text("The controls have changed since.").wait_for()
 
 
 def test_the_slider_follows_a_number_however_it_is_written(visit: Visit) -> None:
@@ -359,6 +422,12 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
     visit.page.get_by_role("tab", name="Tables").click()
     visit.page.locator("#tables-prior").wait_for()
     check("tables")
+    visit.page.get_by_role("tab", name="Records").click()
+    visit.page.locator("#worker-records-epsilon-found").wait_for()
+    check("records")
+    visit.page.click("#worker-records-draw")
+    visit.page.locator("#worker-records-results .boxlayer .trace").first.wait_for(state="attached")
+    check("records compared")
     visit.page.get_by_role("tab", name="Sweeps").click()
     visit.page.click("#sweep")
     visit.page.locator("#sweep-delta .js-plotly-plot").wait_for()

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from mapapp.measuring.record_groups import group_sizes
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import draw_key, draw_plan
 from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.plan import plan_records
 
 Codes = npt.NDArray[np.int32]
 
@@ -85,3 +87,18 @@ def test_as_many_pass_in_a_run_as_the_rate_says(workers: RecordWorkers) -> None:
 def test_a_plan_is_made_once(workers: RecordWorkers) -> None:
     assert workers.plan(Choice()) is workers.plan(Choice())
     assert workers.n_workers == len(workers.codes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"min_seeds": 200}, {"epsilon": Fraction(20)}, {"min_seeds": 200, "threshold_epsilon": Fraction(1, 8)}],
+)
+def test_a_plan_that_keeps_more_is_that_of_the_command(demo_dataset: Path, given: dict[str, Any]) -> None:
+    """Its test is not searched for again."""
+    workers = RecordWorkers(open_store(demo_dataset, "dataset", verify=False))
+    first, second = (Choice(kept=workers.attributes.names[:kept], **given) for kept in (1, 3))
+    assert workers.plan(first).choice == first
+    found = workers.plan(second)
+    stated = plan_records(workers.attributes, workers.n_workers, second)
+    assert (found.choice, found.seeds, found.parts) == (second, stated.seeds, stated.parts)
+    assert (found.split, found.model_epsilon) == (stated.split, stated.model_epsilon)

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from engine.records.acceptance import Acceptance
+from geodata.errors import StoreError
 from geodata.store import open_store
 from mapapp.cli import commutemap
 from mapapp.errors import UsageError
@@ -52,7 +53,7 @@ def workers(demo_dataset: Path) -> RecordWorkers:
 
 @pytest.fixture(scope="module")
 def start(workers: RecordWorkers) -> dict[str, object]:
-    return start_values(workers) | {"kept": 4}
+    return start_values(workers) | {"kept": 4, "given": "test"}
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +88,9 @@ def test_it_starts_from_a_setting_that_the_workers_allow(workers: RecordWorkers)
         {"kept": 2, "given": "epsilon", "epsilon": "12", "delta": "1e-5"},
         {"kept": 1, "tries": "400", "forced": "1/20", "rate": "0.3"},
         {"kept": 3, "delta": "1e-4"},
+        {"kept": 2, "given": "k", "k": "300"},
     ],
-    ids=["start", "seedless", "epsilon", "tries", "delta"],
+    ids=["start", "seedless", "epsilon", "tries", "delta", "k"],
 )
 def test_the_command_line_makes_the_same_promise(
     workers: RecordWorkers, start: dict[str, object], changed: dict[str, object], demo_dataset: Path
@@ -134,6 +136,7 @@ def test_what_is_not_allowed_is_one_line(
 
 def test_controls_without_effect_are_disabled(start: dict[str, object]) -> None:
     assert unused(start) == {"epsilon"}
+    assert unused(start | {"given": "k"}) == {"epsilon", "rate"}
     assert unused(start | {"given": "epsilon"}) == {"k", "rate"}
     assert unused(start | {"kept": 0}) == {"given", "k", "rate", "forced", "tries", "delta"}
     assert "delta" not in unused(start | {"kept": 0, "structure": "learned"})
@@ -216,6 +219,8 @@ def test_the_panel_says_where_records_come_from_and_that_nothing_is_charged(
     found = expectation.of(start)
     tiles = " ".join(texts(promise_tiles(found, "commutemap records x.dataset x.records")))
     assert f"{float(found.plan.replace_one.epsilon):.4g}" in tiles
+    (copy,) = parts(promise_tiles(found, "commutemap records x.dataset x.records --kept none"), "Button")
+    assert copy.value == "commutemap records x.dataset x.records --kept none"
     assert "commutemap records x.dataset x.records" in tiles
 
 
@@ -229,6 +234,19 @@ def test_a_dataset_of_jobs_says_that_records_would_have_seven_attributes(demo_da
     said = " ".join(texts(records_panel(jobs_only)))
     assert "no worker records of its own" in said
     assert "3,000 jobs, with 7 attributes each" in said
+
+
+def test_a_dataset_whose_workers_cannot_be_used_has_one_line_in_place_of_the_panel(
+    workers: RecordWorkers, demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_workers: RecordWorkers) -> Any:
+        raise StoreError("x.dataset: no workers in it, so there is nothing to synthesize; import some")
+
+    monkeypatch.setattr("mapapp.workbench.app.records_panel", refuse)
+    app = create_app(Path(shutil.copytree(demo_dataset, tmp_path / "demo.dataset")))
+    page = ask(entered(app), app, "page.children", {"url.pathname": "/", "tab.data": "a tab"})
+    assert "no workers in it, so there is nothing to synthesize" in page.get_data(as_text=True)
+    assert not any(f"{KIND}-said" in key for key in app.callback_map)
 
 
 def test_the_page_follows_its_controls_and_draws_on_request(
