@@ -13,6 +13,8 @@ Releases are compared with the schemes that an agency could use instead, on the 
 - :mod:`engine.audit.empirical`: how often an attacker is right, and knows it (``accuracy``, ``calibration``);
 - :mod:`engine.audit.alarm`: whether likelihood ratios break the promise (``most_allowed``);
 - :mod:`engine.audit.leaf_lookup`: the attacker who takes the most frequent value of a leaf (``lookup_in_leaf``);
+- :mod:`engine.audit.membership`: whether draws with a worker and without can be told apart (``epsilon_shown``);
+- :mod:`engine.audit.records_law`: the exact laws of that for worker records (``delta_of_tries``);
 - :mod:`engine.audit.workload`: counting queries and their median relative error (``window_workload``);
 - :mod:`engine.audit.predictions`: what every attacker returns (``Predictions``).
 

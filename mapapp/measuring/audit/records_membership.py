@@ -58,6 +58,7 @@ Ints = npt.NDArray[np.int64]
 _ERROR: Final = 0.05
 _AT_ONCE: Final = 1 << 20
 _GAME_SEED: Final = 2017  # of how many tries fall on the worker's group: the same in every audit
+_LARGE: Final = 40  # times the scale of the noise: a count that it never cuts at 0
 _FIRST_KEY: Final = 1000  # keys of single draws are below
 
 
@@ -283,19 +284,15 @@ def _same_cell(workers: Codes, structure: Structure, child: int) -> npt.NDArray[
 def law_rows(name: str, codes: Codes, plan: Plan, drawn: DrawnRecords) -> list[dict[str, object]]:
     """Whether a draw follows the law of its mechanism: rows of the table `law`.
 
-    Of the seeds, how many candidates passed; of the tables, how noisy their large counts are, which are never cut at 0.
-    More than 6 standard errors away is a fault of this program.
+    Of the seeds, how many candidates passed; of the tables, how many of their large counts, which are never cut at 0,
+    have noise of at most its median. Both are binomial. A number that is so far off once in 10^9 draws is a fault of
+    this program.
     """
     rows = [_noise_row(codes[drawn.subset == 1], plan, drawn.model)]
     if plan.seeds is not None:
         counts = group_sizes(codes, plan, drawn)
         chance = float((counts * plan.seeds.acceptance.chances(counts)).sum() / counts.sum())
-        n = plan.seeds.n_tries
-        rows.append(
-            _law_row(
-                "candidates that passed", drawn.n_passed, n * chance, math.sqrt(n * chance * (1 - chance))
-            )
-        )
+        rows.append(_law_row("candidates that passed", drawn.n_passed, plan.seeds.n_tries, chance))
     return [{"release": name, **row} for row in rows]
 
 
@@ -307,22 +304,26 @@ def _noise_row(workers: Codes, plan: Plan, model: Model) -> dict[str, object]:
     for child in range(model.structure.n_attributes):
         cells = model.structure.cells[child]
         real, weights = counts.of_attribute(child), model.weights(child)[cells.places()]
-        is_large = cells.possible & (real > 40 / rate)
-        noise.append(weights[is_large] // model.scale - real[is_large])
-    square = np.concatenate(noise).astype(np.float64) ** 2
+        is_large = cells.possible & (real > _LARGE / rate)
+        noise.append(np.abs(weights[is_large] // model.scale - real[is_large]))
+    found = np.concatenate(noise)
     a = math.exp(-rate)
-    mean = 2 * a / (1 - a) ** 2
-    fourth = 2 * a * (1 + 10 * a + a * a) / (1 - a) ** 4
-    error = math.sqrt(max(fourth - mean * mean, 0.0) / max(square.size, 1))
-    found = float(square.mean()) if square.size else mean
-    return _law_row("mean square of the noise in large cells", found, mean, error)
+    # P(|z| > m) = 2 a^(m + 1) / (1 + a): the least m at which it is a half or less.
+    median = max(math.ceil(math.log((1 + a) / 4) / math.log(a) - 1), 0)
+    chance = 1 - 2 * a ** (median + 1) / (1 + a)
+    what = f"large cells with noise of at most {median:,}"
+    return _law_row(what, int(np.count_nonzero(found <= median)), found.size, chance)
 
 
-def _law_row(what: str, found: float, expected: float, error: float) -> dict[str, object]:
+def _law_row(what: str, found: int, n: int, chance: float) -> dict[str, object]:
+    from scipy.stats import binom  # here because it takes long to import
+
+    tail = min(float(binom.cdf(found, n, chance)), float(binom.sf(found - 1, n, chance)))
     return {
         "what": what,
-        "expected": expected,
-        "standard_error": error,
-        "found": float(found),
-        "is_off": abs(found - expected) > 6 * error,
+        "of": n,
+        "expected": n * chance,
+        "standard_error": math.sqrt(n * chance * (1 - chance)),
+        "found": found,
+        "is_off": n > 0 and tail < FALSE_ALARM / 2,
     }

@@ -22,7 +22,10 @@ RECORDS_LIMITS: Final = (
 
 
 class AuditedRecords(TypedDict):
-    """One set of worker records that was audited; epsilon and delta of both readings."""
+    """One set of worker records that was audited; epsilon and delta of both readings.
+
+    `left_out` says in a sentence each what could not be attacked, and why.
+    """
 
     name: str
     status: str
@@ -31,6 +34,7 @@ class AuditedRecords(TypedDict):
     delta: float
     kept: list[str]
     is_of_these_workers: bool
+    left_out: list[str]
 
 
 class RecordsAuditFacts(TypedDict):
@@ -61,7 +65,7 @@ class RecordsAudit:
         drawn: drawn_false_alarms, drawn. Rows without a threshold are those of the promise alone.
         `promise`: release, delta, certified, exact, one_candidate: epsilon of all tries by the certificate, of the best
         attacker on the most exposed worker, and of one candidate in the worst case; only with seeds.
-        `law`: release, what, expected, standard_error, found, is_off.
+        `law`: release, what, of, expected, standard_error, found, is_off.
         `linkage`: as :func:`mapapp.measuring.audit.records_linkage.linkage_row` says.
     sentences : tuple of str
         The headline, for a person.

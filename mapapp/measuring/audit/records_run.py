@@ -134,7 +134,19 @@ def _facts(name: str, store: Store, real: RealRecords, plan: Plan) -> AuditedRec
         "delta": float(plan.add_remove.delta),
         "kept": list(plan.choice.kept),
         "is_of_these_workers": certificate.get("confidential_inputs") == worker_hashes(real.store),
+        "left_out": _left_out(plan),
     }
+
+
+def _left_out(plan: Plan) -> list[str]:
+    found = []
+    if plan.choice.structure == "learned":
+        found.append("whether a worker was among those from whom the structure was learned is not attacked")
+    if plan.seeds is not None and plan.choice.accountant == "paper":
+        found.append(
+            "epsilon is not compared over several deltas, as the paper's accountant gives it for one"
+        )
+    return found
 
 
 def _audited(

@@ -97,7 +97,7 @@ def _link_sentences(row: Mapping[Hashable, object]) -> list[str]:
     )
     said.append(
         f"Of workers who are alone, {used:.1%} are matched if they fill the model's tables, and {left_out:.1%} if they "
-        f"are left out: a difference of {100 * (used - left_out):.1f} points, with a standard error of "
+        f"are left out: a difference of {abs(100 * (used - left_out)):.1f} points, with a standard error of "
         f"{100 * float(str(row['standard_error'])):.1f}, {verdict}."
     )
     return said
@@ -131,9 +131,8 @@ def records_audit_lines(audit: RecordsAudit) -> list[str]:
         mine = attackers[attackers["target"] == target]
         lines += ["", *accuracy_table(mine, title, names, RECORD_ATTACKER_WORDS)]
     lines += ["", *_link_lines(audit.tables["linkage"])]
-    lines += [
-        *(f"  {line}" for line in _law_lines(audit.tables["law"])),
-    ]
+    lines += [f"  {line}" for line in _law_lines(audit.tables["law"])]
+    lines += [f"  {each['name']}: {left_out}" for each in facts["records"] for left_out in each["left_out"]]
     return [*lines, "", f"  {RECORDS_LIMITS}"]
 
 
@@ -209,8 +208,8 @@ _LINK_WORDS: Final = {
 
 def _law_lines(law: pandas.DataFrame) -> list[str]:
     return [
-        f"{row['release']}: {row['what']}, in a draw of the same plan: {row['found']:,.6g}; by its law "
-        f"{row['expected']:,.6g} ± {row['standard_error']:,.3g}"
+        f"{row['release']}: {row['what']}, in a draw of the same plan: {row['found']:,} of {row['of']:,}; by its law "
+        f"{row['expected']:,.0f} ± {row['standard_error']:,.1f}"
         + (f". NOT DRAWN BY ITS LAW: {_BUG}" if row["is_off"] else "")
         for row in law.to_dict("records")
     ]

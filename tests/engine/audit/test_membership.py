@@ -11,6 +11,8 @@ from scipy.stats import binom, binomtest
 from engine.audit.membership import binomial_bounds, epsilon_shown, share_right
 from engine.errors import ParameterError
 
+pytestmark = pytest.mark.jit_off
+
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (40, 1000)])
 def test_bounds_are_those_of_clopper_and_pearson(hits: int, n: int) -> None:

@@ -24,6 +24,8 @@ from engine.records.acceptance import Acceptance
 from engine.records.divergence import worst_delta
 from engine.records.tries import seed_promise
 
+pytestmark = pytest.mark.jit_off
+
 EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0, 4.0)
 
 

@@ -141,6 +141,7 @@ def test_tables_without_noise_are_found_out(real: RealRecords, monkeypatch: pyte
     rows = {row["part"]: row for row in (membership_row(game, plan) for game in games)}
     assert rows["parameters"]["is_broken"]
     assert rows["parameters"]["shown_right"] == 1.0
+    assert "large cells" in str(law_rows("x", real.codes, plan, drawn)[0]["what"])
     large = replace(plan, model_epsilon=plan.model_epsilon * 20)  # so that some counts are large enough
     assert law_rows("x", real.codes, large, drawn)[0]["is_off"]
 
