@@ -77,6 +77,8 @@ def _draw_power(axes: Axes, power: pandas.DataFrame, who: str, names: Sequence[s
     axes.plot([0, 1], [0, 1], color=RAMP[2], linewidth=1, label="guessing")
     for number, name in enumerate(names):
         mine = power[power["release"] == name].sort_values("false_alarms")
+        if mine.empty:
+            continue  # seedless records have no games of seeds
         color, of = MARK_COLORS[number % len(MARK_COLORS)], f", {name}" if len(names) > 1 else ""
         axes.plot(
             mine["false_alarms"], mine["most_right"], color=color, linestyle="--", label=f"promised{of}"
