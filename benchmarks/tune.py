@@ -168,7 +168,7 @@ def records_taken(page: Any, picture: Path) -> None:
     page.evaluate(
         """kind => {
       const panel = document.querySelector(".panel.result");
-      panel.scrollTo(0, panel.scrollTop + document.getElementById(`${kind}-promise`).getBoundingClientRect().top - 90);
+      panel.scrollTo(0, panel.scrollTop + document.getElementById(`${kind}-promise`).getBoundingClientRect().top + 160);
     }""",
         KIND,
     )
