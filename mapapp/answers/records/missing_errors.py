@@ -7,7 +7,6 @@ from typing import Final
 
 from mapapp.answers.about import Note
 from mapapp.answers.flows import Pick
-from mapapp.answers.results import DistanceDirection, PairedAreas, Result
 
 NO_ERROR: Final = "no-error"
 """Code of the notes that say why a number has no ±."""
@@ -24,18 +23,18 @@ DISTANCES: Final = "Distances have no ±: homes were placed to fit a range of di
 
 
 def reasons(
-    answer: Result, picks: Iterable[Pick | None], is_whole: Callable[[Pick], tuple[bool, bool]]
+    picks: Iterable[Pick | None], is_whole: Callable[[Pick], tuple[bool, bool]], *, has_distances: bool
 ) -> tuple[Note, ...]:
     """Return a note for each reason why a number or a row of an answer has no expected error.
 
     Parameters
     ----------
-    answer : Result
-        With its expected errors.
     picks : iterable of Pick
         What its numbers and rows count.
     is_whole : callable
         Returns whether a pick's work area consists of whole tracts, and its home area of whole PUMAs.
+    has_distances : bool
+        Whether it has distances.
     """
     texts: dict[str, None] = {}
     for pick in picks:
@@ -48,6 +47,6 @@ def reasons(
             texts[PARTS_OF_PUMAS] = None
         if len(texts) == 2:
             break
-    if isinstance(answer, DistanceDirection | PairedAreas):
+    if has_distances:
         texts[DISTANCES] = None
     return tuple(Note(NO_ERROR, text) for text in texts)

@@ -64,7 +64,11 @@ class RecordErrors(Errors):
     ) -> Result:
         """Return the answer with errors as for a release, and with notes on why some numbers have none."""
         found = super().of_answer(answer, rows, tables, shown)
-        notes = reasons(found, self._looked_at(found), self._is_whole) if self.is_known else (_NOT_STATED,)
+        entry = entry_of(found)
+        has_distances = bool(entry.distance_tables) or any(each.kind == "miles" for each in entry.numbers)
+        notes: tuple[Note, ...] = (_NOT_STATED,)
+        if self.is_known:
+            notes = reasons(self._looked_at(found), self._is_whole, has_distances=has_distances)
         kept = tuple(note for note in found.about.notes if note.code != NO_ERROR)
         return replace(found, about=replace(found.about, notes=kept + notes))
 
