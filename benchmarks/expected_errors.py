@@ -16,8 +16,10 @@ from typing import Any, Final, get_args
 
 import numpy as np
 import pandas
+import scipy.sparse
 
 from benchmarks import rhode_island
+from benchmarks.error_classes import HEAD, Asked, report, rows_of, summary
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed, SecretKey, attempt_key
 from geodata.schema import N_SEGMENTS
@@ -28,10 +30,9 @@ from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces,
 from mapapp.publishing.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
 from mapapp.publishing.promise import make_certificate
 
-CLASSES: Final = ((1, 2), (3, 9), (10, 49), (50, 99), (100, 499), (500, 10**9))
 SMALL: Final = 9
 TOWN: Final = "layer_ctycsub"
-SMALLEST = ("--dataset", "{dataset}", "--epsilon", "6.5", "--draws", "1", "--every", "4")
+SMALLEST = ("--dataset", "{dataset}", "--epsilon", "6.5", "--draws", "1", "--further", "3", "--every", "4")
 
 
 class Places:
@@ -96,10 +97,57 @@ def draw(source: SynthesisSource, number: int) -> tuple[pandas.DataFrame, dict[s
     return pandas.concat(parts), certificate
 
 
-def measure(places: Places, real: pandas.DataFrame, source: SynthesisSource, number: int, every: int) -> Any:
-    """True count, stated error and actual error of all counts: rows by (workplaces, area)."""
-    jobs, certificate = draw(source, number)
-    drawn = places.rows(jobs)
+class Counts:
+    """All counts that are asked for: between tracts, and between towns, at all workplaces and at small ones."""
+
+    def __init__(self, places: Places, real: pandas.DataFrame, every: int) -> None:
+        self._places = places
+        self._in_block = np.bincount(real["block"], real["workers"], places.tract_of_block.size)
+        self._inside = np.flatnonzero(places.town >= 0)
+        self._tracts: dict[str, Any] = {}
+        self.true: dict[tuple[str, str], Any] = {}
+        for who in ("all", "small"):
+            mine = self.at_workplaces(real, who)
+            self._tracts[who] = np.unique(places.tract_of_block[mine["block"]])[::every]
+            self.true |= {(who, area): each for area, each in self._counts(who, places.matrix(mine)).items()}
+
+    def at_workplaces(self, rows: pandas.DataFrame, who: str) -> pandas.DataFrame:
+        """Rows at all workplaces, or at those of few workers."""
+        return rows if who == "all" else rows[self._in_block[rows["block"]] <= SMALL]
+
+    def questions(self, who: str, area: str) -> list[tuple[Any, scipy.sparse.csr_array]]:
+        """Tracts of each work area, and the home areas: float64[R, n_tracts]."""
+        tracts, town = self._tracts[who], self._places.town
+        if area == "tract":
+            n = np.arange(self._inside.size)
+            one = scipy.sparse.csr_array((np.ones(n.size), (n, self._inside)), shape=(n.size, town.size))
+            return [(np.array([tract]), one) for tract in tracts]
+        towns = self._towns(who)
+        homes = scipy.sparse.csr_array((towns[:, None] == town).astype(np.float64))
+        return [(np.flatnonzero(town == each), homes) for each in towns]
+
+    def errors(self, rows: pandas.DataFrame) -> dict[tuple[str, str], Any]:
+        """Actual errors of all counts in a draw."""
+        found: dict[tuple[str, str], Any] = {}
+        for who in ("all", "small"):
+            counts = self._counts(who, self._places.matrix(self.at_workplaces(rows, who)))
+            found |= {(who, area): each - self.true[who, area] for area, each in counts.items()}
+        return found
+
+    def _towns(self, who: str) -> Any:
+        towns = np.unique(self._places.town[self._tracts[who]])
+        return towns[towns >= 0]
+
+    def _counts(self, who: str, matrix: Any) -> dict[str, Any]:
+        of_town = scipy.sparse.csr_array((self._towns(who)[:, None] == self._places.town).astype(np.float64))
+        by_tract = matrix[np.ix_(self._tracts[who], self._inside)]
+        return {"tract": by_tract.ravel(), "town": (of_town @ (of_town @ matrix).T).T.ravel()}
+
+
+def stated_errors(
+    places: Places, counts: Counts, drawn: pandas.DataFrame, certificate: dict[str, Any], unit: str
+) -> dict[tuple[str, str], Any]:
+    """Stated errors of all counts in a draw."""
     of_tract: dict[Hashable, pandas.DataFrame]
     of_tract = dict(iter(drawn.groupby(places.tract_of_block[drawn["block"]])))
 
@@ -107,64 +155,52 @@ def measure(places: Places, real: pandas.DataFrame, source: SynthesisSource, num
         return ReleasedRows(*(of_tract[tract][name].to_numpy(np.int64) for name in ReleasedRows._fields))
 
     errors = ExpectedErrors(certificate, places.tracts, places.flows, released)
-    in_block = np.bincount(real["block"], real["workers"], places.tract_of_block.size)
-    found: dict[tuple[str, str], list[Any]] = {}
-    for who in ("all", "small"):
-        limit = SMALL if who == "small" else np.inf
-        mine, truth = (rows[in_block[rows["block"]] <= limit] for rows in (drawn, real))
-        counts, true = places.matrix(mine), places.matrix(truth)
-        workplaces = places.workplaces(mine, drawn, source.parameters.unit)
-        tracts = np.unique(workplaces.tract)[::every]
-        towns = np.unique(places.town[tracts])
-        inside = np.flatnonzero(places.town >= 0)
-        by_tract = [(np.array([tract]), inside[:, None] == np.arange(len(places.town))) for tract in tracts]
-        by_town = [
-            (np.flatnonzero(places.town == town), towns[:, None] == places.town) for town in towns[towns >= 0]
-        ]
-        for area, questions in (("tract", by_tract), ("town", by_town)):
-            found[who, area] = [
-                _asked(errors, workplaces, counts, true, work, homes.astype(np.float64))
-                for work, homes in questions
-            ]
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+    found = {}
+    for who, area in counts.true:
+        mine = counts.at_workplaces(drawn, who)
+        matrix, workplaces = places.matrix(mine), places.workplaces(mine, drawn, unit)
+        found[who, area] = np.concatenate(
+            [_stated(errors, workplaces, matrix, *each) for each in counts.questions(who, area)]
+        )
+    return found
 
 
-def _asked(
-    errors: ExpectedErrors, workplaces: Workplaces, counts: Any, true: Any, work: Any, homes: Any
+def _stated(
+    errors: ExpectedErrors, workplaces: Workplaces, matrix: Any, work: Any, homes: scipy.sparse.csr_array
 ) -> Any:
-    """True count, stated and actual error for one work area and several home areas."""
+    """Stated errors for one work area and several home areas."""
     tract, n_workers, times, n_units = workplaces.arrays(range(N_SEGMENTS))
     here = np.isin(tract, work)
-    read = np.zeros((len(homes), len(counts)))
-    read[:, work] = homes @ counts[work].T
-    real = homes @ true[work].sum(axis=0)
-    stated = errors.of_counts(
-        homes,
+    read = np.zeros((homes.shape[0], len(matrix)))
+    read[:, work] = homes @ matrix[work].T
+    found = errors.of_counts(
+        lambda _: homes,
         read,
         tract[here],
         n_workers[here],
-        np.broadcast_to(times[here], (len(homes), int(here.sum()))),
+        np.broadcast_to(times[here], (len(read), int(here.sum()))),
         None if n_units is None else n_units[here],
     )
-    return np.stack([real, [one.error for one in stated], read.sum(axis=1) - real], axis=1)
+    return np.array([one.error for one in found])
 
 
-def report(epsilon: str, found: Any) -> tuple[int, int]:
-    """Print a row for each class; return in how many the stated error is no less than the actual one."""
-    covered = total = 0
-    for (who, area), rows in found.items():
-        for low, high in CLASSES:
-            chosen = rows[(rows[:, 0] >= low) & (rows[:, 0] <= high)]
-            if not len(chosen):
-                continue
-            stated, actual = np.sqrt((chosen[:, 1:] ** 2).mean(axis=0))
-            size = f"{low}-{high}" if high < 10**9 else f"{low} or more"
-            ratio = f"{stated / actual:.2f}" if actual else "no error"
-            print(
-                f"| {epsilon} | {area} | {who} | {size} | {len(chosen)} | {stated:.2f} | {actual:.2f} | {ratio} |"
-            )
-            covered, total = covered + (stated >= actual), total + 1
-    return covered, total
+def measure(
+    places: Places, counts: Counts, source: SynthesisSource, measured: range, further: range
+) -> dict[tuple[str, str], Asked]:
+    """Stated and actual errors of some keyed draws, and actual errors of further ones."""
+    stated: list[dict[tuple[str, str], Any]] = []
+    actual: list[dict[tuple[str, str], Any]] = []
+    law: list[dict[tuple[str, str], Any]] = []
+    for number in (*measured, *further):
+        jobs, certificate = draw(source, number)
+        drawn = places.rows(jobs)
+        (actual if number in measured else law).append(counts.errors(drawn))
+        if number in measured:
+            stated.append(stated_errors(places, counts, drawn, certificate, source.parameters.unit))
+    return {
+        name: Asked(true, *(rows_of([each[name] for each in part]) for part in (stated, actual, law)))
+        for name, true in counts.true.items()
+    }
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -182,6 +218,10 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--far-state-miles", type=float, default=300.0, help="0 keeps all states apart")
     parser.add_argument("--draws", type=int, default=3, help="keyed draws")
     parser.add_argument("--first", type=int, default=0, help="number of the first keyed draw")
+    parser.add_argument("--further", type=int, default=30, help="draws that show what a right error would do")
+    parser.add_argument(
+        "--preset", choices=["onthemap-v3"], help="the published setting, but for the epsilon"
+    )
     parser.add_argument("--every", type=int, default=8, help="ask for every nth workplace tract")
     return parser
 
@@ -199,25 +239,30 @@ def parameters_of(chosen: argparse.Namespace) -> SynthesisParameters:
     )
 
 
+def source_of(store: Store, epsilon: str, chosen: argparse.Namespace) -> SynthesisSource:
+    """What the options draw from; `--preset onthemap-v3` is the published setting but for the epsilon."""
+    published = chosen.preset == "onthemap-v3"
+    privacy = PrivacyParameters(
+        epsilon=epsilon, delta="1e-6", min_retention="0.025" if published else "1", accountant="sound"
+    )
+    parameters = SynthesisParameters() if published else parameters_of(chosen)
+    return open_source(store, PublicSeed.for_tests(), privacy, parameters)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
-    print("| epsilon | area | workplaces | true count | counts | stated | actual | stated / actual |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(HEAD)
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(rhode_island.given_or_imported(chosen, Path(folder)), "dataset", verify=False)
         places = Places(store)
-        real = places.rows(store.table("jobs"))
-        covered = total = 0
+        counts = Counts(places, places.rows(store.table("jobs")), chosen.every)
+        measured = range(chosen.first, chosen.first + chosen.draws)
+        further = range(measured.stop, measured.stop + chosen.further)
+        rows = []
         for epsilon in chosen.epsilon:
-            privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention="1", accountant="sound")
-            source = open_source(store, PublicSeed.for_tests(), privacy, parameters_of(chosen))
-            numbers = range(chosen.first, chosen.first + chosen.draws)
-            draws = [measure(places, real, source, number, chosen.every) for number in numbers]
-            sums = report(
-                epsilon, {name: np.concatenate([each[name] for each in draws]) for name in draws[0]}
-            )
-            covered, total = covered + sums[0], total + sums[1]
-    print(f"\nStated at least the actual error in {covered} of {total} classes.")
+            source = source_of(store, epsilon, chosen)
+            rows += report(epsilon, measure(places, counts, source, measured, further))
+    print(f"\n{summary(rows)}")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ __all__ = [
     "add_up_tables",
     "parts_of_classes",
     "tables_of",
+    "workers_by_size",
 ]
 
 
@@ -88,6 +89,8 @@ class NoiseOfTables(NamedTuple):
         Whether all of a point's workers were drawn again.
     gained : float64[tables], optional
         Workers who seem to have arrived at all points together, if they are not those who were freed.
+    kept_at : float64[tables, len(FULLNESS)], optional
+        Part of its workers that a point keeps that has so many, if that depends on it.
     """
 
     freed: Floats
@@ -96,6 +99,7 @@ class NoiseOfTables(NamedTuple):
     lost: Floats | None = None
     hidden: Bools | None = None
     gained: Floats | None = None
+    kept_at: Floats | None = None
 
 
 class Noise(Protocol):
@@ -132,6 +136,10 @@ class NoisyTables(NamedTuple):
         Expected share of each point in the draw of freed workers.
     n_sizes : int
         Classes of n.
+    n_tables : float64[J], optional
+        Tables of each class.
+    kept_at : float64[J, len(FULLNESS)], optional
+        Part of its workers that a point keeps that has so many.
     """
 
     workers: Floats
@@ -142,6 +150,8 @@ class NoisyTables(NamedTuple):
     gained_variance: Floats
     even: Floats
     n_sizes: int
+    n_tables: Floats | None = None
+    kept_at: Floats | None = None
 
     @property
     def kept(self) -> Floats:
@@ -188,7 +198,16 @@ def add_up_tables(tables: DrawnTables, noise: Noise, prior: TractPrior) -> Noisy
         gained_variance=by_class(found.gained_variance),
         even=prior.even if noise.is_even else prior.share,
         n_sizes=n_sizes,
+        n_tables=np.bincount(size, minlength=n_sizes).astype(np.float64),
+        kept_at=None if found.kept_at is None else _means(found.kept_at, size, n_sizes),
     )
+
+
+def _means(values: Floats, size: Ints, n_sizes: int) -> Floats:
+    """Return the means of the tables' values by class."""
+    added = np.zeros((n_sizes, values.shape[1]))
+    np.add.at(added, size, values)
+    return added / np.maximum(np.bincount(size, minlength=n_sizes), 1)[:, None]
 
 
 def size_class(n_workers: Floats | Ints) -> Ints:
@@ -197,11 +216,28 @@ def size_class(n_workers: Floats | Ints) -> Ints:
     return np.where(n <= 4, n - 1, np.floor(2.0 * np.log2(np.maximum(n, 1.0))) - 1.0).astype(np.int64)
 
 
-def parts_of_classes(tables: NoisyTables, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
-    """Return the part of each class that R counts cover, and the same times their part of a synthesizer: [R, J]."""
+def workers_by_size(tables: DrawnTables, prior: TractPrior) -> Floats:
+    """Return the released workers of each point by classes of tables of about the same size: float64[J, K]."""
+    size, n_shares = size_class(tables.n_workers), prior.share.size
+    n_sizes = int(size.max()) + 1
+    added = np.bincount(size[tables.table] * n_shares + tables.point, tables.workers, n_sizes * n_shares)
+    return added.reshape(n_sizes, n_shares).astype(np.float64)
+
+
+def parts_of_classes(workers: Floats, n_sizes: int, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
+    """Return the part of each class that R counts cover, and the same times their part of a synthesizer: [R, J].
+
+    Parameters
+    ----------
+    workers : float64[J, K]
+        By class and point.
+    n_sizes : int
+        Classes of n, of which the J classes are one layer or more.
+    synthesizers : Synthesizers
+    """
     n, times, units = synthesizers
-    layers = len(tables.workers) // tables.n_sizes
-    whole = tables.workers.sum(axis=1).reshape(layers, tables.n_sizes).sum(axis=0)
+    layers = len(workers) // n_sizes
+    whole = workers.sum(axis=1).reshape(layers, n_sizes).sum(axis=0)
     size = np.minimum(size_class(n), whole.size - 1)
     of_class = np.zeros((n.size, whole.size))
     of_class[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)

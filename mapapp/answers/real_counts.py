@@ -53,6 +53,7 @@ __all__ = [
     "NoisyCounts",
     "add_up",
     "errors_of",
+    "expected_count",
     "in_one_class",
     "prior_variances",
 ]
@@ -80,14 +81,14 @@ class NoisyCounts(NamedTuple):
     ----------
     read, gained, variance : float64[R, J]
         Released counts C, A and v.
-    kept : float64[J]
+    kept : float64[J] or float64[R, J]
         kappa.
     part : float64[R, J]
         w.
     usual, common : float64[R]
         mu and tau^2.
-    independent : float64[R, J]
-        omega^2.
+    independent, sampled : float64[R, J]
+        The two parts of omega^2: of homes that differ by class, and of a few workers taken from many.
     placed, dealt : float64[R]
         Further variance, which says nothing about the real count: by where workers of a point that H cuts live, and by
         which workers of a unit that was drawn together belong to the count.
@@ -97,6 +98,9 @@ class NoisyCounts(NamedTuple):
         Released workers in points that H cuts.
     moved : float64[R]
         Workers whom placing homes by population may have moved.
+    within : float64[R]
+        Root of the part of `placed` that is due to shares of tracts in the points that H cuts: they may differ from the
+        public ones, in all workplace tracts alike.
     """
 
     read: Floats
@@ -107,11 +111,13 @@ class NoisyCounts(NamedTuple):
     usual: Floats
     common: Floats
     independent: Floats
+    sampled: Floats
     placed: Floats
     dealt: Floats
     apart: Floats
     cut: Floats
     moved: Floats
+    within: Floats
 
 
 def in_one_class(counts: NoisyCounts) -> NoisyCounts:
@@ -121,22 +127,64 @@ def in_one_class(counts: NoisyCounts) -> NoisyCounts:
     """
     total = {
         name: getattr(counts, name).sum(axis=1, keepdims=True)
-        for name in ("read", "gained", "variance", "part", "independent")
+        for name in ("read", "gained", "variance", "part", "independent", "sampled")
     }
-    return counts._replace(kept=counts.kept.min(keepdims=True), **total)
+    return counts._replace(kept=counts.kept.min(axis=-1, keepdims=True), **total)
 
 
-def add_up(counts: NoisyCounts) -> Floats:
-    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[15, R]."""
+class _Said(NamedTuple):
+    """What all classes say together about the workers whom a tract has in H, and the weights of what each says.
+
+    Attributes
+    ----------
+    total, gain : float64[R, J]
+        S and q.
+    known, value, open_part : float64[R]
+        P, b and 1/(1 + tau^2 P).
+    """
+
+    total: Floats
+    gain: Floats
+    known: Floats
+    value: Floats
+    open_part: Floats
+
+    @classmethod
+    def of(cls, counts: NoisyCounts, differ: Floats) -> _Said:
+        """Return it if homes of classes have the variance omega^2 = `differ`."""
+        kept, part = counts.kept, counts.part
+        total = kept**2 * differ + counts.variance + _TINY
+        known = (kept**2 * part**2 / total).sum(axis=1)
+        value = (kept * part * (counts.read - counts.gained) / total).sum(axis=1)
+        return cls(total, kept * differ / total, known, value, 1.0 / (1.0 + counts.common * known))
+
+
+def expected_count(counts: NoisyCounts) -> Floats:
+    """Return E[Z] of one workplace tract, if the prior's common factor is right."""
+    said = _Said.of(counts, counts.independent + counts.sampled)
+    return np.asarray((counts.usual + counts.common * said.value) * said.open_part)
+
+
+def _differences(counts: NoisyCounts) -> Floats:
+    """Return omega^2 of R counts.
+
+    Homes of classes differ by a factor, so where more workers are expected in H than the prior says, they differ more.
+    """
+    usual = np.maximum(np.maximum(counts.usual, counts.sampled.sum(axis=1)), _TINY)
+    more = np.maximum(expected_count(counts) / usual, 1.0)[:, None]
+    return np.asarray(counts.independent * more**2 + counts.sampled * more)
+
+
+def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
+    """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[16, R].
+
+    Sums over workers need not be positive, so there the differences of classes remain those that the prior expects.
+    """
     kept, part, usual, common = counts.kept, counts.part, counts.usual, counts.common
     away = counts.read - counts.gained
-    total = kept**2 * counts.independent + counts.variance + _TINY
-    gain = kept * counts.independent / total
+    differ = _differences(counts) if is_count else counts.independent + counts.sampled
+    total, gain, known, said, open_part = _Said.of(counts, differ)
     left = 1.0 - gain * kept
-    # What all classes say together about the workers whom the tract has in H: information, and that times the number.
-    known = (kept**2 * part**2 / total).sum(axis=1)
-    said = (kept * part * away / total).sum(axis=1)
-    open_part = 1.0 / (1.0 + common * known)
     passed = (part * left).sum(axis=1)
     passed_found = passed * (usual + common * said) * open_part
     # The estimate follows the homes of some classes, the real count those of others; this is the difference.
@@ -156,11 +204,12 @@ def add_up(counts: NoisyCounts) -> Floats:
             (away / stays).sum(axis=1),
             (counts.variance / stays**2).sum(axis=1),
             counts.apart,
-            (left * counts.independent).sum(axis=1) + passed**2 * common * open_part,
+            (left * differ).sum(axis=1) + passed**2 * common * open_part,
             counts.placed,
             counts.dealt,
             counts.cut,
             counts.moved,
+            counts.within,
         ]
     )
 
@@ -170,7 +219,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
 
     Parameters
     ----------
-    sums : float64[15, R]
+    sums : float64[16, R]
         Sums of :func:`add_up`.
     least : float
         No real count is below it.
@@ -178,7 +227,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
         Whether counts still have the expectation A + kappa X, which cleaning changes by what the prior expects.
     """
     read, weight, weighted, found, open_usual, unlike, unlike_usual, plain, plain_variance, *rest = sums
-    apart, open_variance, placed, dealt, cut, moved = rest
+    apart, open_variance, placed, dealt, cut, moved, within = rest
     precision = 1.0 / COMMON**2 + weight
     factor = weighted / precision
     real = found + factor * open_usual
@@ -188,7 +237,7 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
     real = np.maximum(real + shown * (plain - real), least)
     left = np.abs(unlike) * np.sqrt(1.0 - shown) + UNLIKE * apart
     placed = np.maximum(placed, np.minimum(cut, 1.0))
-    return read - real, variance + left**2 + placed + dealt, np.abs(moved)
+    return read - real, variance + left**2 + (UNLIKE * within) ** 2 + placed + dealt, np.abs(moved)
 
 
 def prior_variances(
@@ -210,5 +259,6 @@ def prior_variances(
     single = squares @ wide
     return {
         "common": (PAIR * workers.sum(axis=1)) ** 2 * off,
-        "independent": (CLASS * workers) ** 2 * off[:, None] + workers * single[:, None],
+        "independent": (CLASS * workers) ** 2 * off[:, None],
+        "sampled": workers * single[:, None],
     }

@@ -28,7 +28,10 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-__all__ = ["Redrawn", "redrawn"]
+__all__ = ["FULLNESS", "Redrawn", "redrawn"]
+
+FULLNESS: Final = np.array([1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 1024])
+"""Numbers of workers in one point for which losses are told."""
 
 _NODES: Final = 40
 _MOST: Final = 1 << 10
@@ -47,12 +50,15 @@ class Redrawn(NamedTuple):
         Of the number of workers whom each occupied point loses.
     of_table, variance_of_table : float64[tables]
         The same for the R workers whom a table redraws.
+    lost_at : float64[tables, len(FULLNESS)]
+        Workers whom a point would lose that has so many, in each table.
     """
 
     mean: Floats
     variance: Floats
     of_table: Floats
     variance_of_table: Floats
+    lost_at: Floats
 
 
 class _OfPoints(NamedTuple):
@@ -109,6 +115,7 @@ def redrawn(
         found.variance,
         found.of_table * spread,
         found.variance_of_table * spread**2,
+        np.maximum(found.lost_at - (found.of_table * (1.0 - c) / weight)[:, None], 0.0),
     )
 
 
@@ -155,7 +162,16 @@ def _moments(made: list[_OfPoints], n_points: Floats, kind: Ints, first: Ints, c
     table = np.arange(kind.size)
     elsewhere = nodes[table, at] + part * (nodes[table, at + 1] - nodes[table, at])
     freed = np.add.reduceat(found, first).astype(np.float64)
-    return Redrawn(found, spread, freed, np.asarray(whole * _held(others, elsewhere, n_points)))
+    longest = np.array([len(one.mean) for one in made])[kind] - 1
+    full = start[kind][:, None] + np.minimum(FULLNESS, longest[:, None])
+    below, beyond = means[full, at[:, None]], means[full, at[:, None] + 1]
+    return Redrawn(
+        found,
+        spread,
+        freed,
+        np.asarray(whole * _held(others, elsewhere, n_points)),
+        below + part[:, None] * (beyond - below),
+    )
 
 
 def _sizes(most: Ints) -> Ints:

@@ -37,14 +37,16 @@ from mapapp.answers.real_counts import (
     NoisyCounts,
     add_up,
     errors_of,
+    expected_count,
     in_one_class,
     prior_variances,
 )
+from mapapp.answers.redrawn import FULLNESS
 from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["TableErrors"]
+__all__ = ["TableErrors", "expected_losses"]
 
 
 class TableErrors:
@@ -97,7 +99,7 @@ class TableErrors:
         prior, (tables, cleaning) = self._support.of_tract(tract), self._tables(tract)
         s, g = prior.of_points(values[0], prior.people), prior.of_points(values[0], prior.gravity)
         second = s if is_count else prior.of_points(values[1], prior.people)
-        part, within = parts_of_classes(tables, synthesizers)
+        part, within = parts_of_classes(tables.workers, tables.n_sizes, synthesizers)
         workers = part * tables.workers.sum(axis=1)
         read, mine = _by_class(found[0], part, tables.workers, s, is_count)
         freed = part * tables.freed
@@ -106,8 +108,12 @@ class TableErrors:
         spread = s**2 @ tables.even - mean[:, 0] ** 2
         of_tract = float(tables.freed.sum()), float(tables.workers.sum() - tables.freed.sum())
         again = cleaning.parts_of(freed, workers - freed, of_tract)
+        changed = again.sum(axis=1)
         apart, shown = _apart(synthesizers), tables.workers.sum(axis=0) / max(tables.workers.sum(), 1.0)
-        varied = within * (lost + tables.gained_variance * spread[:, None])
+        within_variance = WITHIN**2 * (mine**2 * prior.within(values, s)).sum(axis=1)
+        whole = (1.0 - mean) ** 2 if is_count else ((s - mean) ** 2 @ prior.share)[:, None]
+        varied = expected_losses(within * lost, within, whole, tables)
+        varied = varied + within * tables.gained_variance * spread[:, None]
         counts = NoisyCounts(
             read=read,
             gained=part * (tables.gained * mean - s @ tables.lost.T) + again * (s @ cleaning.change)[:, None],
@@ -116,15 +122,21 @@ class TableErrors:
             part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
             usual=workers.sum(axis=1) * (s @ prior.share),
             **prior_variances(workers, s, second, prior.share, tables.even),
-            placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1)
-            + WITHIN**2 * (mine**2 * prior.within(values, s)).sum(axis=1),
+            placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1) + within_variance,
+            within=np.sqrt(within_variance),
             cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
             dealt=2.0 * apart * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1))
-            + (CLASS * apart) ** 2 * (s**2 @ shown**2),
-            apart=apart * np.abs(s @ shown),
+            + (CLASS * apart) ** 2 * (s**2 @ shown**2)
+            + (CLASS * changed) ** 2 * (s**2 @ cleaning.change**2),
+            apart=apart * np.abs(s @ shown) + changed * (np.abs(s) @ np.abs(cleaning.change)),
             moved=(mine * (s - g)).sum(axis=1),
         )
-        return add_up(in_one_class(counts) if self._noise.is_alike else counts)
+        if self._noise.is_alike:
+            return add_up(in_one_class(counts), is_count=is_count)
+        if is_count and tables.kept_at is not None:
+            kept = _kept_of_full_points(counts, tables, part, s * prior.share)
+            counts = counts._replace(kept=kept)
+        return add_up(counts, is_count=is_count)
 
     def _tables(self, tract: int) -> tuple[NoisyTables, Cleaning]:
         if tract not in self._made:
@@ -160,6 +172,64 @@ def _by_class(
     # A count may hold more of the workers of the points that its home area cuts than others do.
     more = np.maximum(read / np.where(alike > 0, alike, np.inf), 1.0)
     return usual * (read / np.where(total > 0, total, np.inf))[:, None], mine * more[:, None]
+
+
+def expected_losses(lost: Floats, part: Floats, whole: Floats, tables: NoisyTables) -> Floats:
+    """Return the variance of the number of lost workers in each class, by what all classes show: float64[R, J].
+
+    Of X workers in a class that keeps the part kappa, the number who stay has about the variance kappa (1 - kappa) X. A
+    class that shows nobody would seem to have lost nobody and to be exact, and would outweigh those that show some. So
+    classes share what they show together, and half a worker more, in proportion to kappa (1 - kappa) and their workers.
+    Classes whose points are read one by one keep their own.
+
+    Parameters
+    ----------
+    lost, part : float64[R, J]
+        The variance by class, and the part of its workers.
+    whole : float64[R, 1]
+        The variance that one worker adds who is lost or not.
+    tables : NoisyTables
+    """
+    kept = np.where((tables.lost != 0.0).any(axis=1), 1.0, tables.kept)
+    weight = part * (kept * (1.0 - kept) * tables.workers.sum(axis=1))
+    total = weight.sum(axis=1, keepdims=True)
+    stays = (weight * kept).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1.0)
+    shared = np.where(weight > 0, lost, 0.0).sum(axis=1, keepdims=True) + 0.5 * (1.0 - stays) * whole
+    return np.where(weight > 0, shared * weight / np.where(total > 0, total, 1.0), lost)
+
+
+def _kept_of_full_points(counts: NoisyCounts, tables: NoisyTables, part: Floats, share: Floats) -> Floats:
+    """Return the part of a count's workers who stay, in points as full as those of the count are: float64[R, J].
+
+    Where most workers are redrawn, full points keep a smaller part of theirs than others; where few are, a larger one.
+    A worker of a table of n who lives in the count's area finds each of the n - 1 others in the same point with the
+    chance p that is expected of them.
+
+    Parameters
+    ----------
+    counts : NoisyCounts
+        With the part that stays of all workers.
+    tables : NoisyTables
+    part : float64[R, J]
+        Part of each class.
+    share : float64[R, K]
+        How likely the points of each count are.
+    """
+    assert tables.kept_at is not None
+    assert tables.n_tables is not None
+    points = share.sum(axis=1) ** 2 / np.maximum((share**2).sum(axis=1), 1e-300)
+    size = tables.workers.sum(axis=1) / np.maximum(tables.n_tables, 1.0)
+    workers = (part * tables.workers.sum(axis=1)).sum(axis=1)
+    chance = np.clip(expected_count(counts) / np.maximum(workers * points, 1e-300), 0.0, 1.0)
+    full = 1.0 + chance[:, None] * np.maximum(size - 1.0, 0.0)
+    kept = np.stack(
+        [
+            np.interp(np.log(full[:, at]), np.log(FULLNESS), of_class)
+            for at, of_class in enumerate(tables.kept_at)
+        ],
+        axis=1,
+    )
+    return np.where(part > 0, kept, tables.kept)
 
 
 def _apart(synthesizers: Synthesizers) -> Floats:

@@ -22,7 +22,7 @@ from mapapp.answers.noisy_tables import DrawnTables, NoiseOfTables
 from mapapp.answers.point_estimates import PointEstimates, point_estimates
 from mapapp.answers.prior_terms import ExponentialTerms
 from mapapp.answers.projected_points import projected_points
-from mapapp.answers.redrawn import redrawn
+from mapapp.answers.redrawn import FULLNESS, redrawn
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -65,7 +65,9 @@ class ExponentialNoise:
         found = redrawn(k, self.terms.theta[at, kind], first, workers, self.terms.price[at, kind])
         freed = found.of_table
         gained: Floats = (freed**2 + found.variance_of_table + k * freed) / (k + 1.0)
-        noise = NoiseOfTables(freed, gained, found.variance)
+        most = np.minimum(FULLNESS, np.maximum(tables.n_workers, 1)[:, None])
+        kept_at = np.clip(1.0 - found.lost_at / most, 0.0, 1.0)
+        noise = NoiseOfTables(freed, gained, found.variance, kept_at=kept_at)
         large = np.flatnonzero(tables.n_workers >= self.terms.theta.shape[1])
         if not large.size:
             return noise
@@ -102,7 +104,9 @@ def _with_estimates(
     gained_variance[at] = n_points * estimates.empty_variance[use]
     lost[at_row] = (estimates.workers - estimates.empty[some.table] - some.workers)[row]
     lost_variance[at_row] = (estimates.variance - estimates.empty_variance[some.table])[row]
-    return NoiseOfTables(freed, gained_variance, lost_variance, lost=lost, gained=gained)
+    kept_at = np.ones((noise.freed.size, FULLNESS.size)) if noise.kept_at is None else noise.kept_at.copy()
+    kept_at[at] = 1.0
+    return NoiseOfTables(freed, gained_variance, lost_variance, lost=lost, gained=gained, kept_at=kept_at)
 
 
 @dataclass(frozen=True, slots=True)

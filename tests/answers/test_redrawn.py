@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mapapp.answers.redrawn import redrawn
-from tests.oracles.exponential import mean_squared_error, multisets, redrawn_law
+from mapapp.answers.redrawn import FULLNESS, redrawn
+from tests.oracles.exponential import law, mean_squared_error, multisets, redrawn_law
 
 FloatArray = npt.NDArray[np.float64]
 TABLES = [(1,), (2,), (5,), (1,) * 6, (2, 1, 1), (5, 3, 1, 1), (3, 3, 3), (4,) + (1,) * 8]
@@ -94,3 +94,17 @@ def test_with_a_price_released_counts_are_those_of_the_law(
         weights = of_point(table[point]) * others[::-1]
         mean = weights @ drawn / weights.sum()
         assert table[point] - lost + gained == pytest.approx(mean, abs=0.06 * (table[point] - mean) + 1e-4)
+
+
+@pytest.mark.parametrize("inverse", [2, 6, 40])
+@pytest.mark.parametrize("full", [1, 2, 3, 5])
+def test_what_a_full_point_keeps_is_what_all_releases_of_its_table_say(full: int, inverse: int) -> None:
+    """A table of five workers over six points, one of which has several; every release by the exact law."""
+    counts = (full,) + (1,) * (5 - full)
+    k, theta = 6, Fraction(1, inverse)
+    real = counts + (0,) * (k - len(counts))
+    arrived = exact_moments(counts, k, theta)[0] / k
+    shown = sum(float(chance) * released[0] for released, chance in law(real, theta).items())
+    found = redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
+    kept = 1.0 - found.lost_at[0, FULLNESS.tolist().index(full)] / full
+    assert kept == pytest.approx((shown - arrived) / full, abs=0.03)

@@ -24,6 +24,7 @@ from mapapp.answers.expected_error import CountError, ExpectedErrors
 from mapapp.answers.noisy_tables import DrawnTables, NoisyTables, ReleasedRows
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
 from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of, in_one_class
+from mapapp.answers.table_errors import expected_losses
 from mapapp.answers.table_noise import GeometricNoise, LaplaceNoise, SparseNoise
 from mapapp.publishing.run import run_synthesis
 from tests.answers.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
@@ -109,6 +110,38 @@ def test_of_several_tables_no_less_is_stated_than_occurs(inverse_theta: int) -> 
             squares[key] = stated(certificate, list(released), {0}).error ** 2
         said += chance * squares[key]
     assert 1.0 < said / actual < 3.0
+
+
+@pytest.mark.parametrize("inverse_theta", [5, 30])
+def test_of_tables_of_different_sizes_no_less_is_stated_than_occurs(inverse_theta: int) -> None:
+    """Blocks of one and of three workers, all in the count's area: classes that show nobody are not exact."""
+    certificate = exponential_certificate(inverse_theta)
+    reals = ((1, 0, 0, 0), (3, 0, 0, 0))
+    laws = [law(real, Fraction(1, inverse_theta)) for real in reals]
+    actual = said = 0.0
+    for released in product(*(tables(sum(real), K) for real in reals)):
+        chance = float(np.prod([float(each[m]) for each, m in zip(laws, released, strict=True)]))
+        actual += chance * (sum(m[0] for m in released) - 4) ** 2
+        said += chance * stated(certificate, list(released), {0}).error ** 2
+    assert 1.0 < said / actual < 3.0
+
+
+def test_classes_of_tables_share_what_they_show_of_losses() -> None:
+    """Of two equal classes one shows nobody: by itself, it would seem to be exact."""
+    tables_ = NoisyTables(
+        workers=np.array([[10.0, 30.0], [0.0, 40.0], [40.0, 0.0]]),
+        lost=np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 2.0]]),
+        lost_variance=np.zeros((3, 2)),
+        freed=np.array([20.0, 20.0, 0.0]),
+        gained=np.array([20.0, 20.0, 2.0]),
+        gained_variance=np.zeros(3),
+        even=np.full(2, 0.5),
+        n_sizes=3,
+    )
+    np.testing.assert_allclose(tables_.kept, [0.5, 0.5, 1.0])
+    found = expected_losses(np.array([[2.5, 0.0, 7.0]]), np.ones((1, 3)), np.ones((1, 1)), tables_)
+    # Half a worker more, of whom half are lost; points of the third class are read one by one.
+    np.testing.assert_allclose(found, [[(2.5 + 0.25) / 2] * 2 + [7.0]])
 
 
 def released_one_by_one(real: Table, stays: float) -> Iterator[tuple[float, Table]]:
@@ -203,8 +236,9 @@ def test_a_projection_takes_as_much_from_points_with_workers_as_noise_put_elsewh
 def counts(**values: float) -> NoisyCounts:
     """One count with a variance of 4, half of whose workers are kept, and a prior that knows nothing."""
     by_class = {"read": 20.0, "gained": 2.0, "variance": 4.0, "part": 1.0, "independent": 1e9}
+    by_class |= {"sampled": 0.0}
     rest = {"usual": 30.0, "common": 0.0, "placed": 0.0, "dealt": 0.0, "apart": 0.0, "cut": 0.0, "moved": 0.0}
-    rest |= {"kept": 0.5}
+    rest |= {"kept": 0.5, "within": 0.0}
     return NoisyCounts(
         **{name: np.array([[values.get(name, value)]]) for name, value in by_class.items()},
         **{name: np.array([values.get(name, value)]) for name, value in rest.items()},
@@ -250,6 +284,7 @@ def test_counts_that_only_one_class_of_tables_shows_are_as_uncertain_as_classes_
         part=np.array([[0.5, 0.5]]),
         common=np.array([1e9]),
         independent=np.array([[0.0, 0.0]]),
+        sampled=np.array([[0.0, 0.0]]),
     )
     bias, variance, _ = errors_of(add_up(half))
     assert bias[0] == pytest.approx(13 - 20, rel=1e-3)  # the second half has as many as the first
@@ -266,6 +301,7 @@ def differing_classes(variance: float) -> NoisyCounts:
         part=np.array([[0.5, 0.5]]),
         common=np.array([1e9]),
         independent=np.array([[0.0, 0.0]]),
+        sampled=np.array([[0.0, 0.0]]),
     )
 
 
@@ -285,7 +321,7 @@ def test_counts_of_classes_with_much_noise_are_as_uncertain_as_classes_may_diffe
 def test_classes_that_keep_the_same_part_are_read_as_one() -> None:
     """Half of 20 workers are kept, of whom one class shows all: what classes say one by one does not matter."""
     alike = differing_classes(2.0)._replace(
-        read=np.array([[10.0, 0.0]]), kept=np.array([0.5, 0.5]), independent=np.array([[9.0, 9.0]])
+        read=np.array([[10.0, 0.0]]), kept=np.array([0.5, 0.5]), sampled=np.array([[9.0, 9.0]])
     )
     bias, variance, _ = errors_of(add_up(in_one_class(alike)))
     assert bias[0] == pytest.approx(10.0 - 10.0 / 0.5, rel=1e-3)
