@@ -20,7 +20,7 @@ from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.place_characteristics import PlaceCharacteristics
 from mapapp.answers.prepared import prepare
-from mapapp.answers.publication import RELEASED, open_publication
+from mapapp.answers.publication import RELEASED, open_publication, title_with_year
 from mapapp.answers.publication_errors import errors_of
 from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.results import (
@@ -91,8 +91,7 @@ class OpenedRelease:
     @property
     def title(self) -> str:
         """Title for readers, with the year."""
-        title = str(self.facts.get("title") or self.store.path.name)
-        return title if not self.year or self.year in title else f"{title}, {self.year}"
+        return title_with_year(str(self.facts.get("title") or self.store.path.name), self.year)
 
     @property
     def year(self) -> str:

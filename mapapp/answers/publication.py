@@ -51,6 +51,11 @@ RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records")
 """Publications that answer every analysis: synthetic jobs, and synthetic worker records."""
 
 
+def title_with_year(title: str, year: str) -> str:
+    """Title of a dataset or publication as pages show it: its year follows, unless the title has it already."""
+    return title if not year or year in title else f"{title}, {year}"
+
+
 def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
     """Open and verify a publication, for :meth:`Release.open` and :meth:`PublishedTable.open`.
 

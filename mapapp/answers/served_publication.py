@@ -15,6 +15,7 @@ import pandas
 from geodata.json_objects import JsonObject
 from geodata.store import Store
 from mapapp.answers.areas import Areas
+from mapapp.answers.publication import title_with_year
 from mapapp.answers.result_cache import ResultCache
 
 CACHED_ANSWERS: Final = 64
@@ -65,8 +66,7 @@ class ServedPublication:
     @property
     def title(self) -> str:
         """Title for readers, with the year."""
-        title, year = str(self.facts.get("title") or self.slug), str(self.facts.get("year") or "")
-        return title if not year or year in title else f"{title}, {year}"
+        return title_with_year(str(self.facts.get("title") or self.slug), str(self.facts.get("year") or ""))
 
     @property
     def covered_states(self) -> list[str]:

@@ -12,6 +12,7 @@ import shapely
 
 from geodata.store import Store
 from mapapp.answers.areas import Areas
+from mapapp.answers.publication import title_with_year
 from mapapp.answers.result_cache import ResultCache
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
@@ -45,8 +46,7 @@ class PublicGeography:
     def title(self) -> str:
         """Name of the dataset for people, with the year."""
         manifest = self.store.manifest
-        title, year = str(manifest.get("title") or "dataset"), str(manifest.get("year") or "")
-        return title if not year or year in title else f"{title}, {year}"
+        return title_with_year(str(manifest.get("title") or "dataset"), str(manifest.get("year") or ""))
 
     @property
     def covered_states(self) -> list[str]:

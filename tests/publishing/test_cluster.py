@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -166,6 +167,18 @@ class Cluster:
         return process
 
 
+@contextmanager
+def two_workers(directory: Path) -> Iterator[Cluster]:
+    """A cluster of two workers, which is stopped afterwards."""
+    started = Cluster(directory)
+    try:
+        started.add_worker()
+        started.add_worker()
+        yield started
+    finally:
+        started.stop()
+
+
 def kill(process: subprocess.Popen[Any]) -> None:
     """End one process, without a chance to say goodbye."""
     process.kill()
@@ -290,13 +303,8 @@ def running_cluster(
     tmp_path_factory: pytest.TempPathFactory, local_files: dict[str, str]
 ) -> Iterator[Cluster]:
     """Two workers; after the local run, so that they find every kernel compiled."""
-    started = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        started.add_worker()
-        started.add_worker()
+    with two_workers(tmp_path_factory.mktemp("cluster")) as started:
         yield started
-    finally:
-        started.stop()
 
 
 @pytest.fixture

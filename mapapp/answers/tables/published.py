@@ -20,7 +20,7 @@ from geodata.store import Store, store_digest
 from mapapp.answers.areas import Areas
 from mapapp.answers.cells import Cells
 from mapapp.answers.prepared import prepare_cells
-from mapapp.answers.publication import CERTIFICATE, open_publication
+from mapapp.answers.publication import CERTIFICATE, open_publication, title_with_year
 
 CellKind = Literal["cell", "row_total", "column_total", "grand_total", "remainder"]
 Reason = Literal["", "too-small", "not-shown-safe", "stopped"]
@@ -239,8 +239,7 @@ class PublishedTable:
     @property
     def title(self) -> str:
         """Title of the publication for readers, with the year."""
-        title = str(self.facts.get("title") or self.store.path.name)
-        return title if not self.year or self.year in title else f"{title}, {self.year}"
+        return title_with_year(str(self.facts.get("title") or self.store.path.name), self.year)
 
     @property
     def year(self) -> str:

@@ -19,13 +19,12 @@ import pandas
 from scipy.stats import binom
 
 from engine.audit.records_law import delta_of_tries, epsilon_at_delta, most_exposed, most_right, try_laws
-from engine.errors import EngineError, ParameterError
+from engine.errors import ParameterError
 from engine.records.divergence import worst_delta
 from engine.records.tries import seed_promise
-from geodata.errors import GeodataError, StoreError
+from geodata.errors import StoreError
 from geodata.store import Store, open_store
 from mapapp.answers.publication import CERTIFICATE
-from mapapp.errors import UsageError
 from mapapp.measuring.audit.records_attackers import attack_attributes, hidden_attributes
 from mapapp.measuring.audit.records_linkage import linkage_row
 from mapapp.measuring.audit.records_membership import Game, group_sizes, law_rows, membership_row, play_games
@@ -38,7 +37,7 @@ from mapapp.progress import Report, silent
 from mapapp.publishing.records.plan import Plan
 from mapapp.publishing.records.promised import SeedPlan
 from mapapp.publishing.records.run import worker_hashes
-from mapapp.publishing.records.stated import stated_plan
+from mapapp.publishing.records.stated import UNREADABLE, stated_plan
 from mapapp.publishing.records.workers import read_codes
 
 __all__ = ["audit_records"]
@@ -46,17 +45,6 @@ __all__ = ["audit_records"]
 _DELTAS: Final = (1e-8, 1e-6, 1e-4, 1e-2)
 _MOST_POINTS: Final = 40
 _GRID: Final = 101
-_UNREADABLE: Final = (
-    EngineError,
-    GeodataError,
-    UsageError,
-    KeyError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    AttributeError,
-    IndexError,
-)
 
 
 def audit_records(
@@ -117,7 +105,7 @@ def _open(path: Path, real: RealRecords) -> tuple[Store, Plan]:
     require_records_of(store, real.store, certificate, real.attributes)
     try:
         return store, stated_plan(real.attributes, certificate)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise StoreError(
             f"{path}/{CERTIFICATE}: does not say how the records were made ({type(error).__name__}); check them with "
             f"`commutemap certify {path}`"

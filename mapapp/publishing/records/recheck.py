@@ -13,18 +13,15 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
-from engine.errors import EngineError
 from engine.points import CellTriangles
-from geodata.errors import GeodataError, StoreError
+from geodata.errors import StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import RECORDS
 from geodata.store import Store, open_store
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
-from mapapp.errors import UsageError
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.certificate.publication_check import (
@@ -54,6 +51,7 @@ from mapapp.publishing.records.rows_in_order import (
 )
 from mapapp.publishing.records.stated import (
     STANDARD,
+    UNREADABLE,
     check_again,
     check_counts,
     check_errors,
@@ -64,18 +62,6 @@ from mapapp.publishing.records.stated import (
 )
 
 __all__ = ["ClaimsCheck", "check_records"]
-
-_UNREADABLE: Final = (
-    EngineError,
-    GeodataError,
-    UsageError,
-    KeyError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    AttributeError,
-    IndexError,
-)
 
 
 def check_records(path: Path) -> list[CertificateCheck]:
@@ -158,7 +144,7 @@ class ClaimsCheck:
         if self._error is None:
             try:
                 act()
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 self._error = error
 
     def _begin(self) -> None:

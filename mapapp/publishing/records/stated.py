@@ -12,11 +12,14 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final, get_args
 
+from engine.errors import EngineError
 from engine.parameters import exact_fraction
 from engine.records.structure import RECORDS_PER_CELL, Structure, count_cells
+from geodata.errors import GeodataError
 from geodata.json_objects import JsonMapping
 from geodata.store import Store
 from geodata.worker_schema import Attribute, WorkerSchema
+from mapapp.errors import UsageError
 from mapapp.publishing.beside import GIVEN_SEGMENTS
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.terms import CertificateCheck
@@ -36,6 +39,7 @@ from mapapp.publishing.run import TEST_KEY_REASON
 
 __all__ = [
     "STANDARD",
+    "UNREADABLE",
     "check_again",
     "check_counts",
     "check_errors",
@@ -47,6 +51,19 @@ __all__ = [
 
 STANDARD: Final = (WORK_PUMA, HOME_PUMA, WORK_TRACT, BAND, "industry", "earnings", "age")
 """Attributes that records have without a schema of workers."""
+
+UNREADABLE: Final = (
+    EngineError,
+    GeodataError,
+    UsageError,
+    KeyError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    AttributeError,
+    IndexError,
+)
+"""What a certificate that was tampered with can raise where its statements are read."""
 
 _NOT_COMPARED: Final = ("schema_version", "versions", "beside", "beside_in_words")
 _TERMS: Final = ("constant", "per_worker", "per_worker_squared")

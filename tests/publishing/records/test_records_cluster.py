@@ -20,7 +20,15 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.records.attributes import read_attributes
 from mapapp.publishing.records.workers import read_codes
 from tests.commands.running import refused
-from tests.publishing.test_cluster import KNOWN_KEY, Cluster, Running, files_of, look, nothing_left
+from tests.publishing.test_cluster import (
+    KNOWN_KEY,
+    Cluster,
+    Running,
+    files_of,
+    look,
+    nothing_left,
+    two_workers,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -38,13 +46,8 @@ CHUNK = 700
 def cluster(tmp_path_factory: pytest.TempPathFactory, seeded_records: Path) -> Iterator[Cluster]:
     """Two workers; after a local run, so that they find every kernel compiled."""
     assert seeded_records
-    started = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        started.add_worker()
-        started.add_worker()
+    with two_workers(tmp_path_factory.mktemp("cluster")) as started:
         yield started
-    finally:
-        started.stop()
 
 
 @pytest.fixture
