@@ -6,14 +6,26 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import FloatArray, IntArray, as_int, as_ptr
-from engine._kernels.points import BlockCells, DrawnPoints, draw_points, sort_ranges
+from engine._kernels.chacha import BLOCK_BYTES, BLOCK_LIMIT
+from engine._kernels.points import (
+    WORKER_WORDS,
+    BlockCells,
+    DrawnPoints,
+    count_equal,
+    draw_points,
+    point_space,
+    sort_ranges,
+)
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.streams import SecretKey, check_addresses, new_stream
+from engine.streams import SecretKey, check_addresses
 
-__all__ = ["CellTriangles", "WorkerPoints", "place_points", "sort_homes"]
+__all__ = ["CellTriangles", "HomeCounts", "WorkerPoints", "count_homes", "place_points", "sort_homes"]
 
 Singles = npt.NDArray[np.float32]
+
+_MOST_WORKERS = BLOCK_LIMIT * BLOCK_BYTES // (4 * WORKER_WORDS)
+"""Most workers that one stream has words for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +59,23 @@ class WorkerPoints:
     home_lat_deg: Singles
     work_lon_deg: Singles
     work_lat_deg: Singles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeCounts:
+    """Workers of each synthesizer by home block, in CSR form.
+
+    Attributes
+    ----------
+    row_ptr : int64[S + 1]
+        The rows of synthesizer s are ``row_ptr[s]`` up to ``row_ptr[s + 1]``.
+    home_block, count : int32[R]
+        Of each row; no two rows of a synthesizer are for the same block.
+    """
+
+    row_ptr: npt.NDArray[np.int64]
+    home_block: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]
 
 
 def place_points(
@@ -83,6 +112,8 @@ def place_points(
     ------
     ParameterError
         If arrays do not agree, or a block is not among the cells' blocks.
+    OverflowRefusedError
+        If a synthesizer has more workers than its stream has words for.
 
     Notes
     -----
@@ -103,21 +134,25 @@ def place_points(
         )
     if work.size and work.max() >= n_blocks:
         raise ParameterError(f"destination reaches {work.max()}: there are cells for {n_blocks} blocks")
-    drawn = np.full((4, int(ptr[-1])), np.nan, dtype=np.float32)
+    n_workers = np.diff(ptr)
+    if n_workers.size and n_workers.max() > _MOST_WORKERS:
+        failed = int(n_workers.argmax())
+        raise OverflowRefusedError(
+            f"the random stream of destination {work[failed]}, segment {part[failed]} has no words for more than "
+            f"{_MOST_WORKERS:,} workers: split its workers into more segments"
+        )
+    drawn = np.empty((4, int(ptr[-1])), dtype=np.float32)
     out = DrawnPoints(*drawn)
     triangles = BlockCells(cells.triangle_ptr, cells.triangle)
     at_home = home_block is not None
+    if not at_home:
+        out.home_lon[:], out.home_lat[:] = np.nan, np.nan
 
     def draw(start: int, stop: int) -> int:
-        bounds, stream = (start, stop), new_stream()
-        return draw_points(bounds, ptr, home, work, part, triangles, key.words, stream, at_home, out)
+        bounds, space = (start, stop), point_space()
+        return draw_points(bounds, ptr, home, work, part, triangles, key.words, space, at_home, out)
 
-    failed = max(run_ranges(draw, np.diff(ptr), threads), default=-1)
-    if failed >= 0:
-        raise OverflowRefusedError(
-            f"the random stream of destination {work[failed]}, segment {part[failed]} passed its 2^32 blocks: "
-            "split its workers into more segments"
-        )
+    run_ranges(draw, n_workers, threads)
     return WorkerPoints(
         home_lon_deg=drawn[0], home_lat_deg=drawn[1], work_lon_deg=drawn[2], work_lat_deg=drawn[3]
     )
@@ -131,3 +166,21 @@ def sort_homes(
     values = np.array(home_block, dtype=np.int32)
     run_ranges(lambda start, stop: sort_ranges((start, stop), ptr, values), np.diff(ptr), threads)
     return values
+
+
+def count_homes(synthetic_ptr: npt.NDArray[np.int64], home_block: npt.NDArray[np.int32]) -> HomeCounts:
+    """Count the workers of each synthesizer by home block.
+
+    Parameters
+    ----------
+    synthetic_ptr : int64[S + 1]
+        CSR offsets of each synthesizer's workers.
+    home_block : int32[sum(m)]
+        As :func:`sort_homes` returns them.
+    """
+    ptr = as_ptr("synthetic_ptr", synthetic_ptr, total=home_block.size)
+    values = as_int("home_block", home_block, dtype=np.int32)
+    row_ptr = np.zeros(ptr.size, dtype=np.int64)
+    value, count = np.empty((2, values.size), dtype=np.int32)
+    n_rows = count_equal(ptr, values, row_ptr, value, count)
+    return HomeCounts(row_ptr=row_ptr, home_block=value[:n_rows], count=count[:n_rows])

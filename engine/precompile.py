@@ -42,7 +42,7 @@ from engine.mechanisms.exponential import exponential
 from engine.mechanisms.prices import law_of
 from engine.parameters import PrivacyParameters
 from engine.placement import BlockTable, place_blocks
-from engine.points import CellTriangles, place_points, sort_homes
+from engine.points import CellTriangles, count_homes, place_points, sort_homes
 from engine.sound import certify_sound
 from engine.streams import PublicSeed, SecretKey
 from engine.support_table import SupportTable
@@ -176,7 +176,7 @@ def _points() -> None:
     cells = CellTriangles(triangle_ptr=np.zeros(2, dtype=np.int64), triangle=np.zeros((0, 7)))
     ptr = np.array([0, _N])
     place_points(SecretKey.for_tests(), np.zeros(1, np.int64), np.zeros(1, np.int64), ptr, homes, cells)
-    sort_homes(ptr, homes)
+    count_homes(ptr, sort_homes(ptr, homes))
 
 
 def _decide_cells() -> None:

@@ -265,7 +265,10 @@ def check_addresses(
         raise ParameterError(
             f"{first.size} destinations and {second.size} segments: give one of each per address"
         )
-    packed = np.sort((first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64))
+    packed = (first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64)
+    if np.all(packed[1:] > packed[:-1]):  # in their usual order
+        return first, second
+    packed.sort()
     twice = packed[1:][packed[1:] == packed[:-1]]
     if twice.size:
         pair = int(twice[0])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from engine.coarsening import LEVEL_REMAINDER
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import place_blocks
-from engine.points import CellTriangles, place_points, sort_homes
+from engine.points import CellTriangles, count_homes, place_points, sort_homes
 from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers
 from geodata.points import cut_cells
@@ -103,11 +103,6 @@ class DrawnBatch:
     synthetic_ptr: Ints
     home_block: npt.NDArray[np.int32]
     n_edited_out: int
-
-    @property
-    def of_worker(self) -> Ints:
-        """Position of each worker's synthesizer: int64[workers]."""
-        return np.repeat(np.arange(self.destination.size), np.diff(self.synthetic_ptr))
 
 
 def open_source(
@@ -201,29 +196,27 @@ def draw_workers(
 
 def jobs_of(drawn: DrawnBatch) -> dict[str, npt.NDArray[np.generic]]:
     """Count workers by destination, segment and origin, in this order: columns of the release's `jobs`."""
-    of_worker, home_block = drawn.of_worker, drawn.home_block
-    changes = (of_worker[1:] != of_worker[:-1]) | (home_block[1:] != home_block[:-1])
-    start = np.flatnonzero(np.append(True, changes)) if of_worker.size else np.zeros(0, dtype=np.int64)
-    synthesizer = of_worker[start]
-    segment = drawn.segment[synthesizer]
+    homes = count_homes(drawn.synthetic_ptr, drawn.home_block)
+    n_rows = np.diff(homes.row_ptr)
+    segment = drawn.segment
     return {
-        "destination_index": drawn.destination[synthesizer],
-        "origin_index": home_block[start],
-        "age": segment // 9 + np.int8(1),
-        "earnings": segment // 3 % 3 + np.int8(1),
-        "industry": segment % 3 + np.int8(1),
-        "count": np.diff(np.append(start, of_worker.size)).astype(np.int32),
+        "destination_index": np.repeat(drawn.destination, n_rows),
+        "origin_index": homes.home_block,
+        "age": np.repeat(segment // 9 + np.int8(1), n_rows),
+        "earnings": np.repeat(segment // 3 % 3 + np.int8(1), n_rows),
+        "industry": np.repeat(segment % 3 + np.int8(1), n_rows),
+        "count": homes.count,
     }
 
 
 def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[str, npt.NDArray[np.generic]]:
     """Draw a point at home and one at work for every worker: columns of the release's `points`."""
     places = place_points(key, drawn.destination, drawn.segment, drawn.synthetic_ptr, drawn.home_block, cells)
-    of_worker = drawn.of_worker
+    n_workers = np.diff(drawn.synthetic_ptr)
     return {
-        "destination_index": drawn.destination[of_worker],
+        "destination_index": np.repeat(drawn.destination, n_workers),
         "origin_index": drawn.home_block,
-        "segment": drawn.segment[of_worker],
+        "segment": np.repeat(drawn.segment, n_workers),
         "home_lon_deg": places.home_lon_deg,
         "home_lat_deg": places.home_lat_deg,
         "work_lon_deg": places.work_lon_deg,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from engine.errors import ParameterError
-from engine.points import CellTriangles, place_points, sort_homes
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.points import CellTriangles, count_homes, place_points, sort_homes
 from engine.streams import SecretKey
 from tests.oracles.chacha import Stream
 
@@ -59,6 +59,42 @@ def test_points_are_the_twin_s(n_strips: int) -> None:
     alone = place_points(KEY, destination, segment, ptr, None, cells)
     assert alone.work_lon_deg.tobytes() == found.work_lon_deg.tobytes()
     assert np.isnan(alone.home_lat_deg).all()
+
+
+@pytest.mark.parametrize("sizes", [[2500, 3], [1, 0, 1022, 9, 1], [8] * 300, [1023, 1, 1024]])
+def test_workers_placed_some_hundred_at_a_time_are_the_twin_s(sizes: list[int]) -> None:
+    cells = strips(20)
+    ptr = np.concatenate(([0], np.cumsum(sizes)))
+    segment = np.arange(len(sizes))
+    home = np.random.default_rng(1).integers(0, 4, ptr[-1]).astype(np.int32)
+    found = place_points(KEY, np.full(len(sizes), 3), segment, ptr, home, cells, threads=2)
+    for one in range(len(sizes)):
+        stream = Stream("POINT", 3, one)
+        for worker in range(ptr[one], ptr[one + 1]):
+            lived, worked = (twin_point(stream, block, cells) for block in (home[worker], 3))
+            np.testing.assert_array_equal(
+                (found.home_lon_deg[worker], found.home_lat_deg[worker]), lived, strict=False
+            )
+            np.testing.assert_array_equal((found.work_lon_deg[worker], found.work_lat_deg[worker]), worked)
+
+
+@pytest.mark.jit_off
+def test_more_workers_than_a_stream_has_words_for_are_refused() -> None:
+    ptr = np.array([0, 1, 2**32 * 16 // 6 + 2])
+    with pytest.raises(OverflowRefusedError, match=r"destination 2, segment 7 .* 11,453,246,122 workers"):
+        place_points(KEY, np.array([1, 2]), np.array([0, 7]), ptr, None, strips(2))
+
+
+@pytest.mark.jit_off
+def test_homes_are_counted_within_each_synthesizer() -> None:
+    ptr = np.array([0, 3, 3, 4, 8])
+    home = np.array([1, 1, 5, 5, 2, 3, 3, 3], np.int32)
+    found = count_homes(ptr, home)
+    assert found.row_ptr.tolist() == [0, 2, 2, 3, 5]
+    assert found.home_block.tolist() == [1, 5, 5, 2, 3]
+    assert found.count.tolist() == [2, 1, 1, 1, 3]
+    none = count_homes(np.array([0, 0]), np.zeros(0, np.int32))
+    assert (none.row_ptr.tolist(), none.count.size) == ([0, 0], 0)
 
 
 def test_points_are_uniform_in_the_cell() -> None:
