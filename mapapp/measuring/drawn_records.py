@@ -77,6 +77,7 @@ def seedless_choice(plan: Plan) -> Choice:
         delta=plan.choice.delta if learned else None,
         structure=plan.choice.structure,
         anyway=plan.choice.anyway,
+        n_records=plan.choice.n_records,
     )
 
 

@@ -76,13 +76,7 @@ def exact_number(
     """
     return html.Div(
         [
-            html.Div(
-                [
-                    html.Label(label, htmlFor=name, className="label"),
-                    dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact"),
-                ],
-                className="row-between",
-            ),
+            _text_row(name, label, value),
             dmc.Slider(
                 id=f"{name}-slider",
                 value=nearest(value, stops),
@@ -98,6 +92,28 @@ def exact_number(
             *([html.P(hint, className="hint")] if hint else []),
         ],
         className="field number-field",
+    )
+
+
+def typed_text(name: str, label: str, value: str, hint: str = "") -> Component:
+    """A text, component `name`, with its label beside it and a hint below that it is described by."""
+    about = f"{name}-hint"
+    return html.Div(
+        [
+            _text_row(name, label, value, **(aria(describedby=about) if hint else {})),
+            *([html.P(hint, className="hint", id=about)] if hint else []),
+        ],
+        className="field number-field",
+    )
+
+
+def _text_row(name: str, label: str, value: str, **attributes: str) -> Component:
+    return html.Div(
+        [
+            html.Label(label, htmlFor=name, className="label"),
+            dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact", **attributes),
+        ],
+        className="row-between",
     )
 
 

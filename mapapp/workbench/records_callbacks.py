@@ -18,7 +18,7 @@ from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, ro
 from mapapp.workbench.jobs import EXPECTED_ERRORS
 from mapapp.workbench.records_expected import RecordsExpectation
 from mapapp.workbench.records_results import comparison_cards
-from mapapp.workbench.records_setting import CONTROLS, KIND, NUMBERS, choice_of, command_line, unused
+from mapapp.workbench.records_setting import CONTROLS, KIND, NUMBERS, SOMETIMES_UNUSED, choice_of, command_line, unused
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS as FLOW_CONTROLS
 from mapapp.workbench.setting import ControlValue, Setting, read_setting
@@ -65,7 +65,7 @@ def _pair_numbers_and_sliders(app: Dash) -> None:
 def _heed(app: Dash) -> None:
     """Disable the controls that the others leave without effect."""
     places = [
-        *((name, f"{KIND}-{name}") for name in ("given", *NUMBERS)),
+        *((name, f"{KIND}-{name}") for name in ("given", *NUMBERS, *SOMETIMES_UNUSED)),
         *((name, f"{KIND}-{name}-slider") for name in NUMBERS),
     ]
 
@@ -112,7 +112,7 @@ def _expect(app: Dash, session: Session, expectation: RecordsExpectation) -> Non
             found = expectation.of(given)
         except EXPECTED_ERRORS as error:
             return refused(error), *(no_update,) * 4
-        command = command_line(found.plan.choice, session.path, given)
+        command = command_line(given, expectation.workers, session.path)
         tiles = records_panel.promise_tiles(found, command)
         return None, str(found.plan.kept), records_panel.kept_list(found), False, tiles
 

@@ -66,7 +66,11 @@ Floats = npt.NDArray[np.float64]
 def pass_rates(
     sizes: GroupSizes, acceptance: Acceptance, counts: Sequence[int] | npt.NDArray[np.int64]
 ) -> Floats:
-    """Share of candidates that pass for each number of plausible seeds k, with the noise of a test."""
+    """Share of candidates that pass for each number of plausible seeds k, with the noise of a test.
+
+    A seed floor above k is lowered to k.
+    """
+    floor = acceptance.seed_floor
     return np.array(
         [
             sizes.pass_rate(
@@ -74,6 +78,7 @@ def pass_rates(
                     min_plausible_seeds=int(k),
                     threshold_epsilon=acceptance.threshold_epsilon,
                     forced_fail=acceptance.forced_fail,
+                    seed_floor=None if floor is None else min(floor, int(k)),
                 )
             )
             for k in counts

@@ -13,12 +13,13 @@ from mapapp.answers.words import aria, plain
 from mapapp.measuring.record_groups import GroupSizes
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.records.plan import Plan, usual_tries
-from mapapp.workbench.fields import choice, exact_number, percent, slider, table
+from mapapp.publishing.records.run import reasons_against
+from mapapp.workbench.fields import choice, exact_number, percent, slider, table, typed_text
 from mapapp.workbench.figures import GRAPH_CONFIG
 from mapapp.workbench.job_progress import cancel_row
 from mapapp.workbench.records_expected import ExpectedRecords, TriesCost
 from mapapp.workbench.records_figures import CHART_PIXELS, pass_rates
-from mapapp.workbench.records_setting import KIND, NUMBERS, start_values, stops
+from mapapp.workbench.records_setting import KIND, NUMBERS, TEXTS, RecordValues, start_values, stops
 
 __all__ = [
     "CHARTS",
@@ -48,12 +49,19 @@ CHARTS: Final = {
 """Title of each chart that follows the controls, and what to read from it."""
 _GIVEN: Final = {"k": "k", "test": "k and ε₀", "epsilon": "ε"}
 _STRUCTURE: Final = {"public": "Public", "learned": "Learned"}
+_ANYWAY: Final = {"no": "Refuse", "anyway": "Learn anyway"}
+_ACCOUNTANT: Final = {"sound": "Sound", "paper": "Paper"}
 _HINTS: Final = {
     "k": "Workers who must share the kept attributes, before noise.",
     "rate": "Noise on k: less noise for larger ε₀.",
     "forced": "Candidates that fail in any case, so that a failure says little.",
     "tries": "Candidates that are made. Each one is charged, passed or not.",
     "epsilon": "For one worker added or removed.",
+    "split": "Shares that add up to 1. Empty: 0.6,0.4 with seeds, otherwise 0,1; less where a structure is learned.",
+    "n_min": "The promise holds for at least so many seeds. Empty: as many as are sure.",
+    "floor": "No candidate with fewer plausible seeds passes. Empty: the noise alone decides.",
+    "similarity": "Greatest ratio of the chances of plausible seeds, 1 or more. Empty: 1.",
+    "total": "At most the number of workers. Empty: as many.",
 }
 _SHOWN_SIZES: Final = (500, 1_000, 2_000)
 _SHOWN_K: Final = (50, 100, 200, 500, 1_000, 2_000)
@@ -97,13 +105,7 @@ def records_panel(workers: RecordWorkers) -> Component:
                 _GIVEN,
             ),
             html.Div([number(name) for name in NUMBERS], className="two-fields"),
-            choice(
-                f"{KIND}-structure",
-                "Which attributes depend on which",
-                str(values["structure"]),
-                _STRUCTURE,
-                "Public: as the schema says. Learned: from workers, with noise.",
-            ),
+            _more_settings(values),
             html.Div(id=f"{KIND}-said"),
             html.Div(
                 [
@@ -119,6 +121,48 @@ def records_panel(workers: RecordWorkers) -> Component:
             dcc.Store(id=f"{KIND}-shown"),
         ],
         className="answer",
+    )
+
+
+def _more_settings(values: RecordValues) -> Component:
+    """What is rarely changed, out of sight at first."""
+    title = "More settings"
+    return html.Details(
+        [
+            html.Summary(title),
+            html.Div(
+                [
+                    choice(
+                        f"{KIND}-structure",
+                        "Which attributes depend on which",
+                        str(values["structure"]),
+                        _STRUCTURE,
+                        "Public: as the schema says. Learned: from workers, with noise.",
+                    ),
+                    choice(
+                        f"{KIND}-anyway",
+                        "A structure from fewer than 100,000 workers",
+                        str(values["anyway"]),
+                        _ANYWAY,
+                        "With so few, the noise decides which attributes depend on which.",
+                    ),
+                    choice(
+                        f"{KIND}-accountant",
+                        "Accountant",
+                        str(values["accountant"]),
+                        _ACCOUNTANT,
+                        "Sound: all tries together. Paper: Theorem 1 for each try; its records are not for release.",
+                    ),
+                    *(
+                        typed_text(f"{KIND}-{name}", label, str(values[name]), _HINTS[name])
+                        for name, label in TEXTS.items()
+                    ),
+                ],
+                className="group",
+            ),
+        ],
+        className="filters more-settings",
+        **aria(label=title),
     )
 
 
@@ -223,6 +267,10 @@ def promise_tiles(expected: ExpectedRecords, command: str) -> list[Component]:
                     **aria(live="polite", label="Promise"),
                 ),
                 html.P(_seeds_words(expected), className="quiet small"),
+                *[
+                    html.P(f"Not for release: {reason}.", className="caution")
+                    for reason in reasons_against(plan.choice)
+                ],
                 html.P("This command makes the records, and charges the ledger:", className="small"),
                 html.Code(
                     _unbroken(command), id=f"{KIND}-command", className="command-output command", tabIndex=0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -20,8 +20,10 @@ from mapapp.publishing.records.choice import (
     DEFAULT_MIN_SEEDS,
     DEFAULT_THRESHOLD_EPSILON,
     Choice,
-    StructureName,
     exact_option,
+    kept_names,
+    split_shares,
+    whole_option,
 )
 from mapapp.publishing.records.plan import usual_tries
 
@@ -29,8 +31,13 @@ __all__ = [
     "CONTROLS",
     "KIND",
     "NUMBERS",
+    "OPTIONS",
+    "SOMETIMES_UNUSED",
+    "TEXTS",
+    "RecordValues",
     "choice_of",
     "command_line",
+    "options_of",
     "start_values",
     "stops",
     "test_of",
@@ -48,15 +55,35 @@ NUMBERS: Final = {
     "delta": "Delta δ",
 }
 """Numbers that can be typed exactly, and their labels."""
-CONTROLS: Final = ("kept", "given", *NUMBERS, "structure")
-_OPTIONS: Final = {
+TEXTS: Final = {
+    "split": "Split: seeds, parameters[, structure]",
+    "n_min": "Seeds for certain",
+    "floor": "Seed floor",
+    "similarity": "Similarity γ",
+    "total": "Records in all",
+}
+"""What is rarely typed, and its label; left empty, the command's default holds."""
+CONTROLS: Final = ("kept", "given", *NUMBERS, *TEXTS, "structure", "anyway", "accountant")
+OPTIONS: Final = {
     "epsilon": "epsilon",
     "k": "min-seeds",
     "rate": "threshold-epsilon",
     "forced": "forced-fail",
     "tries": "tries",
     "delta": "delta",
+    "split": "split",
+    "n_min": "n-min",
+    "floor": "seed-floor",
+    "similarity": "similarity",
+    "total": "records",
 }
+"""Name of the option of each number."""
+_WHOLE: Final = ("k", "tries", "n_min", "floor", "total")
+_CHOICES: Final = {"structure": "public", "accountant": "sound"}
+_OF_SEEDS: Final = {"given", "k", "rate", "forced", "tries", "n_min", "floor", "similarity", "accountant"}
+"""Controls that mean nothing where nothing is kept."""
+SOMETIMES_UNUSED: Final = ("n_min", "floor", "similarity", "anyway", "accountant")
+"""Of the rarely used controls, those that others can leave without effect."""
 _STOPS: Final[Mapping[str, tuple[str, ...]]] = {
     "epsilon": ("0.25", "0.5", "0.75", "1", "1.5", "2", "3", "4", "5", "6", "8", "10", "15", "20"),
     "k": ("20", "50", "100", "200", "300", "500", "750", "1000", "1500", "2000", "3000", "5000", "10000"),
@@ -94,7 +121,10 @@ def start_values(workers: RecordWorkers) -> dict[str, object]:
         "forced": f"{float(DEFAULT_FORCED_FAIL):g}",
         "tries": str(max(usual_tries(workers.n_workers), 1)),
         "delta": "1e-6",
+        **dict.fromkeys(TEXTS, ""),
         "structure": "public",
+        "anyway": "no",
+        "accountant": "sound",
     }
     kept = workers.attributes.names[: int(str(values["kept"]))]
     for k in (DEFAULT_MIN_SEEDS, *_FEWER_SEEDS):
@@ -126,27 +156,78 @@ def choice_of(values: RecordValues, workers: RecordWorkers) -> Choice:
     UsageError
         A value cannot be read, or is not allowed.
     """
-    structure: StructureName = "learned" if values["structure"] == "learned" else "public"
-    names = workers.attributes.names
-    kept = tuple(names[: min(max(int(str(values["kept"])), 0), len(names))])
-    if not kept:
-        return Choice(
-            epsilon=_exact(values, "epsilon"),
-            delta=_exact(values, "delta") if structure == "learned" else None,
-            structure=structure,
-        )
-    tries = _whole(values, "tries")
-    given = values["given"]
+    options = options_of(values, workers)
+
+    def exact(name: str) -> Fraction | None:
+        return exact_option(options.get(name), name)
+
+    def whole(name: str) -> int | None:
+        return whole_option(options.get(name), name)
+
+    forced, similarity = exact("forced-fail"), exact("similarity")
     return Choice(
-        kept=kept,
-        epsilon=_exact(values, "epsilon") if given == "epsilon" else None,
-        min_seeds=None if given == "epsilon" else _whole(values, "k"),
-        threshold_epsilon=_exact(values, "rate") if given == "test" else None,
-        n_tries=None if tries == usual_tries(workers.n_workers) else tries,
-        forced_fail=_exact(values, "forced"),
-        delta=_exact(values, "delta"),
-        structure=structure,
+        kept=kept_names(options.get("kept", "none")),
+        epsilon=exact("epsilon"),
+        delta=exact("delta"),
+        threshold_epsilon=exact("threshold-epsilon"),
+        forced_fail=DEFAULT_FORCED_FAIL if forced is None else forced,
+        similarity=Fraction(1) if similarity is None else similarity,
+        min_seeds=whole("min-seeds"),
+        n_tries=whole("tries"),
+        n_min=whole("n-min"),
+        n_records=whole("records"),
+        seed_floor=whole("seed-floor"),
+        split=split_shares(options.get("split")),
+        structure="learned" if "structure" in options else "public",
+        accountant="paper" if "accountant" in options else "sound",
+        anyway="anyway" in options,
     )
+
+
+def options_of(values: RecordValues, workers: RecordWorkers) -> dict[str, str]:
+    """The options of `commutemap records` that the controls describe, as they were typed.
+
+    Those at their defaults are left out, and so are those that the others leave without effect.
+
+    Parameters
+    ----------
+    values : mapping
+        By `CONTROLS`.
+    workers : RecordWorkers
+        Whose records are made.
+
+    Returns
+    -------
+    dict of str to str
+        By name of the option; "" for one that takes no value.
+    """
+    names = workers.attributes.names
+    kept = names[: min(max(int(str(values["kept"])), 0), len(names))]
+    without = unused(values)
+    typed = {name: _typed(values, name) for name in OPTIONS if name not in without}
+    of_numbers = {OPTIONS[name]: text for name, text in typed.items() if not _is_usual(name, typed, workers)}
+    return {
+        **({"kept": ",".join(kept)} if kept else {}),
+        **of_numbers,
+        **{name: str(values[name]) for name in _CHOICES if _differs(values, name, without)},
+        **({"anyway": ""} if values["anyway"] == "anyway" and "anyway" not in without else {}),
+    }
+
+
+def _is_usual(name: str, typed: Mapping[str, str], workers: RecordWorkers) -> bool:
+    """Whether a number is what the command takes without it."""
+    text = typed[name]
+    if name in TEXTS:
+        return not text
+    if name == "tries":  # the command's number follows from these three
+        usual = str(usual_tries(workers.n_workers))
+        return text == usual and not any(typed.get(other) for other in ("split", "n_min", "total"))
+    usual_number = {"forced": DEFAULT_FORCED_FAIL, "delta": DEFAULT_DELTA}.get(name)
+    return usual_number is not None and exact_option(text, OPTIONS[name]) == usual_number
+
+
+def _differs(values: RecordValues, name: str, without: Set[str]) -> bool:
+    return name not in without and values[name] != _CHOICES[name]
 
 
 def test_of(values: RecordValues) -> Acceptance:
@@ -157,65 +238,40 @@ def test_of(values: RecordValues) -> Acceptance:
     UsageError, ParameterError
         A value cannot be read, or is not allowed.
     """
+    k, rate, forced = (_typed(values, name) for name in ("k", "rate", "forced"))
     return Acceptance(
-        min_plausible_seeds=_whole(values, "k"),
-        threshold_epsilon=_exact(values, "rate"),
-        forced_fail=_exact(values, "forced"),
+        min_plausible_seeds=whole_option(k, OPTIONS["k"]) or 0,
+        threshold_epsilon=exact_option(rate, OPTIONS["rate"]),
+        forced_fail=exact_option(forced, OPTIONS["forced"]) or 0,
     )
 
 
-def command_line(choice: Choice, dataset: Path, values: RecordValues) -> str:
-    """The command that makes records of a setting.
+def command_line(values: RecordValues, workers: RecordWorkers, dataset: Path) -> str:
+    """The command that makes records of a setting; numbers are written as they were typed.
 
     Parameters
     ----------
-    choice : Choice
-    dataset : Path
     values : mapping
-        The controls that the setting was read from; numbers are written as they were typed.
+        By `CONTROLS`.
+    workers : RecordWorkers
+    dataset : Path
     """
-    given = {
-        "epsilon": choice.epsilon,
-        "k": choice.min_seeds,
-        "rate": choice.threshold_epsilon,
-        "forced": None if choice.forced_fail == DEFAULT_FORCED_FAIL else choice.forced_fail,
-        "tries": choice.n_tries,
-        "delta": None if choice.delta == DEFAULT_DELTA else choice.delta,
-    }
     words = ["commutemap", "records", str(dataset), f"{dataset.name.removesuffix('.dataset')}.records"]
-    if choice.kept:
-        words += ["--kept", ",".join(choice.kept)]
-    for name, value in given.items():
-        if value is not None:
-            words += [f"--{_OPTIONS[name]}", _typed(values, name)]
-    if choice.structure == "learned":
-        words += ["--structure", "learned"]
+    for name, text in options_of(values, workers).items():
+        words += [f"--{name}", text] if text else [f"--{name}"]
     return shlex.join(words)
 
 
 def unused(values: RecordValues) -> set[str]:
     """Controls that the others leave without effect."""
+    learned = values["structure"] == "learned"
+    without = set() if learned else {"anyway"}
     if int(str(values["kept"])) == 0:
-        of_learned = set() if values["structure"] == "learned" else {"delta"}
-        return {"given", "k", "rate", "forced", "tries", *of_learned}
-    return {"k": {"epsilon", "rate"}, "test": {"epsilon"}}.get(str(values["given"]), {"k", "rate"})
+        return without | _OF_SEEDS | (set() if learned else {"delta"})
+    return without | {"k": {"epsilon", "rate"}, "test": {"epsilon"}}.get(str(values["given"]), {"k", "rate"})
 
 
 def _typed(values: RecordValues, name: str) -> str:
-    return (
-        str(values[name] or "").strip().replace(",", "")
-        if name in ("k", "tries")
-        else str(values[name]).strip()
-    )
-
-
-def _exact(values: RecordValues, name: str) -> Fraction:
-    found = exact_option(_typed(values, name), _OPTIONS[name])
-    return Fraction(0) if found is None else found
-
-
-def _whole(values: RecordValues, name: str) -> int:
-    text = _typed(values, name)
-    if not text.isdecimal() or len(text) > 15:
-        raise UsageError(f"--{_OPTIONS[name]} {text[:40]!r}: give a whole number, such as {_STOPS['k'][7]}")
-    return int(text)
+    """A number as it was typed, but for commas between its digits."""
+    text = str(values[name] or "").strip()
+    return text.replace(",", "") if name in _WHOLE else text

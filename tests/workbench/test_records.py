@@ -20,6 +20,8 @@ from engine.records.acceptance import Acceptance
 from geodata.errors import StoreError
 from geodata.store import open_store
 from mapapp.cli import commutemap
+from mapapp.commands.records import records
+from mapapp.commands.records_setting import CHOICE_OPTIONS, read_choice
 from mapapp.errors import UsageError
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.ledger import Ledger
@@ -31,6 +33,7 @@ from mapapp.workbench.records_setting import (
     CONTROLS,
     KIND,
     NUMBERS,
+    OPTIONS,
     choice_of,
     command_line,
     start_values,
@@ -89,24 +92,43 @@ def test_it_starts_from_a_setting_that_the_workers_allow(workers: RecordWorkers)
         {"kept": 1, "tries": "400", "forced": "1/20", "rate": "0.3"},
         {"kept": 3, "delta": "1e-4"},
         {"kept": 2, "given": "k", "k": "300"},
+        {"kept": 2, "split": "1/2, 1/2"},
+        {"kept": 2, "given": "k", "k": "1,00", "floor": "20", "n_min": "1,500"},
+        {"kept": 1, "similarity": "1.25", "accountant": "paper"},
+        {"kept": 1, "given": "k", "accountant": "paper", "total": "2,500"},
+        {"kept": 0, "total": "2000", "split": "0,1", "floor": "5", "accountant": "paper", "similarity": "x"},
+        {"kept": 0, "epsilon": "20", "structure": "learned", "anyway": "anyway", "delta": "1e-4"},
+        {"kept": 1, "structure": "learned", "anyway": "anyway", "split": "0.5,0.2,0.3", "k": "40", "rate": "9"},
+        {"kept": 1, "anyway": "anyway"},
     ],
-    ids=["start", "seedless", "epsilon", "tries", "delta", "k"],
+    ids=lambda changed: "-".join(changed) or "start",
 )
-def test_the_command_line_makes_the_same_promise(
+def test_the_command_line_is_read_back_as_the_setting(
     workers: RecordWorkers, start: dict[str, object], changed: dict[str, object], demo_dataset: Path
 ) -> None:
     values = start | changed
-    choice = choice_of(values, workers)
-    words = shlex.split(command_line(choice, demo_dataset, values))
+    words = shlex.split(command_line(values, workers, demo_dataset))
     assert words[:2] == ["commutemap", "records"]
+    context = records.make_context("records", words[2:])
+    assert context.params["dataset"] == demo_dataset
+    choice = choice_of(values, workers)
+    assert read_choice(context.params) == choice
     found = CliRunner().invoke(commutemap, [*words[1:], "--dry-run", "--json", "--quiet"])
+    try:
+        plan = workers.plan(choice)
+    except UsageError as refusal:
+        assert found.exit_code == 2
+        assert str(refusal) in found.output
+        return
     assert found.exit_code == 0, found.output
-    stated, plan = json.loads(found.output), workers.plan(choice)
+    stated = json.loads(found.output)
     for reading, amounts in (("add_remove", plan.add_remove), ("replace_one", plan.replace_one)):
         assert Fraction(stated["promise"][reading]["epsilon"]["exact"]) == amounts.epsilon
         assert Fraction(stated["promise"][reading]["delta"]["exact"]) == amounts.delta
+    assert stated["records"]["wanted"] == plan.n_total
     if plan.seeds is not None:
         assert stated["seeds"]["min_plausible_seeds"] == plan.seeds.acceptance.min_plausible_seeds
+        assert stated["seeds"]["seed_floor"] == plan.seeds.acceptance.seed_floor
         assert stated["seeds"]["tries"] == plan.seeds.n_tries
 
 
@@ -124,6 +146,20 @@ def test_the_command_line_makes_the_same_promise(
         ({"given": "epsilon", "epsilon": "1e-9"}, "no number of plausible seeds"),
         ({"kept": 0, "structure": "learned"}, "below 100,000 workers the noise decides"),
         ({"kept": 12}, "the table of group sizes would have"),
+        ({"split": "0.6,0.5"}, "shares add up to 1.1"),
+        ({"split": "0.6"}, "give two or three shares"),
+        ({"split": "0,1"}, "--split gives no workers to the seeds"),
+        ({"kept": 0, "split": "0.6,0.4"}, "but --kept none uses none"),
+        ({"split": "0.5,0.3,0.2"}, "but --structure public uses none"),
+        ({"floor": "0"}, "--seed-floor 0: give 1 to"),
+        ({"floor": "few"}, "--seed-floor 'few': give a whole number"),
+        ({"given": "k", "k": "20", "floor": "21"}, "--seed-floor 21: give 1 to 20"),
+        ({"similarity": "0.5"}, "--similarity 0.5"),
+        ({"n_min": "1"}, "--n-min 1: give 2"),
+        ({"n_min": "2900"}, "are sure to be seeds"),
+        ({"total": "3001"}, "--records 3,001 is more than the dataset's workers"),
+        ({"total": "1000"}, "more might pass than there is room for"),
+        ({"given": "epsilon", "accountant": "paper"}, "--epsilon with --accountant paper"),
     ],
 )
 def test_what_is_not_allowed_is_one_line(
@@ -135,11 +171,13 @@ def test_what_is_not_allowed_is_one_line(
 
 
 def test_controls_without_effect_are_disabled(start: dict[str, object]) -> None:
-    assert unused(start) == {"epsilon"}
-    assert unused(start | {"given": "k"}) == {"epsilon", "rate"}
-    assert unused(start | {"given": "epsilon"}) == {"k", "rate"}
-    assert unused(start | {"kept": 0}) == {"given", "k", "rate", "forced", "tries", "delta"}
-    assert "delta" not in unused(start | {"kept": 0, "structure": "learned"})
+    assert unused(start) == {"epsilon", "anyway"}
+    assert unused(start | {"structure": "learned"}) == {"epsilon"}
+    assert unused(start | {"given": "k"}) == {"epsilon", "rate", "anyway"}
+    assert unused(start | {"given": "epsilon"}) == {"k", "rate", "anyway"}
+    of_seeds = {"given", "k", "rate", "forced", "tries", "n_min", "floor", "similarity", "accountant"}
+    assert unused(start | {"kept": 0}) == {*of_seeds, "delta", "anyway"}
+    assert unused(start | {"kept": 0, "structure": "learned"}) == of_seeds
 
 
 def test_curves_are_the_rates_and_the_shares_of_each_prefix(
@@ -207,6 +245,38 @@ def test_boxes_reach_from_quartile_to_quartile_and_squares_share_a_scale() -> No
     (square,) = records_figures.pairs_figure(attributes, pairs, 0.4).data
     assert np.asarray(square.z).tolist() == [[0.1, 0.02], [0.3, 0.2]]
     assert square.zmax == 0.4
+
+
+def test_every_option_of_a_choice_has_a_control_or_a_reason() -> None:
+    """`--no-top-up` has none: the comparison shows records with and without the top-up."""
+    assert {f"--{name}" for name in OPTIONS.values()} | {
+        "--kept",
+        "--structure",
+        "--anyway",
+        "--accountant",
+        "--top-up",
+    } == {option.opts[0] for option in records.params if option.name in CHOICE_OPTIONS}
+
+
+def test_rates_heed_the_seed_floor_as_far_as_k_allows(
+    expectation: RecordsExpectation, start: dict[str, object]
+) -> None:
+    found = expectation.of(start | {"kept": 2, "given": "k", "floor": "150", "k": "200"})
+    sizes = found.seed_sizes[2]
+    with_floor = records_figures.pass_rates(sizes, found.test, [200, 100])
+    assert with_floor[0] == pytest.approx(sizes.pass_rate(found.test))
+    lower = replace(found.test, min_plausible_seeds=100, seed_floor=100)
+    assert with_floor[1] == pytest.approx(sizes.pass_rate(lower))
+    assert found.pass_rate < sizes.pass_rate(replace(found.test, seed_floor=None))
+
+
+def test_the_paper_accountant_is_marked(expectation: RecordsExpectation, start: dict[str, object]) -> None:
+    sound, paper = (
+        " ".join(texts(promise_tiles(expectation.of(start | {"accountant": name}), "a command")))
+        for name in ("sound", "paper")
+    )
+    assert "Not for release: paper accountant" in paper
+    assert "Not for release" not in sound
 
 
 def test_the_panel_says_where_records_come_from_and_that_nothing_is_charged(

@@ -24,6 +24,7 @@ __all__ = [
     "exact_option",
     "kept_names",
     "split_shares",
+    "whole_option",
 ]
 
 StructureName = Literal["public", "learned"]
@@ -35,6 +36,7 @@ DEFAULT_THRESHOLD_EPSILON: Final = Fraction(7, 400)  # 0.0175
 DEFAULT_DELTA: Final = Fraction(1, 10**6)
 DEFAULT_FORCED_FAIL: Final = Fraction(1, 50)
 _MOST_RECORDS: Final = 1 << 40
+_MOST_DIGITS: Final = 15
 _SPLIT_OPTION: Final = "--split SEEDS,PARAMETERS[,STRUCTURE]"
 
 
@@ -178,6 +180,21 @@ def exact_option(given: object, name: str) -> Fraction | None:
         return exact_fraction(str(given), name)
     except ParameterError as error:
         raise UsageError(f"--{error}") from None
+
+
+def whole_option(given: str | None, name: str) -> int | None:
+    """Return a whole number that was typed as an option; None if it was not given.
+
+    Raises
+    ------
+    UsageError
+        It is no whole number.
+    """
+    if given is None:
+        return None
+    if not (given.isascii() and given.isdigit()) or len(given) > _MOST_DIGITS:
+        raise UsageError(f"--{name} {given[:40]!r}: give a whole number, such as 500")
+    return int(given)
 
 
 def kept_names(text: str) -> tuple[str, ...]:

@@ -109,8 +109,15 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
     Raises
     ------
     UsageError
-        An option does not fit the dataset or another option.
+        An option does not fit the dataset or another option. So are more records than workers: the certificate takes
+        the number of records for a lower bound of the workers, who are the seeds that the promise needs and fill the
+        tables.
     """
+    if choice.n_records is not None and choice.n_records > n_workers:
+        raise UsageError(
+            f"--records {choice.n_records:,} is more than the dataset's workers, whose number it must not exceed; give "
+            "fewer, or leave it out"
+        )
     kept = _kept_attributes(attributes.names, choice.kept)
     _refuse_large_groups(attributes, kept, choice)
     n_total = choice.n_records or n_workers

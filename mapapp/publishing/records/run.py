@@ -19,7 +19,6 @@ from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
-from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.certificate import keyed_file_hash
@@ -101,21 +100,8 @@ class RecordsOutcome:
 
 
 def read_plan(dataset: Store, choice: Choice) -> Plan:
-    """Fix what can be fixed from the public part of a dataset and the number of its workers.
-
-    Raises
-    ------
-    UsageError
-        More records are asked for than there are workers. The certificate takes the number of records for a lower bound
-        of the workers: the seeds that its promise needs, and the workers that fill the tables.
-    """
-    n_workers = count_workers(dataset)
-    if choice.n_records is not None and choice.n_records > n_workers:
-        raise UsageError(
-            f"--records {choice.n_records:,} is more than the workers of {dataset.path}, whose number it must not "
-            "exceed; give fewer, or leave it out"
-        )
-    return plan_records(read_attributes(dataset), n_workers, choice)
+    """Fix what can be fixed from the public part of a dataset and the number of its workers; UsageError as its plan."""
+    return plan_records(read_attributes(dataset), count_workers(dataset), choice)
 
 
 def make_records(
