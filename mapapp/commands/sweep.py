@@ -218,14 +218,14 @@ def _sweep_settings(dataset: Path, options: Options, axes: Sequence[Axis], asked
 
 def _sweep_records(dataset: Path, options: Options, axes: Sequence[Axis], asked: _Asked) -> None:
     from mapapp.commands.records_setting import read_choice
-    from mapapp.measuring.records_draws import RealRecords
+    from mapapp.measuring.record_workers import RecordWorkers
     from mapapp.measuring.sweep_file import SweepFile
     from mapapp.measuring.sweep_records import RECORD_COLUMNS, run_records_sweep, swept_choices
     from mapapp.measuring.sweep_records_result import sweep_dict, sweep_lines
 
     file = None if asked.csv_path is None else SweepFile(asked.csv_path, RECORD_COLUMNS)
     with show_progress(quiet=asked.quiet) as report:
-        real = RealRecords.read(dataset, report)
+        real = RecordWorkers.open(dataset, report)
         choices = swept_choices(
             real, options, axes, read=read_choice, parameter=SWEPT_OF_RECORDS, report=report
         )

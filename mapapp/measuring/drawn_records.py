@@ -23,7 +23,7 @@ from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
-from mapapp.progress import Report
+from mapapp.progress import Report, part_of
 from mapapp.publishing.records.attributes import RecordAttribute, attributes_over
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
@@ -99,15 +99,15 @@ def draw_variants(workers: RecordWorkers, plan: Plan, *, threads: int, report: R
     UsageError
         As :func:`mapapp.measuring.records_draws.draw_plan`.
     """
-    report("reading the workers", 0, 4)
-    codes, key = workers.codes, draw_key(0)
-    ensure_compiled(lambda: report("compiling the kernels of records (once)", 0, 4), RECORD_STAGES)
-    report("drawing from seeds", 1, 4)
-    seeded = None if plan.seeds is None else draw_plan(codes, plan, key)
-    report("drawing without seeds", 2, 4)
+    key = draw_key(0)
+    codes = workers.read(part_of(report, 0, 5))
+    ensure_compiled(lambda: report("compiling the kernels of records (once)", 1, 5), RECORD_STAGES)
+    seeded = None
+    if plan.seeds is not None:
+        seeded = draw_plan(workers, plan, key, part_of(report, 2, 5, stage="drawing from seeds"))
     other = plan if plan.seeds is None else workers.plan(seedless_choice(plan))
-    seedless = draw_plan(codes, other, key).codes
-    report("drawing marginals", 3, 4)
+    seedless = draw_plan(workers, other, key, part_of(report, 3, 5, stage="drawing without seeds")).codes
+    report("drawing marginals", 4, 5)
     structure = Structure.of_marginals(workers.attributes.domain)
     marginals = learn_model(codes, structure, epsilon=other.model_epsilon, key=key, threads=threads)
     return DrawnVariants(

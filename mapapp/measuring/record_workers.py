@@ -1,4 +1,4 @@
-"""The workers of a dataset as records in memory, with the sizes of their groups.
+"""The workers of a dataset as records in memory, for Tune, `sweep`, and `audit`.
 
 CONFIDENTIAL: real workers.
 """
@@ -8,16 +8,21 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 
+from engine.precompile import RECORD_STAGES, ensure_compiled
 from engine.records.acceptance import Acceptance
 from engine.records.splitting import split_records
 from engine.streams import SecretKey
-from geodata.store import Store
+from geodata.store import Store, open_store
 from mapapp.answers.result_cache import ResultCache
 from mapapp.measuring.record_groups import GroupSizes, group_sizes
+from mapapp.measuring.records_margins import RecordMargins
+from mapapp.progress import Report, silent
 from mapapp.publishing.records.attributes import RecordAttributes, read_attributes
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan, plan_records
@@ -43,9 +48,27 @@ class RecordWorkers:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._reading = Lock()
+        self._codes: Codes | None = None
         self._plans: ResultCache[Plan] = ResultCache(max_entries=_KEPT_PLANS)
         self._tests: ResultCache[Acceptance] = ResultCache(max_entries=_KEPT_PLANS)
         self._seeds: ResultCache[tuple[GroupSizes, ...]] = ResultCache(max_entries=_KEPT_SPLITS)
+
+    @classmethod
+    def open(cls, path: Path, report: Report = silent) -> RecordWorkers:
+        """Open a dataset, read its workers, and compile what draws records.
+
+        Raises
+        ------
+        StoreError
+            It is none, or has no workers.
+        """
+        report("reading the workers", 0, 0)
+        workers = cls(open_store(path, "dataset"))
+        count_workers(workers.store)
+        workers.read(report)
+        ensure_compiled(lambda: report("compiling the kernels of records (once)", 0, 0), RECORD_STAGES)
+        return workers
 
     @cached_property
     def attributes(self) -> RecordAttributes:
@@ -62,16 +85,38 @@ class RecordWorkers:
         """Whether records come from worker records of the agency; otherwise they have the seven attributes of jobs."""
         return has_workers(self.store)
 
-    @cached_property
+    @property
     def codes(self) -> Codes:
-        """Real records: int32[n, m].
+        """Real records: int32[n, m], columns in resampling order; as :meth:`read`."""
+        return self.read()
+
+    def read(self, report: Report = silent) -> Codes:
+        """Read the real records, or return those that are in memory.
+
+        Parameters
+        ----------
+        report : callable
+            Called with (stage, done, total); what it raises cancels.
 
         Raises
         ------
         StoreError
             A workplace lies outside the states that the dataset says it covers.
         """
-        return np.concatenate(list(read_codes(self.store, self.attributes)))
+        with self._reading:
+            if self._codes is None:
+                parts, n_read = [], 0
+                for codes in read_codes(self.store, self.attributes):
+                    parts.append(codes)
+                    n_read += len(codes)
+                    report("reading the workers", min(n_read, self.n_workers), self.n_workers)
+                self._codes = np.concatenate(parts)
+            return self._codes
+
+    @cached_property
+    def margins(self) -> RecordMargins:
+        """The workers' tables, for distances."""
+        return RecordMargins(self.attributes.attributes, self.codes)
 
     @cached_property
     def sizes(self) -> tuple[GroupSizes, ...]:

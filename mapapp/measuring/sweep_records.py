@@ -22,7 +22,8 @@ import numpy as np
 
 from engine.errors import EngineError
 from mapapp.errors import UsageError
-from mapapp.measuring.records_draws import RealRecords, draw_key, draw_plan
+from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.measuring.records_draws import draw_key, draw_plan
 from mapapp.measuring.records_margins import MARGINS
 from mapapp.measuring.sweep import Axis, Cell, SweptRow, mean_and_interval, one_line
 from mapapp.progress import Report, silent
@@ -82,7 +83,7 @@ class SweptChoice:
 
 
 def swept_choices(
-    real: RealRecords,
+    real: RecordWorkers,
     options: Mapping[str, object],
     axes: Sequence[Axis],
     *,
@@ -94,7 +95,7 @@ def swept_choices(
 
     Parameters
     ----------
-    real : RealRecords
+    real : RecordWorkers
     options : mapping
         As `read` takes them.
     axes : sequence of Axis
@@ -143,7 +144,7 @@ def _kept(text: str, names: Sequence[str]) -> str:
 
 
 def run_records_sweep(
-    real: RealRecords,
+    real: RecordWorkers,
     choices: Sequence[SweptChoice],
     *,
     draws: int,
@@ -154,7 +155,7 @@ def run_records_sweep(
 
     Parameters
     ----------
-    real : RealRecords
+    real : RecordWorkers
     choices : sequence of SweptChoice
     draws : int
         How often each is drawn, at least once, with keys that follow from the published test key.
@@ -183,7 +184,7 @@ def run_records_sweep(
     report(_STAGE, len(choices) * draws, len(choices) * draws)
 
 
-def _fingerprint(real: RealRecords, swept: SweptChoice, draws: int) -> str:
+def _fingerprint(real: RecordWorkers, swept: SweptChoice, draws: int) -> str:
     """Sha256 of everything that a row depends on: the dataset's manifest, the choice, the number of draws."""
     choice = swept.plan and {each.name: str(getattr(swept.plan.choice, each.name)) for each in fields(Choice)}
     about = {
@@ -197,13 +198,13 @@ def _fingerprint(real: RealRecords, swept: SweptChoice, draws: int) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _measured(real: RealRecords, plan: Plan, draws: int, within: Callable[[int], None]) -> dict[str, Cell]:
+def _measured(real: RecordWorkers, plan: Plan, draws: int, within: Callable[[int], None]) -> dict[str, Cell]:
     described = _described(plan)
     passed, before, after = [], list[dict[str, float]](), list[dict[str, float]]()
     for number in range(draws):
         within(number)
         try:
-            drawn = draw_plan(real.codes, plan, draw_key(number))
+            drawn = draw_plan(real, plan, draw_key(number))
         except (EngineError, UsageError) as error:
             return described | {"refusal": one_line(error)}
         after.append(real.margins.distances(drawn.codes))

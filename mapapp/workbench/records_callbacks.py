@@ -18,7 +18,15 @@ from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, ro
 from mapapp.workbench.jobs import EXPECTED_ERRORS
 from mapapp.workbench.records_expected import RecordsExpectation
 from mapapp.workbench.records_results import comparison_cards
-from mapapp.workbench.records_setting import CONTROLS, KIND, NUMBERS, SOMETIMES_UNUSED, choice_of, command_line, unused
+from mapapp.workbench.records_setting import (
+    CONTROLS,
+    KIND,
+    NUMBERS,
+    SOMETIMES_UNUSED,
+    choice_of,
+    command_line,
+    unused,
+)
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS as FLOW_CONTROLS
 from mapapp.workbench.setting import ControlValue, Setting, read_setting

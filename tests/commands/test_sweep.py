@@ -182,10 +182,10 @@ def test_worker_records_are_swept_without_charging_anything(
 def test_a_stopped_sweep_of_records_keeps_its_rows_and_resumes(
     demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(codes: Any, plan: Any, key: Any) -> Any:
+    def stopped(workers: Any, plan: Any, key: Any) -> Any:
         if plan.model_epsilon == 2:
             raise KeyboardInterrupt
-        return draw_plan(codes, plan, key)
+        return draw_plan(workers, plan, key)
 
     arguments = [
         "sweep",

@@ -78,7 +78,7 @@ def test_as_many_pass_in_a_run_as_the_rate_says(workers: RecordWorkers) -> None:
     plan = workers.plan(choice)
     assert plan.seeds is not None
     rate = workers.seed_sizes(plan.split)[2].pass_rate(plan.seeds.acceptance)
-    drawn = draw_plan(workers.codes, plan, draw_key(0))
+    drawn = draw_plan(workers, plan, draw_key(0))
     tries = plan.seeds.n_tries
     assert 0.1 < rate < 0.9
     assert abs(drawn.n_passed / tries - rate) < 5 * math.sqrt(rate * (1 - rate) / tries)

@@ -12,18 +12,22 @@ import pytest
 from engine.streams import SecretKey
 from geodata.store import open_store
 from mapapp.errors import UsageError
-from mapapp.measuring.records_draws import RealRecords, draw_key, draw_plan
+from mapapp.measuring import records_draws
+from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.measuring.records_draws import draw_key, draw_plan
 from mapapp.measuring.records_margins import MARGIN_TITLES, RecordMargins
+from mapapp.publishing.records import drawing
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.drawing import fit
 from mapapp.publishing.records.placement import place_codes, sort_rows
 from mapapp.publishing.records.runner import ThreadRecordRunner, draw_parts
 from mapapp.publishing.records.sorted_parts import read_range
+from tests.oracles.records_at_once import records_at_once
 
 
 @pytest.fixture(scope="module")
-def real(demo_dataset: Path) -> RealRecords:
-    return RealRecords.read(demo_dataset)
+def real(demo_dataset: Path) -> RecordWorkers:
+    return RecordWorkers.open(demo_dataset)
 
 
 SEEDED = Choice(kept=("work_puma", "home_puma"), min_seeds=100, threshold_epsilon=None)
@@ -40,39 +44,69 @@ SEEDED = Choice(kept=("work_puma", "home_puma"), min_seeds=100, threshold_epsilo
     ids=["seedless", "seeded", "not topped up", "learned"],
 )
 def test_a_draw_in_memory_is_the_one_that_a_run_makes(
-    real: RealRecords, choice: Choice, tmp_path: Path
+    real: RecordWorkers, choice: Choice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, key = real.plan(choice), SecretKey.for_tests()
+    monkeypatch.setattr(records_draws, "_AT_ONCE", 1000)  # several parts
+    drawn = draw_plan(real, plan, draw_key(0))
+    codes, n_passed = records_at_once(real.codes, plan, key)
+    np.testing.assert_array_equal(drawn.codes, codes)
+    assert drawn.n_passed == len(drawn.passed) == n_passed
+    assert (drawn.n_passed > 0) == bool(choice.kept)
     fitted = fit(open_store(real.store.path, "dataset"), plan, key, threads=1)
     runner = ThreadRecordRunner(tmp_path, threads=1)
     runner.begin(fitted, key)
     run = draw_parts(runner, fitted.source)
-    drawn = draw_plan(real.codes, plan, draw_key(0))
+    assert (n_passed, len(codes)) == (run.n_passed, run.n_total)
     parts = [runner.files.part(number) for number in range(run.n_parts)]
     written = sort_rows(read_range(parts, (0, plan.attributes.geography.n_blocks)), plan.attributes)
-    placed = sort_rows(place_codes(key, drawn.codes, plan.attributes), plan.attributes)
+    placed = sort_rows(place_codes(key, codes, plan.attributes), plan.attributes)
     for name, values in placed.columns.items():
         np.testing.assert_array_equal(written.columns[name], values)
-    assert (drawn.n_passed, len(drawn.codes)) == (run.n_passed, run.n_total)
-    assert len(drawn.passed) == drawn.n_passed
-    assert (drawn.n_passed > 0) == bool(choice.kept)
 
 
-def test_draws_differ_by_their_number_alone(real: RealRecords) -> None:
+@pytest.mark.parametrize("choice", [SEEDED, Choice()], ids=["seeded", "seedless"])
+def test_a_draw_is_cancelled_within_each_of_its_stages(
+    real: RecordWorkers, choice: Choice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records_draws, "_AT_ONCE", 200)
+    monkeypatch.setattr(drawing, "_HELD_AT_ONCE", 1000)
+    plan, said = real.plan(choice), list[tuple[str, int]]()
+    draw_plan(real, plan, draw_key(0), lambda stage, done, _: said.append((stage, done)))
+    stages = {stage for stage, _ in said}
+    of_seeds = {"trying candidates"} if choice.kept else set()
+    assert stages == {"reading the workers", "learning the model", "drawing records"} | of_seeds
+
+    class StoppedError(Exception):
+        pass
+
+    for stage in stages - {"learning the model"}:
+        within = [done for name, done in said if name == stage]
+        assert len(set(within)) > 2, "it is asked between the parts of the stage, too"
+
+        def stop(name: str, done: int, _: int, at: tuple[str, int] = (stage, within[1])) -> None:
+            if (name, done) == at:
+                raise StoppedError
+
+        with pytest.raises(StoppedError):
+            draw_plan(real, plan, draw_key(0), stop)
+
+
+def test_draws_differ_by_their_number_alone(real: RecordWorkers) -> None:
     plan = real.plan(Choice())
-    first, second, again = (draw_plan(real.codes, plan, draw_key(number)).codes for number in (1, 2, 1))
+    first, second, again = (draw_plan(real, plan, draw_key(number)).codes for number in (1, 2, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
 
 
-def test_more_records_than_workers_are_refused(real: RealRecords) -> None:
+def test_more_records_than_workers_are_refused(real: RecordWorkers) -> None:
     with pytest.raises(UsageError, match="more than the dataset's workers"):
         real.plan(Choice(n_records=real.n_workers + 1))
 
 
-def test_margins_are_plain_counts(real: RealRecords) -> None:
+def test_margins_are_plain_counts(real: RecordWorkers) -> None:
     names = real.attributes.names
-    drawn = draw_plan(real.codes, real.plan(Choice()), draw_key(0)).codes
+    drawn = draw_plan(real, real.plan(Choice()), draw_key(0)).codes
     found = real.margins.distances(drawn)
     assert list(found) == list(MARGIN_TITLES)
     shares = [
@@ -85,15 +119,15 @@ def test_margins_are_plain_counts(real: RealRecords) -> None:
     assert all(0 < floor[name] < distance for name, distance in found.items() if name != "work_tract")
 
 
-def test_the_noise_floor_depends_on_the_number_of_records_alone(real: RealRecords) -> None:
-    drawn = draw_plan(real.codes, real.plan(Choice()), draw_key(1)).codes[:500]
+def test_the_noise_floor_depends_on_the_number_of_records_alone(real: RecordWorkers) -> None:
+    drawn = draw_plan(real, real.plan(Choice()), draw_key(1)).codes[:500]
     after_drawing = RecordMargins(real.attributes.attributes, real.codes)
     after_drawing.distances(drawn)
     alone = RecordMargins(real.attributes.attributes, real.codes)
     assert after_drawing.noise_floor(500) == alone.noise_floor(500)
 
 
-def test_margins_without_their_attributes_are_left_out(real: RealRecords) -> None:
+def test_margins_without_their_attributes_are_left_out(real: RecordWorkers) -> None:
     attributes = [each for each in real.attributes.attributes if each.name in ("work_puma", "home_puma")]
     margins = RecordMargins(attributes, real.codes[:, :2])
     assert set(margins.distances(real.codes[:100, :2])) == {"work_home", "singles", "pairs"}

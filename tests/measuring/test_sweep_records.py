@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,8 @@ import pytest
 from mapapp.drawing.paper.records_sweep_picture import records_sweep_figure
 from mapapp.errors import UsageError
 from mapapp.measuring import sweep_records
-from mapapp.measuring.records_draws import RealRecords, draw_key, draw_plan
+from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.measuring.records_draws import draw_key, draw_plan
 from mapapp.measuring.records_margins import MARGIN_TITLES, MARGINS
 from mapapp.measuring.sweep import Axis
 from mapapp.measuring.sweep_records import RECORD_COLUMNS, run_records_sweep, swept_choices
@@ -23,8 +23,8 @@ PARAMETERS = {"kept": "kept", "min-seeds": "min_seeds"}
 
 
 @pytest.fixture(scope="module")
-def real(demo_dataset: Path) -> RealRecords:
-    return RealRecords.read(demo_dataset)
+def real(demo_dataset: Path) -> RecordWorkers:
+    return RecordWorkers.open(demo_dataset)
 
 
 def axis(name: str, *values: object) -> Axis:
@@ -40,7 +40,7 @@ def read(options: Mapping[str, object]) -> Choice:
 BASE = {"kept": "none", "min_seeds": None}
 
 
-def test_a_row_holds_the_promise_and_the_means_of_its_draws(real: RealRecords) -> None:
+def test_a_row_holds_the_promise_and_the_means_of_its_draws(real: RecordWorkers) -> None:
     axes = [axis("kept", 2, 1), axis("min-seeds", 100)]
     choices = swept_choices(real, BASE, axes, read=read, parameter=PARAMETERS)
     assert [each.axis_values for each in choices] == [
@@ -51,7 +51,7 @@ def test_a_row_holds_the_promise_and_the_means_of_its_draws(real: RealRecords) -
     plan = choices[0].plan
     assert plan is not None
     assert plan.seeds is not None
-    drawn = [draw_plan(real.codes, plan, draw_key(number)) for number in range(2)]
+    drawn = [draw_plan(real, plan, draw_key(number)) for number in range(2)]
     values = first.values
     assert list(values) == list(RECORD_COLUMNS)
     assert values["kept"] == "work_puma, home_puma"
@@ -78,7 +78,7 @@ def test_a_row_holds_the_promise_and_the_means_of_its_draws(real: RealRecords) -
 
 
 def test_a_row_that_is_known_is_not_measured_again(
-    real: RealRecords, monkeypatch: pytest.MonkeyPatch
+    real: RecordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choices = swept_choices(real, BASE, [axis("kept", "none")], read=read, parameter=PARAMETERS)
     (row,) = run_records_sweep(real, choices, draws=1)
@@ -91,7 +91,7 @@ def test_a_row_that_is_known_is_not_measured_again(
         list(run_records_sweep(real, choices, draws=2, kept={str(row.values["fingerprint"]): row.values}))
 
 
-def test_a_choice_that_is_refused_is_a_row_that_says_why(real: RealRecords) -> None:
+def test_a_choice_that_is_refused_is_a_row_that_says_why(real: RecordWorkers) -> None:
     axes = [axis("kept", 1, 2), axis("min-seeds", 100, 10**9)]
     with pytest.raises(UsageError, match=r"--over min-seeds=1000000000: "):
         swept_choices(real, BASE, axes, read=read, parameter=PARAMETERS)
@@ -110,22 +110,24 @@ def test_a_choice_that_is_refused_is_a_row_that_says_why(real: RealRecords) -> N
 
 
 @pytest.mark.parametrize("kept", ["0", "99", "two", "-1", "²"])
-def test_kept_is_a_number_of_attributes(real: RealRecords, kept: str) -> None:
+def test_kept_is_a_number_of_attributes(real: RecordWorkers, kept: str) -> None:
     with pytest.raises(UsageError, match=r"--over kept=.*: give how many of the first attributes"):
         swept_choices(real, BASE, [axis("kept", kept)], read=read, parameter=PARAMETERS)
 
 
-def test_records_that_the_engine_refuses_are_a_row_too(real: RealRecords) -> None:
+def test_records_that_the_engine_refuses_are_a_row_too(
+    real: RecordWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (choice,) = swept_choices(
         real, BASE, [axis("kept", 1), axis("min-seeds", 100)], read=read, parameter=PARAMETERS
     )
-    fewer = replace(real, codes=real.codes[:1000])
-    (row,) = run_records_sweep(fewer, [choice], draws=1)
+    monkeypatch.setattr(real, "_codes", real.codes[:1000])
+    (row,) = run_records_sweep(real, [choice], draws=1)
     assert "became seeds" in str(row.values["refusal"])
     assert row.values["epsilon_add_remove"] is not None
 
 
-def test_the_picture_has_a_panel_for_each_margin(real: RealRecords) -> None:
+def test_the_picture_has_a_panel_for_each_margin(real: RecordWorkers) -> None:
     axes = [axis("min-seeds", 100, 200), axis("kept", 1)]
     choices = swept_choices(real, BASE, axes, read=read, parameter=PARAMETERS)
     rows = [row.to_dict() for row in run_records_sweep(real, choices, draws=1)]

@@ -26,7 +26,7 @@ from engine.tracts import great_circle_mi
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.outcomes import Outcomes
-from mapapp.measuring.records_draws import RealRecords
+from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.progress import Report
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 from mapapp.publishing.records.plan import Plan
@@ -97,7 +97,7 @@ def _hidden(names: Sequence[str], name: str, plan: Plan) -> Hidden:
 
 
 def attack_attributes(
-    name: str, real: RealRecords, drawn: Codes, hidden: Sequence[Hidden], report: Report
+    name: str, real: RecordWorkers, drawn: Codes, hidden: Sequence[Hidden], report: Report
 ) -> dict[str, pandas.DataFrame]:
     """Run the attackers on some records: the tables of :class:`mapapp.measuring.audit.outcomes.Outcomes`.
 
@@ -106,7 +106,7 @@ def attack_attributes(
     Parameters
     ----------
     name : str
-    real : RealRecords
+    real : RecordWorkers
     drawn : int32[r, m]
     hidden : sequence of Hidden
     report : callable
@@ -125,7 +125,7 @@ def attack_attributes(
 
 
 def _attackers(
-    real: RealRecords, drawn: Codes, target: Hidden, truth: Ints
+    real: RecordWorkers, drawn: Codes, target: Hidden, truth: Ints
 ) -> Iterator[tuple[str, Predictions]]:
     domain = real.attributes.domain
     values = drawn[:, target.place].astype(np.int64)
@@ -161,7 +161,7 @@ def row_numbers(tables: Sequence[npt.NDArray[np.integer]]) -> list[Ints]:
     return np.split(number, np.cumsum([len(table) for table in tables])[:-1])
 
 
-def _near_the_workplace(real: RealRecords) -> Predictions:
+def _near_the_workplace(real: RecordWorkers) -> Predictions:
     """The PUMA that the public gravity model has most workers of the work tract live in."""
     from engine.parameters import SynthesisParameters
 

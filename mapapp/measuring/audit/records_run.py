@@ -30,7 +30,8 @@ from mapapp.measuring.audit.records_linkage import linkage_row
 from mapapp.measuring.audit.records_membership import Game, group_sizes, law_rows, membership_row, play_games
 from mapapp.measuring.audit.records_result import AuditedRecords, RecordsAudit
 from mapapp.measuring.audit.records_words import records_sentences
-from mapapp.measuring.records_draws import DrawnRecords, RealRecords, draw_key, draw_plan
+from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
 from mapapp.measuring.validity_drawn import require_same_geography
 from mapapp.measuring.validity_records import records_certificate, require_records_of
 from mapapp.progress import Report, silent
@@ -71,7 +72,7 @@ def audit_records(
     UsageError
         The records were made from another dataset, or the question is about an attribute that workers lack.
     """
-    real = RealRecords.read(dataset, report)
+    real = RecordWorkers.open(dataset, report)
     opened = [_open(path, real) for path in paths]
     facts, tables, said = [], list[dict[str, pandas.DataFrame]](), list[str]()
     for store, plan in opened:
@@ -98,7 +99,7 @@ def audit_records(
     )
 
 
-def _open(path: Path, real: RealRecords) -> tuple[Store, Plan]:
+def _open(path: Path, real: RecordWorkers) -> tuple[Store, Plan]:
     store = open_store(path, "records")
     require_same_geography(store, real.store)
     certificate = records_certificate(store)
@@ -112,7 +113,7 @@ def _open(path: Path, real: RealRecords) -> tuple[Store, Plan]:
         ) from error
 
 
-def _facts(name: str, store: Store, real: RealRecords, plan: Plan) -> AuditedRecords:
+def _facts(name: str, store: Store, real: RecordWorkers, plan: Plan) -> AuditedRecords:
     certificate = records_certificate(store)
     return {
         "name": name,
@@ -138,11 +139,11 @@ def _left_out(plan: Plan) -> list[str]:
 
 
 def _audited(
-    name: str, real: RealRecords, store: Store, plan: Plan, asked: str, n_draws: int, report: Report
+    name: str, real: RecordWorkers, store: Store, plan: Plan, asked: str, n_draws: int, report: Report
 ) -> dict[str, pandas.DataFrame]:
     hidden = hidden_attributes(real.attributes, asked, plan)
     report(f"drawing records as {name} were drawn", 0, 0)
-    drawn = draw_plan(real.codes, plan, draw_key(0))
+    drawn = draw_plan(real, plan, draw_key(0))
     games = play_games(name, real.codes, plan, drawn, n_draws, report)
     records = np.concatenate(list(read_codes(store, real.attributes)))
     tables = attack_attributes(name, real, records, hidden, report)
@@ -195,7 +196,7 @@ def _share(scores: npt.NDArray[np.float64], threshold: float) -> float:
 
 
 def _promise_rows(
-    name: str, real: RealRecords, plan: Plan, seeds: SeedPlan, drawn: DrawnRecords
+    name: str, real: RecordWorkers, plan: Plan, seeds: SeedPlan, drawn: DrawnRecords
 ) -> list[dict[str, object]]:
     """Rows of the table `promise`: epsilon against delta, for all tries and for one candidate."""
     sizes, acceptance = group_sizes(real.codes, plan, drawn), seeds.acceptance

@@ -42,6 +42,7 @@ __all__ = [
     "error_terms",
     "fit",
     "read_seeds",
+    "subset_of_each",
     "sums_of_missing",
     "try_chunk",
 ]
@@ -50,6 +51,7 @@ Codes = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 
 _SEEDS, _PARAMETERS, _STRUCTURE = range(3)
+_HELD_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,24 +102,44 @@ def chunks_of(n: int, size: int) -> list[Chunk]:
     return [Chunk(first, min(size, n - first)) for first in range(0, n, size)]
 
 
-def fit(dataset: Store, plan: Plan, key: SecretKey, *, threads: int, report: Report = silent) -> Fitted:
+def fit(
+    dataset: Store,
+    plan: Plan,
+    key: SecretKey,
+    *,
+    threads: int,
+    report: Report = silent,
+    held: Codes | None = None,
+) -> Fitted:
     """Learn the model, and collect the seeds, in one pass over the workers; the promise is in the ledger.
+
+    Parameters
+    ----------
+    dataset : Store
+    plan : Plan
+    key : SecretKey
+    threads : int
+        Nothing depends on it.
+    report : callable
+        Called with (stage, done, total); what it raises ends the work.
+    held : int32[n, m], optional
+        The workers, where they are in memory already: an analyst's, for whom nothing is released.
 
     Raises
     ------
     UsageError
         By a chance below 1 in 10^9, fewer workers than promised became seeds.
     """
-    structure, fewest = _structure(dataset, plan, key, threads, report)
+    structure, fewest = _structure(dataset, plan, key, threads, report, held)
     counts, seeds = FamilyCounts(structure), _no_seeds(plan)
-    for codes, subset in _parts(dataset, plan, key, threads, report):
+    for codes, subset in _parts(dataset, plan, key, threads, report, held):
         counts.add(_of(codes, subset, _PARAMETERS), threads=threads)
         if seeds is not None:
             seeds.add(_of(codes, subset, _SEEDS)[:, : plan.kept])
     if seeds is not None and plan.seeds is not None and seeds.prefixes.size < plan.seeds.n_min:
         raise UsageError(
             f"fewer than {plan.seeds.n_min:,} workers became seeds, which happens less than once in a billion runs; "
-            "nothing was drawn from them, and the entry in the ledger stays; run again"
+            "nothing was drawn from them, and what the ledger was charged stays charged; run again"
         )
     report("learning the model", 0, 0)
     model = learn_model(counts, structure, epsilon=plan.model_epsilon, key=key, threads=threads)
@@ -192,17 +214,30 @@ def _no_seeds(plan: Plan) -> Seeds | None:
     return Seeds(plan.attributes.domain[: plan.kept]) if plan.kept else None
 
 
+def subset_of_each(
+    n: int, plan: Plan, key: SecretKey, *, first: int = 0, threads: int
+) -> npt.NDArray[np.int8] | None:
+    """What workers ``first`` to ``first + n - 1`` are used for: 0 seeds, 1 tables, 2 structure; None if all for one."""
+    if max(plan.split) == 1:
+        return None
+    return split_records(n, plan.split, key=key, first=first, threads=threads)
+
+
 def _parts(
-    dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report
+    dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report, held: Codes | None = None
 ) -> Iterator[tuple[Codes, npt.NDArray[np.int8] | None]]:
     """The workers in parts, and the subset of each worker; None where all are in one."""
-    n_rows = int(dataset.manifest["files"][f"{workers_file(dataset)}.parquet"]["rows"])
+    if held is None:
+        n_rows = int(dataset.manifest["files"][f"{workers_file(dataset)}.parquet"]["rows"])
+        parts = read_codes(dataset, plan.attributes, threads=threads)
+    else:
+        n_rows = len(held)
+        parts = (held[at : at + _HELD_AT_ONCE] for at in range(0, n_rows, _HELD_AT_ONCE))
     first = 0
-    for codes in read_codes(dataset, plan.attributes, threads=threads):
+    for codes in parts:
         report("reading the workers", min(first, n_rows), n_rows)
         n = codes.shape[0]
-        whole = max(plan.split) == 1
-        yield codes, None if whole else split_records(n, plan.split, key=key, first=first, threads=threads)
+        yield codes, subset_of_each(n, plan, key, first=first, threads=threads)
         first += n
 
 
@@ -211,13 +246,16 @@ def _of(codes: Codes, subset: npt.NDArray[np.int8] | None, wanted: int) -> Codes
 
 
 def _structure(
-    dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report
+    dataset: Store, plan: Plan, key: SecretKey, threads: int, report: Report, held: Codes | None
 ) -> tuple[Structure, int | None]:
     """The public structure, or one learned from its own subset with the lower bound of records that it used."""
     if plan.choice.structure == "public":
         return plan.structure.structure, None
     codes = np.concatenate(
-        [_of(codes, subset, _STRUCTURE) for codes, subset in _parts(dataset, plan, key, threads, report)]
+        [
+            _of(codes, subset, _STRUCTURE)
+            for codes, subset in _parts(dataset, plan, key, threads, report, held)
+        ]
     )
     report("learning the structure", 0, 0)
     found = learn_structure(

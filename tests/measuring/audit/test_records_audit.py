@@ -33,7 +33,8 @@ from mapapp.measuring.audit.records_membership import (
 from mapapp.measuring.audit.records_result import RecordsAudit
 from mapapp.measuring.audit.records_run import audit_records
 from mapapp.measuring.audit.records_words import records_audit_lines
-from mapapp.measuring.records_draws import DrawnRecords, RealRecords, draw_key, draw_plan
+from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
 from mapapp.progress import silent
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
@@ -42,14 +43,14 @@ DRAWS = 200
 
 
 @pytest.fixture(scope="module")
-def real(demo_dataset: Path) -> RealRecords:
-    return RealRecords.read(demo_dataset)
+def real(demo_dataset: Path) -> RecordWorkers:
+    return RecordWorkers.open(demo_dataset)
 
 
 @pytest.fixture(scope="module")
-def seeded(real: RealRecords) -> tuple[Plan, DrawnRecords]:
+def seeded(real: RecordWorkers) -> tuple[Plan, DrawnRecords]:
     plan = real.plan(Choice(kept=("work_puma", "home_puma"), min_seeds=60))
-    return plan, draw_plan(real.codes, plan, draw_key(0))
+    return plan, draw_plan(real, plan, draw_key(0))
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_a_lone_seed_has_no_records_without_itself(seeded: tuple[Plan, DrawnReco
     assert not seed_scores(plan.seeds.acceptance, 0, 500, 500, 50, draw_key(3)).any()
 
 
-def test_scores_of_tables_are_binomial(seeded: tuple[Plan, DrawnRecords], real: RealRecords) -> None:
+def test_scores_of_tables_are_binomial(seeded: tuple[Plan, DrawnRecords], real: RecordWorkers) -> None:
     plan, drawn = seeded
     structure = drawn.model.structure
     workers = real.codes[drawn.subset == 1]
@@ -96,7 +97,7 @@ def test_scores_of_tables_are_binomial(seeded: tuple[Plan, DrawnRecords], real: 
         assert chisquare(np.append(seen[is_often], seen[~is_often].sum()), expected).pvalue > 1e-4
 
 
-def test_no_draw_breaks_the_promise(seeded: tuple[Plan, DrawnRecords], real: RealRecords) -> None:
+def test_no_draw_breaks_the_promise(seeded: tuple[Plan, DrawnRecords], real: RecordWorkers) -> None:
     plan, drawn = seeded
     rows = [membership_row(game, plan) for game in play_games("x", real.codes, plan, drawn, DRAWS, silent)]
     assert [(row["part"], row["target"]) for row in rows][-1] == ("parameters", "any")
@@ -111,10 +112,10 @@ def test_no_draw_breaks_the_promise(seeded: tuple[Plan, DrawnRecords], real: Rea
     assert not any(row["is_off"] for row in law_rows("x", real.codes, plan, drawn))
 
 
-def test_seeds_without_a_test_are_found_out(real: RealRecords, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeds_without_a_test_are_found_out(real: RecordWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = real.plan(Choice(kept=("work_puma", "home_puma"), min_seeds=700))
     assert plan.add_remove.epsilon < 3
-    drawn = draw_plan(real.codes, plan, draw_key(0))
+    drawn = draw_plan(real, plan, draw_key(0))
     original = draw_candidates
 
     def untested(seeds: Any, groups: Any, acceptance: Acceptance, model: Any, **rest: Any) -> Any:
@@ -129,14 +130,14 @@ def test_seeds_without_a_test_are_found_out(real: RealRecords, monkeypatch: pyte
     assert [row["is_off"] for row in law_rows("x", real.codes, plan, passes)] == [False, True]
 
 
-def test_tables_without_noise_are_found_out(real: RealRecords, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_without_noise_are_found_out(real: RecordWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = real.plan(Choice())
 
     def exact(child: int, counts: Any, cells: Any, *_: Any) -> Any:
         return np.where(cells.possible, counts, 0)
 
     monkeypatch.setattr(model_tables, "_noisy", exact)
-    drawn = draw_plan(real.codes, plan, draw_key(0))
+    drawn = draw_plan(real, plan, draw_key(0))
     games = play_games("x", real.codes, plan, drawn, 600, silent)
     rows = {row["part"]: row for row in (membership_row(game, plan) for game in games)}
     assert rows["parameters"]["is_broken"]
@@ -147,7 +148,7 @@ def test_tables_without_noise_are_found_out(real: RealRecords, monkeypatch: pyte
 
 
 def test_attackers_against_plain_counts(
-    found: RecordsAudit, real: RealRecords, seedless_records: Path
+    found: RecordsAudit, real: RecordWorkers, seedless_records: Path
 ) -> None:
     accuracy = found.tables["attackers"].set_index(["target", "attacker", "n"])
     frame = pandas.DataFrame(real.codes, columns=real.attributes.names)
@@ -166,7 +167,7 @@ def test_attackers_against_plain_counts(
     assert not found.is_broken
 
 
-def test_whoever_asks_for_the_home_does_not_know_the_distance(real: RealRecords) -> None:
+def test_whoever_asks_for_the_home_does_not_know_the_distance(real: RecordWorkers) -> None:
     names, plan = real.attributes.names, real.plan(Choice())
     (home,) = hidden_attributes(real.attributes, "home", plan)
     assert names[home.place] == "home_puma"
@@ -178,21 +179,21 @@ def test_whoever_asks_for_the_home_does_not_know_the_distance(real: RealRecords)
         hidden_attributes(fewer, "earnings", plan)
 
 
-def test_links_against_plain_counts(found: RecordsAudit, real: RealRecords) -> None:
+def test_links_against_plain_counts(found: RecordsAudit, real: RecordWorkers) -> None:
     (row,) = found.tables["linkage"].to_dict("records")
     count = Counter(map(tuple, real.codes.tolist()))
     assert row["alone_in_all"] == pytest.approx(sum(n == 1 for n in count.values()) / real.n_workers)
     plan = real.plan(Choice())
-    drawn = draw_plan(real.codes, plan, draw_key(0))
+    drawn = draw_plan(real, plan, draw_key(0))
     mine = linkage_row("x", real.codes, drawn.codes, plan, drawn)
     matches = sum(count[tuple(record)] == 1 for record in drawn.codes.tolist()) / len(drawn.codes)
     assert mine["rows_matching_one"] == pytest.approx(matches)
     assert mine["alone_in_kept"] is None
 
 
-def test_copies_of_the_workers_are_more_than_chance(real: RealRecords) -> None:
+def test_copies_of_the_workers_are_more_than_chance(real: RecordWorkers) -> None:
     plan = real.plan(Choice())
-    drawn = draw_plan(real.codes, plan, draw_key(0))
+    drawn = draw_plan(real, plan, draw_key(0))
     row = linkage_row("x", real.codes, real.codes, plan, drawn)
     assert float(str(row["rows_matching_one"])) > 3 * float(str(row["fresh_rows_matching_one"]))
     assert row["alone_and_matched"] == 1.0

@@ -13,7 +13,6 @@ import pytest
 
 from engine.streams import SecretKey
 from geodata.store import open_store, store_digest
-from mapapp.measuring.records_draws import draw_plan
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.records import runner, sorted_parts, tasks, workers
@@ -22,6 +21,7 @@ from mapapp.publishing.records.placement import job_rows, place_codes, point_col
 from mapapp.publishing.records.run import make_records, read_plan
 from mapapp.publishing.records.workers import read_codes
 from tests.commands.running import refused
+from tests.oracles.records_at_once import records_at_once
 
 KEY = SecretKey.for_tests()
 SEEDED = Choice(test_key=True, kept=("work_puma", "home_puma"), min_seeds=100)
@@ -47,7 +47,7 @@ def test_records_are_those_that_are_drawn_all_at_once(
     dataset = open_store(demo_dataset, "dataset")
     plan = read_plan(dataset, Choice(test_key=True) if kind == "seedless" else SEEDED)
     codes = np.concatenate(list(read_codes(dataset, plan.attributes)))
-    placed = place_codes(KEY, draw_plan(codes, plan, KEY).codes, plan.attributes)
+    placed = place_codes(KEY, records_at_once(codes, plan, KEY)[0], plan.attributes)
     rows = sort_rows(placed, plan.attributes)
     n_blocks = plan.attributes.geography.n_blocks
     tables = {
