@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from engine.validity import N_CELLS, cell_counts
 from mapapp.publishing.geography import Ints
@@ -99,18 +100,24 @@ def mean_of_draws(
         Share of each support point in each cell.
     values : float64[K, 3]
     """
-    n, first = real.n_workers.astype(np.float64), real.destination_ptr[:-1]
+    n, n_values = real.n_workers.astype(np.float64)[:, None], values.shape[1]
+    # All that is added up over the workers of a destination, a row for each support point.
+    of_point = np.concatenate((shares, shares * (1.0 - shares), values), axis=1)
     total, square, within = (np.zeros((n.size, N_CELLS)) for _ in range(3))
-    means = np.zeros((n.size, values.shape[1]))
+    means = np.zeros((n.size, n_values))
     for point in draws:
-        share = np.add.reduceat(shares[point], first, axis=0) / n[:, None]
+        # A row for each destination, with a 1 for each of its workers: the product adds up without an array by worker.
+        chosen = csr_array(
+            (np.ones(point.size), point, real.destination_ptr), shape=(n.size, of_point.shape[0])
+        )
+        share, spread, mine = np.split(chosen @ of_point / n, (N_CELLS, 2 * N_CELLS), axis=1)
         total += share
         square += share * share
-        within += np.add.reduceat(shares[point] * (1.0 - shares[point]), first, axis=0) / n[:, None] ** 2
-        means += np.add.reduceat(values[point], first, axis=0) / n[:, None] / n_draws
+        within += spread / n
+        means += mine / n_draws
     mean = total / n_draws
     between = np.maximum(square / n_draws - mean * mean, 0.0) * n_draws / (n_draws - 1)
-    added = n_draws * n[:, None]
+    added = n_draws * n
     posterior = (mean * added + 1.0 / N_CELLS) / (added + 1.0)
     return ExpectedWorkers(posterior, between + within / n_draws, means)
 
