@@ -13,6 +13,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from engine.records.acceptance import LARGEST_RATE, Acceptance
@@ -24,11 +27,13 @@ from engine.records.tries import (
     SeedPromise,
     best_order,
     check_public,
-    epsilon_at,
+    epsilons_at,
     seed_promise,
 )
 
 __all__ = ["TriesPlan", "best_threshold_epsilon", "find_min_seeds"]
+
+Floats = npt.NDArray[np.float64]
 
 _FEWEST: Final = 16
 """The search doubles k from here on."""
@@ -234,8 +239,13 @@ def _rough_epsilon(acceptance: Acceptance, plan: TriesPlan) -> float:
     if left <= 0:
         return math.inf
     moment = LogMoment(one, acceptance, gamma)
+    found = math.inf
 
-    def epsilon(order: float) -> float:
-        return epsilon_at(order, plan.n_tries * moment(order), left)
+    def epsilons(orders: Floats) -> list[float]:
+        nonlocal found
+        each = epsilons_at(orders, plan.n_tries * moment.at(orders), left)
+        found = min(found, *each)
+        return each
 
-    return epsilon(best_order(epsilon))
+    best_order(epsilons)
+    return found

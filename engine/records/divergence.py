@@ -67,12 +67,14 @@ class OneTry:
         Counts far above k, where the test always passes but for a chance below n^-2, are represented by one row; see
         docs/records.md.
         """
-        c = _counts(acceptance, n)
-        if most_counts is not None and c.size > most_counts:
+        last = _last_count(acceptance, n)
+        if most_counts is not None and last >= most_counts:
             # The worst count is nearly always k - 1, else one of the first, where a seed is nearly alone.
             near = acceptance.min_plausible_seeds + np.arange(-2.0, 2.0)
-            spread = np.unique(np.geomspace(1, c.size, most_counts).astype(np.int64)) - 1.0
-            c = np.union1d(spread, near[(near >= 0) & (near <= c[-1])])
+            spread = np.unique(np.geomspace(1, last + 1, most_counts).astype(np.int64)) - 1.0
+            c = np.union1d(spread, near[(near >= 0) & (near <= last)])
+        else:
+            c = _counts(last)
         sums = (c / similarity, c * similarity) if similarity > 1 else (c,)
         s = np.concatenate(sums)
         c = np.concatenate([c] * len(sums))
@@ -95,29 +97,33 @@ class OneTry:
             delta0=float(only_larger.max()),
         )
 
-    def log_moment(self, order: float) -> float:
-        """The larger of the two directions' ln E, E = sum P (Q/P)^order or sum Q (P/Q)^order: order - 1 times rdp."""
-        larger, smaller = self.excess(order)
-        return math.log1p(max(larger, smaller))
-
     def excess(self, order: float) -> tuple[float, float]:
-        """E - 1 for a worker added and for a worker taken away, without the mass of delta0."""
+        """E - 1 for a worker added and for a worker taken away, without the mass of delta0.
+
+        E = sum P (Q/P)^order, or sum Q (P/Q)^order: ln E is order - 1 times the Rényi divergence.
+        """
+        up, down = self.excesses(np.array([order]))
+        return float(up[0]), float(down[0])
+
+    def excesses(self, orders: Floats) -> tuple[Floats, Floats]:
+        """The same for many orders at a time: two of float64[orders]."""
+        at = orders[:, None]
         # With an overflow the order is of no use; inf or nan says so, and neither is ever chosen.
         with np.errstate(over="ignore", invalid="ignore"):
             growth = np.expm1(self.released_ratio)
             others = np.maximum(1 - self.released - self.failed, 0.0)
             less = -1 / (self.n + 1)
-            up = self.released * convex_excess(growth, order) + self.failed * convex_excess(
-                self.failed_change, order
+            up = self.released * convex_excess(growth, at) + self.failed * convex_excess(
+                self.failed_change, at
             )
-            up += others * convex_excess(np.array(less), order)
+            up += others * convex_excess(np.array(less), at)
             kappa = self.n / (self.n + 1)
-            down = self.released * (1 + growth) * convex_excess(-growth / (1 + growth), order)
-            down += self.only_larger * (order - 1)
+            down = self.released * (1 + growth) * convex_excess(-growth / (1 + growth), at)
+            down += self.only_larger * (at - 1)
             failed = self.failed * (1 + self.failed_change)
-            down += failed * convex_excess(-self.failed_change / (1 + self.failed_change), order)
-            down += kappa * others * convex_excess(np.array(1 / self.n), order)
-        return float(up.max()), float(down.max())
+            down += failed * convex_excess(-self.failed_change / (1 + self.failed_change), at)
+            down += kappa * others * convex_excess(np.array(1 / self.n), at)
+        return up.max(axis=1), down.max(axis=1)
 
 
 def worst_delta(acceptance: Acceptance, similarity: float, n: int, epsilon: float) -> float:
@@ -129,7 +135,7 @@ def worst_delta(acceptance: Acceptance, similarity: float, n: int, epsilon: floa
 
     Source: docs/records.md, "One candidate".
     """
-    c = _counts(acceptance, n)
+    c = _counts(_last_count(acceptance, n))
     q, q_next = acceptance.chances(c), acceptance.chances(c + 1)
     s = np.stack((c / similarity, c * similarity))
     up = q_next * (1 + s) - math.exp(epsilon) * q * s * (n + 1) / n
@@ -137,11 +143,16 @@ def worst_delta(acceptance: Acceptance, similarity: float, n: int, epsilon: floa
     return max(0.0, float(up.max()) / (n + 1), down)
 
 
-def _counts(acceptance: Acceptance, n: int) -> Floats:
-    """Counts c from 0 on, up to n or to where q(c) is within n^-2 of its largest value."""
+def _last_count(acceptance: Acceptance, n: int) -> int:
+    """The count c up to which counts differ: n, or where q(c) is within n^-2 of its largest value."""
     k, rate = acceptance.min_plausible_seeds, acceptance.threshold_epsilon
     beyond = 1 if rate is None else math.ceil((2 * math.log(n + 1) + 5) / float(rate))
-    return np.arange(min(n, k + beyond) + 1, dtype=np.float64)
+    return min(n, k + beyond)
+
+
+def _counts(last: int) -> Floats:
+    """Counts c from 0 on."""
+    return np.arange(last + 1, dtype=np.float64)
 
 
 def _log_growth(acceptance: Acceptance, c: Floats) -> Floats:
@@ -154,11 +165,12 @@ def _log_growth(acceptance: Acceptance, c: Floats) -> Floats:
     return np.where(above < 0, rate, np.log1p(-tail * math.expm1(-rate) / (1 - tail)))
 
 
-def convex_excess(x: Floats, order: float) -> Floats:
-    """(1 + x)^order - 1 - order x, for x of at least -1; by its series near 0."""
+def convex_excess(x: Floats, order: float | Floats) -> Floats:
+    """(1 + x)^order - 1 - order x, for x of at least -1; by its series near 0. The two are broadcast."""
     small = np.abs(x) * order < _SERIES
     near = order * (order - 1) / 2 * x * x
     near = near * (1 + (order - 2) / 3 * x * (1 + (order - 3) / 4 * x))
     with np.errstate(divide="ignore"):
-        far = np.expm1(order * np.log1p(np.where(small, 0.0, x))) - order * x
+        logs = np.log1p(x)
+    far = np.expm1(order * np.where(small, 0.0, logs)) - order * x
     return np.where(small, near, far)

@@ -11,12 +11,13 @@ Mironov 2017 (Rényi of two steps).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
@@ -32,8 +33,11 @@ __all__ = [
     "check_public",
     "epsilon_at",
     "epsilon_of_tries",
+    "epsilons_at",
     "seed_promise",
 ]
+
+Floats = npt.NDArray[np.float64]
 
 _MICRO: Final = 10**6
 _MARGIN: Final = 1e-9
@@ -104,8 +108,10 @@ def seed_promise(
     left = float(allowed) - n_tries * one.delta0
     left_of_two = float(allowed) - n_tries * one.delta0 * (n_min + 1) / n_min
     # Any order is valid. A good one is found from some of the counts, and used with all of them.
-    order = best_order(lambda at: epsilon_at(at, n_tries * rough(at), left))
-    order_of_two = best_order(lambda at: epsilon_at(at, n_tries * rough.of_two_steps(at), left_of_two))
+    order = best_order(lambda orders: epsilons_at(orders, n_tries * rough.at(orders), left))
+    order_of_two = best_order(
+        lambda orders: epsilons_at(orders, n_tries * rough.of_two_steps_at(orders), left_of_two)
+    )
     epsilon = epsilon_at(order, n_tries * moment(order), left)
     twice = epsilon_at(order_of_two, n_tries * moment.of_two_steps(order_of_two), left_of_two)
     return SeedPromise(
@@ -129,12 +135,21 @@ class LogMoment(NamedTuple):
 
     def __call__(self, order: float) -> float:
         """At this order."""
-        more = _larger_datasets(self.acceptance, self.similarity, self.one.n, order)
-        return math.log1p(max(self.one.excess(order)) + more)
+        return float(self.at(np.array([order]))[0])
 
     def of_two_steps(self, order: float) -> float:
         """The same for one record replaced: the divergence from either dataset to the two together, and back."""
-        return (order - 0.5) / (2 * order - 1) * self(2 * order) + self(2 * order - 1) / 2
+        return float(self.of_two_steps_at(np.array([order]))[0])
+
+    def at(self, orders: Floats) -> Floats:
+        """At many orders: float64[orders]."""
+        up, down = self.one.excesses(orders)
+        more = _larger_datasets(self.acceptance, self.similarity, self.one.n, orders)
+        return _log1p(np.where(down > up, down, up) + more)
+
+    def of_two_steps_at(self, orders: Floats) -> Floats:
+        """At many orders, for one record replaced: float64[orders]."""
+        return (orders - 0.5) / (2 * orders - 1) * self.at(2 * orders) + self.at(2 * orders - 1) / 2
 
 
 def epsilon_at(order: float, log_moment: float, delta: float) -> float:
@@ -144,6 +159,11 @@ def epsilon_at(order: float, log_moment: float, delta: float) -> float:
     return (
         log_moment / (order - 1) + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
     )
+
+
+def epsilons_at(orders: Floats, log_moments: Floats, delta: float) -> list[float]:
+    """The same for many orders."""
+    return [epsilon_at(*each, delta) for each in zip(orders.tolist(), log_moments.tolist(), strict=True)]
 
 
 def epsilon_of_tries(one: OneTry, n_tries: int, delta: float, order: float) -> float:
@@ -213,26 +233,43 @@ def _least_n_min(acceptance: Acceptance, gamma: float) -> int:
     return max(2, n)
 
 
-def _larger_datasets(acceptance: Acceptance, gamma: float, n_min: int, order: float) -> float:
+def _larger_datasets(acceptance: Acceptance, gamma: float, n_min: int, orders: Floats) -> Floats:
     """What larger datasets can add to E - 1 of n_min records; docs/records.md, "More records than n_min"."""
-    if order >= n_min / 2:
-        return math.inf
-    near = 2 / (n_min + 1 - order)
     growth = acceptance.chances([n_min, n_min + 1])
-    ratios = [near + (1 + near) / n_min, growth[1] / growth[0] * (1 + gamma / n_min) - 1, -1 / (n_min + 1)]
-    return 2 * float(convex_excess(np.array(ratios), order).max())
+    too_large = orders >= n_min / 2
+    near = 2 / (n_min + 1 - np.where(too_large, 0.0, orders))
+    ratios = np.empty((orders.size, 3))
+    ratios[:, 0] = near + (1 + near) / n_min
+    ratios[:, 1] = growth[1] / growth[0] * (1 + gamma / n_min) - 1
+    ratios[:, 2] = -1 / (n_min + 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        added: Floats = 2 * convex_excess(ratios, orders[:, None]).max(axis=1)
+    return np.where(too_large, math.inf, added)
 
 
-def best_order(epsilon: Callable[[float], float]) -> float:
-    """About the order from 2 on that gives the least epsilon: a grid, then finer ones around its best."""
+def best_order(epsilons: Callable[[Floats], Sequence[float]]) -> float:
+    """About the order from 2 on that gives the least epsilon: a grid, then finer ones around its best.
+
+    Parameters
+    ----------
+    epsilons : callable
+        Takes orders, float64[orders]; returns the epsilon of each.
+    """
     low, high = math.log(_LEAST_ORDER - 1), math.log(_MOST_ORDER)
     best = (math.inf, low)
     for _ in range(4):
         grid = np.linspace(low, high, 9)
-        best = min(best, *((epsilon(1 + math.exp(at)), at) for at in grid.tolist()))
+        places = grid.tolist()
+        found = epsilons(np.array([1 + math.exp(at) for at in places]))
+        best = min(best, *zip(found, places, strict=True))
         step = grid[1] - grid[0]
         low, high = max(low, best[1] - step), min(high, best[1] + step)
     return 1 + math.exp(best[1])
+
+
+def _log1p(values: Floats) -> Floats:
+    """As the mathematical library of C has it, on every processor."""
+    return np.array([math.log1p(value) for value in values.tolist()])
 
 
 def _rounded_up(epsilon: float) -> Fraction:

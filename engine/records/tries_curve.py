@@ -57,7 +57,7 @@ def tries_curve(
     left = float(min(allowed, default=Fraction(1))) - tries * moment.one.delta0
     log_left = np.log(left, where=left > 0, out=np.full(left.shape, -np.inf))
     epsilon = (
-        np.outer(tries, [moment(at) / (at - 1) for at in order.tolist()])
+        np.outer(tries, moment.at(order) / (order - 1))
         + np.log1p(-1 / order)
         - (log_left[:, None] + np.log(order)) / (order - 1)
     )

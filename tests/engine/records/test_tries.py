@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from engine.errors import ParameterError
@@ -23,6 +24,7 @@ from engine.records.tries import (
 )
 from tests.golden import golden
 from tests.oracles import plausible as twin
+from tests.oracles import records_search as slow
 
 pytestmark = pytest.mark.jit_off
 
@@ -171,7 +173,8 @@ def test_the_remedies_of_a_small_delta_are_enough() -> None:
 
 
 def test_the_best_order_is_found() -> None:
-    assert best_order(lambda order: abs(math.log(order) - 3)) == pytest.approx(math.exp(3), rel=0.05)
+    found = best_order(lambda orders: np.abs(np.log(orders) - 3).tolist())
+    assert found == pytest.approx(math.exp(3), rel=0.05)
 
 
 PLAN = TriesPlan(n_min=286_073, n_tries=286_073, delta="1e-6", forced_fail="0.02")
@@ -237,6 +240,32 @@ def test_impossible_plans_are_refused(given: dict[str, object], message: str) ->
     values: dict[str, object] = {"n_min": 9, "n_tries": 9, "delta": "1e-6", "forced_fail": "0.02", **given}
     with pytest.raises(ParameterError, match=re.escape(message)):
         TriesPlan(**values)  # type: ignore[arg-type]  # checked by the type itself
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "given"),
+    [
+        ("2", {}),
+        ("0.5", {"n_min": 84_000_000, "n_tries": 8_400_000, "delta": "1e-9"}),
+        ("6", {"n_min": 5_000, "n_tries": 900, "similarity": 2}),
+        ("1.3", {"n_tries": 20_000, "forced_fail": "0.2"}),
+        ("9", {"n_min": 2_000, "n_tries": 2_000, "delta": "1e-4"}),
+    ],
+)
+def test_the_search_has_the_same_answer_as_one_order_after_the_other(
+    epsilon: str, given: dict[str, object]
+) -> None:
+    plan = replace(PLAN, **given)  # type: ignore[arg-type]  # checked by the type itself
+    expected = slow.find_k(Fraction(epsilon), plan)
+    assert expected is not None
+    assert find_min_seeds(epsilon, plan)[0] == expected
+    k = expected.min_plausible_seeds
+    assert best_threshold_epsilon(k, plan) == slow.best_rate(k, plan)
+    assert best_threshold_epsilon(k, plan, k // 5 + 1) == slow.best_rate(k, plan, k // 5 + 1)
+    rate = 2 * (expected.threshold_epsilon or Fraction(1))
+    assert find_min_seeds(2 * Fraction(epsilon), plan, rate)[0] == slow.find_k(
+        2 * Fraction(epsilon), plan, rate
+    )
 
 
 def test_an_epsilon_that_no_k_keeps_is_refused() -> None:
