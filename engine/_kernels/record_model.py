@@ -96,13 +96,13 @@ def count_families(bounds: tuple[int, int], families: Families, codes: Indices, 
 
 
 @lean_jit
-def count_joint(codes: Indices, columns: Ints, sizes: Ints, counts: Ints) -> None:
-    """Add the records to the counts of some attributes' values together, the last of which varies fastest."""
+def count_joint(codes: Indices, columns: Ints, steps: Ints, counts: Ints) -> None:
+    """Add the records to the counts of three attributes' values together; a value is so many steps from the next."""
+    first, second, third = columns[0], columns[1], columns[2]
+    of_first, of_second, of_third = steps[0], steps[1], steps[2]
     for record in range(codes.shape[0]):
-        cell = 0
-        for at in range(columns.size):
-            cell = cell * sizes[at] + codes[record, columns[at]]
-        counts[cell] += 1
+        row = codes[record]
+        counts[row[first] * of_first + row[second] * of_second + row[third] * of_third] += 1
 
 
 @jit

@@ -9,13 +9,12 @@ combination says whether a table of the model holds it (``is_covered``).
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
 
 from engine._kernels.record_model import count_joint
 from engine.errors import ParameterError
@@ -29,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _MOST_RECORDS = 250_000
-_MOST_CELLS = 1 << 22
+_MOST_CELLS_A_RECORD = 4
 _MOST_TOGETHER = 3
 _RUNS = 3
 
@@ -70,6 +69,7 @@ def expected_errors(
     runs: int = _RUNS,
     most_together: int = _MOST_TOGETHER,
     threads: int = 1,
+    check: Callable[[], object] | None = None,
 ) -> tuple[ErrorTerms, ...]:
     """Terms of the expected errors of all combinations of one to three attributes.
 
@@ -87,6 +87,8 @@ def expected_errors(
         1, 2 or 3 attributes at most.
     threads : int
         Threads to use; the terms do not depend on it.
+    check : callable, optional
+        Called between steps, none of which takes much longer than a second; an exception that it raises ends the work.
 
     Raises
     ------
@@ -104,13 +106,15 @@ def expected_errors(
             f"{n_records} records, {learned} learned from, {runs} runs, {most_together} attributes together: "
             "give at least 1 of each, and at most 3 attributes"
         )
+    check = check or _go_on
     factor = -(-n_records // _MOST_RECORDS)
     sums = {subset: _Bins() for subset in _subsets(model, most_together)}
     for run in range(runs):
         truth, drawn = _simulated(
-            model, max(n_records // factor, 1), factor, learned / n_records, run, threads
+            model, max(n_records // factor, 1), factor, learned / n_records, run, threads, check
         )
         for subset, bins in sums.items():
+            check()
             bins.add(*_both_counts(truth, drawn, subset, model.structure.domain))
     return tuple(_terms(model, subset, bins, factor) for subset, bins in sums.items())
 
@@ -120,37 +124,54 @@ def _subsets(model: Model, most: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(model.structure.n_attributes), size)
 
 
+def _go_on() -> None:
+    """Nobody asks to end the work."""
+
+
 def _simulated(
-    model: Model, n: int, factor: int, share_learned: float, run: int, threads: int
+    model: Model,
+    n: int,
+    factor: int,
+    share_learned: float,
+    run: int,
+    threads: int,
+    check: Callable[[], object],
 ) -> tuple[Codes, Codes]:
     """Records in the place of the confidential ones, and a release of them."""
     seed = PublicSeed(hashlib.sha256(f"expected errors of records, run {run}".encode()).hexdigest())
+    check()
     truth = draw_records(model, n, key=seed, threads=threads)
+    check()
     counts = FamilyCounts(model.structure)
     counts.add(truth[: max(round(n * share_learned), 1)], threads=threads)
     counts.scale(factor)
-    noisy = model_from_counts(counts, model.epsilon, seed, threads=threads)
+    noisy = model_from_counts(counts, model.epsilon, seed, threads=threads, check=check)
+    check()
     return truth, draw_records(noisy, n, first=n, key=seed, threads=threads)
 
 
 def _both_counts(
     truth: Codes, drawn: Codes, subset: tuple[int, ...], domain: tuple[int, ...]
 ) -> tuple[Ints, Ints]:
-    """Counts of each cell that is not empty in both."""
-    columns = np.array(subset, dtype=np.int64)
-    sizes = np.array([domain[column] for column in subset], dtype=np.int64)
-    if math.prod(sizes.tolist()) <= _MOST_CELLS:
-        counts = np.zeros((2, math.prod(sizes.tolist())), dtype=np.int64)
-        count_joint(truth, columns, sizes, counts[0])
-        count_joint(drawn, columns, sizes, counts[1])
-    else:
-        cells = [np.ravel_multi_index(tuple(codes[:, subset].T), tuple(sizes)) for codes in (truth, drawn)]
-        _, place = np.unique(np.concatenate(cells), return_inverse=True)
-        n_cells = int(place.max()) + 1
-        parts = place[: truth.shape[0]], place[truth.shape[0] :]
-        counts = np.stack([np.bincount(part, minlength=n_cells) for part in parts]).astype(np.int64)
-    some = counts.any(axis=0)
-    return counts[0, some], counts[1, some]
+    """Counts of each cell that is not empty in both, in the order of the cells."""
+    sizes = [domain[column] for column in subset]
+    n_cells = math.prod(sizes)
+    if n_cells <= _MOST_CELLS_A_RECORD * truth.shape[0]:
+        columns, steps = np.zeros((2, _MOST_TOGETHER), dtype=np.int64)
+        columns[: len(subset)] = subset
+        steps[: len(subset)] = [math.prod(sizes[place + 1 :]) for place in range(len(sizes))]
+        counts = np.zeros((2, n_cells), dtype=np.int64)
+        count_joint(truth, columns, steps, counts[0])
+        count_joint(drawn, columns, steps, counts[1])
+        some = counts.any(axis=0)
+        return counts[0, some], counts[1, some]
+    cells = [np.ravel_multi_index(tuple(codes[:, subset].T), tuple(sizes)) for codes in (truth, drawn)]
+    # Sorted with their origin in the last bit, and counted in runs.
+    marked = np.concatenate((2 * cells[0], 2 * cells[1] + 1))
+    marked.sort()
+    first = np.flatnonzero(np.diff(marked >> 1, prepend=-1))
+    n_drawn = np.add.reduceat(marked & 1, first)
+    return np.diff(first, append=marked.size) - n_drawn, n_drawn
 
 
 class _Bins:
@@ -171,8 +192,12 @@ class _Bins:
         n, count, square = self.sums[:, used]
         count, square = count / n * factor, np.maximum(square / n, 1e-9) * factor**2
         weight = np.sqrt(n) / square
+        from scipy.optimize import (
+            nnls,
+        )  # here because it takes long to import, and errors are expected beside a draw
+
         terms = np.stack([np.ones(count.size), count, count**2]) * weight
-        found: Floats = optimize.nnls(terms.T, square * weight)[0]
+        found: Floats = nnls(terms.T, square * weight)[0]
         return found
 
 

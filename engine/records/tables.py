@@ -10,7 +10,7 @@ noisy counts are 0, can still be drawn: its possible values are then equally lik
 Source: P17 section 3.4, equations 11 to 14.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -220,15 +220,26 @@ def learn_model(
 
 
 def model_from_counts(
-    counts: FamilyCounts, epsilon: Number | None, key: Keyed, alpha: Fraction = ALPHA, threads: int = 1
+    counts: FamilyCounts,
+    epsilon: Number | None,
+    key: Keyed,
+    alpha: Fraction = ALPHA,
+    threads: int = 1,
+    *,
+    check: Callable[[], object] | None = None,
 ) -> Model:
-    """As :func:`learn_model`; a simulation, whose counts are not confidential, may have a public seed for its key."""
+    """As :func:`learn_model`; a simulation, whose counts are not confidential, may have a public seed for its key.
+
+    If `check` is given, it is called before each table, and ends the work by an exception.
+    """
     structure = counts.structure
     rate = None if epsilon is None else _table_rate(epsilon, structure)
     if not alpha > 0 or alpha.denominator > 1 << 20:
         raise ParameterError(f"alpha is {alpha}: give a fraction above 0 with a denominator of at most 2^20")
     weights = []
     for child in range(structure.n_attributes):
+        if check is not None:
+            check()
         cells = structure.cells[child]
         noisy = _noisy(child, counts.of_attribute(child), cells, rate, key, threads)
         weights.append(noisy * alpha.denominator + np.where(cells.possible, alpha.numerator, 0))

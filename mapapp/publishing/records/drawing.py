@@ -6,7 +6,7 @@ threads or on other machines, and of any size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -188,11 +188,18 @@ def sums_of_missing(source: RecordSource, n_in_group: Ints) -> Ints:
     return missing_sums(source.model, n_in_group, plan.kept, numbers)
 
 
-def error_terms(source: RecordSource, *, threads: int) -> list[JsonObject]:
-    """Terms of the expected errors of counts by one to three attributes, where the model tops records up."""
+def error_terms(
+    source: RecordSource, *, threads: int, check: Callable[[], object] | None = None
+) -> list[JsonObject]:
+    """Terms of the expected errors of counts by one to three attributes, where the model tops records up.
+
+    An exception that `check` raises, which is called often, ends the work.
+    """
     plan = source.plan
     names = plan.attributes.names
-    found = expected_errors(source.model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads)
+    found = expected_errors(
+        source.model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads, check=check
+    )
     return [
         {
             "attributes": [names[place] for place in terms.attributes],

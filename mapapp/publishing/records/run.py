@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from threading import Event
 
 from engine.precompile import RECORD_STAGES, ensure_compiled
 from engine.streams import SecretKey
@@ -31,7 +32,7 @@ from mapapp.publishing.records.attributes import read_attributes
 from mapapp.publishing.records.before import require_ready
 from mapapp.publishing.records.certificate import Made, make_records_certificate, spent_by
 from mapapp.publishing.records.choice import Choice
-from mapapp.publishing.records.drawing import error_terms, fit
+from mapapp.publishing.records.drawing import RecordSource, error_terms, fit
 from mapapp.publishing.records.paper import PAPER_REASON
 from mapapp.publishing.records.plan import Plan, plan_records
 from mapapp.publishing.records.runner import (
@@ -147,18 +148,17 @@ def make_records(
             beside, spent = _enter(dataset, records_path, plan, reasons)
             fitted = fit(dataset, plan, key, threads=n_threads, report=report)
             runner.begin(fitted, key)
-            # They follow from the model alone, so they are expected while records are drawn.
-            with ThreadPoolExecutor(max_workers=1) as beside_drawing:
-                errors = beside_drawing.submit(error_terms, fitted.source, threads=n_threads)
+            with _expecting_errors(fitted.source, n_threads) as errors:
                 drawn = draw_parts(runner, fitted.source)
                 _write(writer, sorted_rows(runner, drawn, plan.attributes.geography.n_blocks))
                 report("expecting errors", 0, 0)
+                expected = errors.result()
         made = Made(
             structure=fitted.source.model.structure,
             n_passed=drawn.n_passed,
             n_total=drawn.n_total,
             # None of them holds where candidates that failed are missing: small groups then lack more than large ones.
-            expected_error=errors.result() if drawn.n_total == plan.n_total else [],
+            expected_error=expected if drawn.n_total == plan.n_total else [],
             fewest_records=fitted.fewest_records,
         )
         claims = make_records_certificate(
@@ -197,6 +197,27 @@ def _runner(
 
     with cluster_record_runner(client, dataset, directory, secret=not key.is_test, report=report) as runner:
         yield runner
+
+
+class _Ended(Exception):
+    """The run has failed or was interrupted, so nobody needs the errors any more."""
+
+
+@contextmanager
+def _expecting_errors(source: RecordSource, threads: int) -> Iterator[Future[list[JsonObject]]]:
+    """Expect errors while records are drawn: they follow from the model alone. An interrupt ends both."""
+    ended = Event()
+
+    def check() -> None:
+        if ended.is_set():
+            raise _Ended
+
+    with ThreadPoolExecutor(max_workers=1) as beside_drawing:
+        try:
+            yield beside_drawing.submit(error_terms, source, threads=threads, check=check)
+        except BaseException:
+            ended.set()
+            raise
 
 
 def reasons_against(choice: Choice) -> list[str]:

@@ -73,8 +73,27 @@ def test_a_large_release_is_simulated_with_fewer_records(monkeypatch: pytest.Mon
 def test_large_domains_are_counted_by_the_values_that_occur(monkeypatch: pytest.MonkeyPatch) -> None:
     model = learn_model(draw_records(TRUTH, 400, key=KEY), STRUCTURE, epsilon=1, key=KEY)
     whole = expected_errors(model, 400, runs=1)
-    monkeypatch.setattr("engine.records.expected._MOST_CELLS", 1)
+    monkeypatch.setattr("engine.records.expected._MOST_CELLS_A_RECORD", 0)
     assert expected_errors(model, 400, runs=1) == whole
+
+
+def test_the_work_ends_where_it_is_told_to() -> None:
+    """It asks before and after every draw, before every noisy table, and before every combination is counted."""
+    model = learn_model(draw_records(TRUTH, 400, key=KEY), STRUCTURE, epsilon=1, key=KEY)
+    asked = 0
+
+    def check() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 16:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        expected_errors(model, 400, runs=2, check=check)
+    assert asked == 16
+    asked = 100
+    expected_errors(model, 400, runs=1, check=check)
+    assert asked == 100 + 3 + len(STRUCTURE.domain) + 7
 
 
 def test_faulty_numbers_are_refused() -> None:

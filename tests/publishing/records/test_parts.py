@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import shutil
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
+from time import sleep
 
 import numpy as np
 import pandas
@@ -15,7 +18,7 @@ from engine.streams import SecretKey
 from geodata.store import open_store, store_digest
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.records import runner, sorted_parts, tasks, workers
+from mapapp.publishing.records import run, runner, sorted_parts, tasks, workers
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.placement import job_rows, place_codes, point_columns, sort_rows
 from mapapp.publishing.records.run import make_records, read_plan
@@ -103,6 +106,30 @@ def test_an_interrupted_run_stays_charged_and_leaves_no_parts(
     assert found == [{0o700, 0o600}] * 2, "parts are for their owner alone"
     assert [each.name for each in tmp_path.iterdir()] == ["d"]
     assert len(Ledger(dataset).entries()) == 1
+
+
+@pytest.mark.parametrize("stage", ["writing the records", "expecting errors"])
+def test_an_interrupt_ends_the_expecting_of_errors_too(
+    stage: str, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors are expected beside the drawing, for 18 s where the workers are a nation's; nobody waits for them."""
+    asked = Event()
+
+    def endless(source: object, *, threads: int, check: Callable[[], object]) -> None:
+        while True:
+            check()
+            asked.set()
+            sleep(0.001)
+
+    def interrupt(found: str, done: int, total: int) -> None:
+        if found == stage:
+            asked.wait()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "error_terms", endless)
+    with pytest.raises(KeyboardInterrupt):
+        make_records(dataset, tmp_path / "r", Choice(test_key=True), report=interrupt)
+    assert [each.name for each in tmp_path.iterdir()] == ["d"]
 
 
 def test_a_full_disk_is_said_in_one_line(
