@@ -65,7 +65,8 @@ def serving(release: Path, *options: object, source: Path | None = None) -> Iter
 
     `source` is the checkout whose program is run, this one by default.
     """
-    command = [sys.executable, "-m", "mapapp.cli", "serve", str(release), "--port", "0", *map(str, options)]
+    start = "from mapapp.start import main; main()"  # as the installed command starts
+    command = [sys.executable, "-c", start, "serve", str(release), "--port", "0", *map(str, options)]
     environment = {"PYTHONPATH": str(source.resolve())} if source else {}
     process = subprocess.Popen(
         command,

@@ -1,11 +1,12 @@
-"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--pause 30]`.
+"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--every 10]`.
 
 Serves the release (Rhode Island, made first, without one) as a process of its own, on loopback. What a page asks for
 when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then
 visitors ask the same for areas drawn with a fixed seed, as browsers do: up to six connections each, kept, requests side
-by side, and a pause of random length (exponential, `--pause` seconds on average) between two questions. The table has
-what each kind of request took, from the first byte sent to the last received, with the visitors on the same cores as
-the server; what was not answered, or with another status than 200; and the memory of the server as it went on.
+by side, and a random time (exponential, `--every` seconds on average) from the beginning of a question to that of the
+next. A visitor whose answer takes longer asks again as soon as it is there. The table has what each kind of request
+took, from the first byte sent to the last received, with the visitors on the same cores as the server; what was not
+answered, or with another status than 200; and the memory of the server as it went on.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ KINDS = {
     "answered.data": "answer",
     "answer.children@": "expected errors",
     "map.figure": "map",
-    "chart.figure": "chart",
-    "area-size.children": "area",
+    "placed.data": "controls, areas, and files",
+    "banner.children": "frame",
 }
 """Callbacks by a part of their outputs."""
 N_AREAS = 400
@@ -51,7 +52,7 @@ SMALLEST = (
     "1",
     "--minutes",
     "0.01",
-    "--pause",
+    "--every",
     "0.1",
     "--analyses",
     "profile",
@@ -84,7 +85,9 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("release", type=Path, nargs="?")
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--pause", type=float, default=30.0, help="seconds between questions of a visitor")
+    parser.add_argument(
+        "--every", type=float, default=10.0, help="seconds from question to question of a visitor"
+    )
     parser.add_argument("--analyses", nargs="+", choices=list(ANALYSES), default=list(ANALYSES))
     rhode_island.add_data_option(parser)
     return parser
@@ -119,9 +122,7 @@ def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
             return
         if body:
             asked = json.loads(body)
-            kind = next(
-                (name for part, name in KINDS.items() if part in asked["output"]), "controls and the rest"
-            )
+            kind = next((name for part, name in KINDS.items() if part in asked["output"]), "the rest")
             late = "url.search" not in asked["changedPropIds"]
             asks.append(Ask(kind, parts.path, body.replace(written, AREA), late))
         else:
@@ -148,7 +149,7 @@ async def visited(
     record = Record()
     end = time.monotonic() + 60 * chosen.minutes
     visits = [
-        visitor(place, address, pages, areas, record, end, chosen.pause) for place in range(chosen.visitors)
+        visitor(place, address, pages, areas, record, end, chosen.every) for place in range(chosen.visitors)
     ]
     await asyncio.gather(watched(pid, record, end), *visits)
     return record
@@ -177,12 +178,12 @@ async def visitor(
     areas: list[str],
     record: Record,
     end: float,
-    pause_s: float,
+    every_s: float,
 ) -> None:
     """One visitor: opens a page, reads, opens the next."""
     chance = random.Random(number)
     tab = Tab(address, record)
-    await asyncio.sleep(chance.uniform(0, pause_s))  # visitors do not all come at the same moment
+    await asyncio.sleep(chance.uniform(0, every_s))  # visitors do not all come at the same moment
     while time.monotonic() < end:
         area = quote(chance.choice(areas), safe=":,")
         page = chance.choice(pages)
@@ -190,7 +191,8 @@ async def visitor(
         for late in (False, True):
             await asyncio.gather(*[tab.ask(one, area) for one in page if one.late == late])
         record.pages_s.append(time.monotonic() - began)
-        await asyncio.sleep(min(chance.expovariate(1 / pause_s), max(0.0, end - time.monotonic())))
+        due = began + chance.expovariate(1 / every_s)
+        await asyncio.sleep(max(0.0, min(due, end) - time.monotonic()))
     tab.close()
 
 
@@ -271,7 +273,7 @@ class Tab:
 def print_record(record: Record, title: str, chosen: argparse.Namespace) -> None:
     took = [one for times in record.took_s.values() for one in times]
     print(
-        f"\n{title}: {chosen.visitors} visitors for {chosen.minutes:g} minutes, a question each {chosen.pause:g} s; "
+        f"\n{title}: {chosen.visitors} visitors for {chosen.minutes:g} minutes, a question each {chosen.every:g} s; "
         f"{len(took):,} requests of {len(record.pages_s):,} questions; {os.cpu_count()} cores, "
         f"load {os.getloadavg()[0]:.0f}\n"
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Final, NoReturn
 
 SYSTEMS: Final = {"linux": "Linux", "darwin": "macOS"}
 """Supported systems, by Python's name for them."""
 EXIT_UNSUPPORTED: Final = 2
+_BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"  # read when NumPy is imported
 
 
 def main() -> NoReturn:
@@ -19,6 +21,9 @@ def main() -> NoReturn:
             file=sys.stderr,
         )
         sys.exit(EXIT_UNSUPPORTED)
+    if sys.argv[1:2] == ["serve"]:
+        # A server's matrices are small: more threads only wait for each other, and take processor time for it.
+        os.environ.setdefault(_BLAS_THREADS, "1")
     from mapapp import cli
 
     cli.main()

@@ -27,7 +27,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.expected_error import ExpectedErrors, Floats
+from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
@@ -46,8 +46,9 @@ ROWS: Final = 10
 """Default number of rows of a table that get an expected error."""
 
 _KEPT: Final = 32
-_MANY: Final = 100
-"""With at least this many counts, sparse home areas are faster."""
+_MOST_HOMES: Final = 62  # bits of a number without its sign
+_DENSE: Final = 0.25
+"""Home areas that together hold a smaller part of all tracts are listed, which is faster."""
 
 
 class Errors:
@@ -310,14 +311,19 @@ class Errors:
         share: Floats = np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
         return share
 
-    def _home_shares(self, picks: Sequence[Pick]) -> Floats | Callable[[int], scipy.sparse.csr_array]:
-        """Return the shares of the home areas; sparse for many of them, which each have few of the tracts."""
-        if len(picks) < _MANY:
-            return np.stack([self._home_share(cast(Blocks, pick.home)) for pick in picks])
-        shares = scipy.sparse.vstack(
-            [scipy.sparse.csr_array(self._home_share(cast(Blocks, pick.home))[None]) for pick in picks],
-            format="csr",
-        )
+    def _home_shares(self, picks: Sequence[Pick]) -> Floats | Callable[[int], scipy.sparse.coo_array]:
+        """Return the shares of the home areas; sparse unless they hold many of the tracts."""
+        listed: list[tuple[Ints, Floats]] = []
+        for pick in picks:
+            share = self._home_share(cast(Blocks, pick.home))
+            tracts = np.flatnonzero(share)
+            listed.append((tracts, share[tracts]))
+        sizes = [tracts.size for tracts, _ in listed]
+        at = np.repeat(np.arange(len(picks)), sizes), np.concatenate([tracts for tracts, _ in listed])
+        values = np.concatenate([shares for _, shares in listed])
+        shares = scipy.sparse.coo_array((values, at), shape=(len(picks), self._n_tracts))
+        if sum(sizes) >= _DENSE * len(picks) * self._n_tracts:
+            return np.asarray(shares.toarray())
         return lambda tract: shares
 
     def _by_tract(self, picks: Sequence[Pick]) -> Floats:
@@ -344,21 +350,25 @@ class Errors:
 
     def _of_homes(self, picks: Sequence[Pick], tract: npt.NDArray[np.int32]) -> Floats:
         """Return workers by workplace tract, float64[picks, tracts], for picks that differ only in their homes."""
-        counts = np.zeros((len(picks), self._n_tracts))
         homes = [cast(Blocks, pick.home) for pick in picks]
-        apart = np.unique(np.concatenate(homes)).size == sum(home.size for home in homes)
-        if len(picks) == 1 or not apart:
+        if len(picks) == 1 or len(picks) > _MOST_HOMES:
+            counts = np.zeros((len(picks), self._n_tracts))
             for place, pick in enumerate(picks):
                 block, workers = self._flows.by_block(pick, "work")
                 counts[place] = np.bincount(tract[block], workers, self._n_tracts)
             return counts
-        member = np.full(tract.size, -1, dtype=np.int32)
+        # Blocks in the same homes are read as one, so that each worker is read once however the homes overlap.
+        inside = np.zeros(tract.size, dtype=np.int64)
         for number, home in enumerate(homes):
-            member[home] = number
-        every = replace(picks[0], home=np.flatnonzero(member >= 0).astype(np.int32))
-        for row, at, workers in self._flows.matrix(every, member, tract):
-            counts[row, at] = workers
-        return counts
+            inside[home] |= 1 << number
+        chosen = np.flatnonzero(inside).astype(np.int32)
+        kinds, kind = np.unique(inside[chosen], return_inverse=True)
+        member = np.full(tract.size, -1, dtype=np.int32)
+        member[chosen] = kind
+        found = np.zeros((kinds.size, self._n_tracts))
+        for row, at, workers in self._flows.matrix(replace(picks[0], home=chosen), member, tract):
+            found[row, at] = workers
+        return np.asarray((kinds >> np.arange(len(homes))[:, None] & 1).astype(np.float64) @ found)
 
     def _workplaces_of(self, work: Blocks | None) -> Workplaces:
         """Return the synthesizers of a work area by tract and size, and their number by segment."""

@@ -66,13 +66,13 @@ def errors_of_cells(
 
 def _shares(
     places: tuple[Floats, Floats], shares_of: tuple[Floats, Floats], edges_mi: Floats, side: Side
-) -> Callable[[int], scipy.sparse.csr_array]:
+) -> Callable[[int], scipy.sparse.coo_array]:
     lon, lat = places
     area_share, block_share = shares_of
     n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
     inside = np.flatnonzero(area_share)
 
-    def of(tract: int) -> scipy.sparse.csr_array:
+    def of(tract: int) -> scipy.sparse.coo_array:
         """Return each tract's share of people in each cell as seen from a workplace tract, then margins: sparse."""
         at = inside[inside != tract]
         band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")
@@ -95,7 +95,7 @@ def _shares(
         within = block_share[tract]
         shares = [*[area_share[at]] * 4, np.full(2 * N_OCTANTS, own / N_OCTANTS), np.array([own, own])]
         shares = [*shares, np.array([within, within])]
-        return scipy.sparse.csr_array(
+        return scipy.sparse.coo_array(
             (np.concatenate(shares), (np.concatenate(rows), np.concatenate(columns))),
             shape=((n_bands + 1) * width, lon.size),
         )

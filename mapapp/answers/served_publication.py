@@ -22,6 +22,7 @@ CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
 _SHAPES: Final = (
     "layer",
+    "covered states",
     "ground",
     "ground shapes",
     "place names",

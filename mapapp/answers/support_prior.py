@@ -19,7 +19,7 @@ from mapapp.answers.prior_terms import SupportTerms
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-HomeShares: TypeAlias = Floats | scipy.sparse.csr_array
+HomeShares: TypeAlias = Floats | scipy.sparse.csr_array | scipy.sparse.coo_array
 """Share of the people of each tract who live in each of R home areas: float64[R, tracts]."""
 
 __all__ = ["WHOLE", "SupportPriors", "Synthesizers", "TractPrior", "within_points"]
@@ -83,18 +83,27 @@ class TractPrior:
             By point.
         """
         squares = self.people**2
-        first = self.of_points(values[0], squares)
-        second = first if values[1] is values[0] else self.of_points(values[1], squares)
+        (first,) = self.of_points(values[0], squares)
+        (second,) = (first,) if values[1] is values[0] else self.of_points(values[1], squares)
         found = second - 2.0 * mean * first + mean**2 * np.add.reduceat(squares, self.first)
         return np.asarray(np.maximum(found, 0.0))
 
-    def of_points(self, home: HomeShares, part: Floats) -> Floats:
-        """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
-        if not scipy.sparse.issparse(home):
-            return np.asarray(np.add.reduceat(home[:, self.order] * part, self.first, axis=1))
-        ends = np.append(self.first, part.size)
-        points = scipy.sparse.csc_array((part, self.order, ends), shape=(part.size, self.first.size))
-        return np.asarray((home @ points).toarray())
+    def of_points(self, home: HomeShares, *parts: Floats) -> list[Floats]:
+        """Return the share of each point in R home areas, float64[R, K], by people, or by gravity mass."""
+        if isinstance(home, np.ndarray):
+            held = home[:, self.order]
+            return [np.asarray(np.add.reduceat(held * part, self.first, axis=1)) for part in parts]
+        # Counted at once, because making a sparse matrix of the points takes much longer than multiplying by it.
+        listed = home.tocoo(copy=False)
+        n_points, column = self.first.size, listed.col
+        cell, size = listed.row * np.int64(n_points) + self.point[column], home.shape[0] * n_points
+        found = []
+        for part in parts:
+            of_tract = np.empty_like(part)
+            of_tract[self.order] = part
+            shares = np.bincount(cell, listed.data * of_tract[column], size)
+            found.append(shares.reshape(-1, n_points).astype(np.float64, copy=False))
+        return found
 
 
 class SupportPriors:

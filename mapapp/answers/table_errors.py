@@ -97,8 +97,8 @@ class TableErrors:
         is_count: bool,
     ) -> Floats:
         prior, (tables, cleaning) = self._support.of_tract(tract), self._tables(tract)
-        s, g = prior.of_points(values[0], prior.people), prior.of_points(values[0], prior.gravity)
-        second = s if is_count else prior.of_points(values[1], prior.people)
+        s, g = prior.of_points(values[0], prior.people, prior.gravity)
+        (second,) = (s,) if is_count else prior.of_points(values[1], prior.people)
         part, within = parts_of_classes(tables.workers, tables.n_sizes, synthesizers)
         workers = part * tables.workers.sum(axis=1)
         read, mine = _by_class(found[0], part, tables.workers, s, is_count)

@@ -21,12 +21,13 @@ Source: docs/method.md, sections 3, 6, 7 and 10; docs/validity.md, "The expected
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.prior_terms import WeightTerms
+from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers, TractPrior, within_points
 
 Floats = npt.NDArray[np.float64]
@@ -34,6 +35,31 @@ Floats = npt.NDArray[np.float64]
 __all__ = ["WeightedErrors"]
 
 _CERTAIN: Final = 1.0
+_KEPT_BYTES: Final = 64 << 20
+
+
+class _Kept(NamedTuple):
+    """What synthesizers of N sizes in a tract are expected to keep of their prior weights on K points.
+
+    Attributes
+    ----------
+    weights : float64[K, N]
+    mass : float64[N]
+        In total, the remainder included.
+    remainder : float64[N]
+        What is drawn again from the prior.
+    varied : float64[K, N]
+        Variance of the weights by pruning.
+    """
+
+    weights: Floats
+    mass: Floats
+    remainder: Floats
+    varied: Floats
+
+
+def _size_of(kept: _Kept) -> int:
+    return sum(each.nbytes for each in kept)
 
 
 class WeightedErrors:
@@ -49,20 +75,21 @@ class WeightedErrors:
         self._terms = terms
         self._support = support
         self._alpha, self._prunes = terms.least_weight, terms.prunes
+        self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
     def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
         """Return bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior, (n, times, _) = self._support.of_tract(tract), synthesizers
         workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
-        s, g = prior.of_points(home, prior.people), prior.of_points(home, prior.gravity)
-        alpha, f = self._kept_weights(prior, n)
-        a, mass = self._kept_mass(prior, n, s, alpha * f)
+        s, g = prior.of_points(home, prior.people, prior.gravity)
+        kept = self._kept_of(tract, n)
+        a, mass = s @ kept.weights + (s @ prior.share)[:, None] * kept.remainder, kept.mass
         t = n + mass
         spread, moved = within_points(prior.share, s, g)
         factor = (n + t) / (1.0 + t)
         factor = factor + (2.0 - factor) * spread[:, None]
-        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ kept.varied)
         # Without the extra half worker: it only gives a count of 0 some spread and must not add bias.
         bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
         variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
@@ -85,24 +112,19 @@ class WeightedErrors:
         certain = (alpha > 1.0) | ~self._prunes[at][:, None]
         return alpha, np.where(certain, _CERTAIN, prior.retention)
 
-    def _kept_mass(self, prior: TractPrior, n: Floats, s: Floats, kept: Floats) -> tuple[Floats, Floats]:
-        """Return the prior weight after pruning and domain editing for each n, in each of R areas and in total.
+    def _kept_of(self, tract: int, n: Floats) -> _Kept:
+        """Return the prior weights after pruning and editing; they recur, as most work areas hold whole tracts."""
 
-        Parameters
-        ----------
-        s : float64[R, K]
-            Share of each point inside each area.
-        kept : float64[N, K]
-            Expected weights of all points after pruning.
+        def make() -> _Kept:
+            prior = self._support.of_tract(tract)
+            alpha, f = self._kept_weights(prior, n)
+            weights = alpha * f * prior.stays
+            # The remainder is always kept; what falls in it is drawn again from the prior.
+            least = prior.pooled * self._least(n)
+            varied = alpha**2 * f * (1.0 - f)
+            return _Kept(weights.T.copy(), weights.sum(axis=1) + least, least, varied.T.copy())
 
-        Returns
-        -------
-        float64[R, N], float64[N]
-        """
-        kept = kept * prior.stays
-        least = prior.pooled * self._least(n)
-        # The remainder is always kept; what falls in it is drawn again from the prior.
-        return s @ kept.T + (s @ prior.share)[:, None] * least, kept.sum(axis=1) + least
+        return self._kept.get_or_make((tract, n.tobytes()), make)
 
     def of_sums(
         self,
@@ -115,19 +137,19 @@ class WeightedErrors:
         prior, (n, all_times, _) = self._support.of_tract(tract), synthesizers
         times = all_times[0]
         workers = float(times @ n)
-        s, g = (prior.of_points(values[0], part) for part in (prior.people, prior.gravity))
-        second = prior.of_points(values[1], prior.people)
+        s, g = prior.of_points(values[0], prior.people, prior.gravity)
+        (second,) = prior.of_points(values[1], prior.people)
         # Add one worker, drawn from the prior, so that a tract without variety does not look exact.
         mean, square = (
             (total + of_points @ prior.share) / (workers + 1.0)
             for total, of_points in zip(found, (s, second), strict=True)
         )
-        alpha, f = self._kept_weights(prior, n)
-        a, mass = self._kept_mass(prior, n, s, alpha * f)
+        kept = self._kept_of(tract, n)
+        a, mass = s @ kept.weights + (s @ prior.share)[:, None] * kept.remainder, kept.mass
         t = n + mass
         spread = np.maximum(square - mean**2, 0.0)
         within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
-        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ kept.varied)
         drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + 2.0 * within[:, None]
         bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
         variance = times * (n * drawn + pruning)

@@ -176,7 +176,7 @@ def may_be_released(certificate: Mapping[str, object]) -> bool:
 
 def covered_states(release: ServedRelease) -> list[str]:
     """Return names of the states whose workplaces are in the release; empty if the manifest does not say."""
-    return state_names(release.store, release.covered_states)
+    return release.once(("covered states",), lambda: state_names(release.store, release.covered_states))
 
 
 def source_words(release: ServedRelease) -> str:

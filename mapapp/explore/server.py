@@ -36,13 +36,14 @@ from mapapp.explore import (
     cell_routes,
     flow_routes,
     heavy_requests,
+    kept_answers,
     table_addresses,
     table_routes,
     upload_routes,
     web_app,
 )
 from mapapp.explore.background import run_in_background
-from mapapp.explore.callbacks import choices, download_menu, explore, routing, tables
+from mapapp.explore.callbacks import choices, explore, routing, tables
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import routes as downloads
@@ -103,7 +104,6 @@ def create_app(
     routing.register(app, views)
     choices.register(app, views)
     explore.register(app, views)
-    download_menu.register(app, views)
     tables.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
@@ -111,6 +111,7 @@ def create_app(
     cell_routes.register(app.server, views)
     _add_not_found(app.server, views)
     web_app.add_refusals(app.server, _log)
+    kept_answers.register(app.server, app.callback_map, views)
     heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
     places = file_places()
     downloads.register(app.server, views, places)

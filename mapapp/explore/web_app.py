@@ -258,7 +258,7 @@ def _compress(response: flask.Response, kept: dict[str, bytes]) -> flask.Respons
     if not fit or large or response.content_encoding:
         return response
     response.vary.add("Accept-Encoding")
-    if not _takes_gzip(flask.request):
+    if not takes_gzip(flask.request):
         return response
     response.direct_passthrough = False
     body = response.get_data()
@@ -276,14 +276,14 @@ def _compress(response: flask.Response, kept: dict[str, bytes]) -> flask.Respons
     return response
 
 
-def _takes_gzip(request: flask.Request) -> bool:
+def takes_gzip(request: flask.Request) -> bool:
     """Whether the client accepts gzip; a quality of 0 refuses it."""
     return request.accept_encodings.quality("gzip") > 0
 
 
 def geojson(packed: bytes) -> flask.Response:
     """A response with a gzipped GeoJSON, or 304 if the browser's copy is current."""
-    zipped = _takes_gzip(flask.request)
+    zipped = takes_gzip(flask.request)
     response = flask.Response(packed if zipped else gzip.decompress(packed), mimetype="application/geo+json")
     if zipped:
         response.headers["Content-Encoding"] = "gzip"

@@ -227,7 +227,7 @@ def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) ->
     n_found = 0
     for row, tract in enumerate(workplaces.tract):
         prior = priors.of_tract(int(tract))
-        shares = prior.of_points(inside, prior.people)
+        (shares,) = prior.of_points(inside, prior.people)
         only = split.only[split.support_ptr[row] : split.support_ptr[row + 1]]
         for pool in -1 - only[(-split.member_ptr.size < only) & (only < 0)]:  # unless editing took it
             weights = np.diff(

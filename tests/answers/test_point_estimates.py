@@ -156,6 +156,6 @@ def test_shares_of_tracts_within_a_point_are_uncertain_where_a_home_area_cuts_it
         away_mi=nothing,
     )
     home = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0]])
-    share = prior.of_points(home, people)
+    (share,) = prior.of_points(home, people)
     cut = (people[:3] ** 2 * (home[0, :3] - 0.5) ** 2).sum()
     np.testing.assert_allclose(prior.within((home, home), share), [[cut, 0.0], [0.0, 0.0]], atol=1e-12)

@@ -1,31 +1,22 @@
-"""Keeps the download menu in step with the address of the page."""
+"""The download menu that goes with the address of a page."""
 
 from __future__ import annotations
 
-from dash import Dash, Input, Output
+from dash.development.base_component import Component
 
+from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads.routes import file_address
 from mapapp.explore.pages import download_menu
-from mapapp.question.address import to_query
+from mapapp.question.address import Address, to_query
 
 
-def register(app: Dash, views: Views) -> None:
-    """Attach the callback of the menu to an app."""
+def files_of(views: Views, release: ServedRelease, address: Address) -> tuple[list[Component], str]:
+    """Return the files that are offered for a view, and the address of its table as CSV."""
+    text = to_query(address)
 
-    @app.callback(
-        Output("take-files", "children"),
-        Output("csv", "href"),
-        Output("take-files", "data-drawn"),
-        Output("csv", "data-drawn"),
-        Input("url", "search"),
-    )
-    def show_menu(query: str | None) -> tuple[object, ...]:
-        address, _ = views.parse(query)
-        release, text = views.release(address), to_query(address)
+    def place(name: str, **more: str) -> str:
+        return file_address(views, release, name, text, **more)
 
-        def place(name: str, **more: str) -> str:
-            return file_address(views, release, name, text, **more)
-
-        ready, changes = address.question.is_complete, views.before(address) is not None
-        return download_menu.menu(place, ready=ready, changes=changes), place("table.csv"), query, query
+    ready, changes = address.question.is_complete, views.before(address) is not None
+    return download_menu.menu(place, ready=ready, changes=changes), place("table.csv")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import plotly.graph_objects as go
-from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, Patch, State, no_update
 
 from geodata.errors import GeodataError
 from mapapp.answers import served_answers, served_years, words
@@ -22,10 +22,13 @@ from mapapp.drawing import map_content
 from mapapp.errors import UsageError
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
+from mapapp.explore.callbacks.download_menu import files_of
+from mapapp.explore.callbacks.routing import page_links
 from mapapp.explore.callbacks.setup_file import bounds_for
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.cell_routes import cells_url
 from mapapp.explore.downloads.routes import file_address
+from mapapp.explore.kept_answers import kept_for
 from mapapp.explore.page_heads import page_head
 from mapapp.explore.pages import (
     answer,
@@ -40,7 +43,7 @@ from mapapp.explore.pages import (
     layer_menus,
 )
 from mapapp.question.address import Address, to_query
-from mapapp.question.question import OTHER_END
+from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds
 
 
@@ -56,6 +59,15 @@ def _map(app: Dash, views: Views) -> None:
     in_browser: Callable[..., object] = app.clientside_callback
     in_browser(ClientsideFunction("commutemap", "look"), Output("look", "data"), Input("url", "search"))
 
+    def key(look: object, on_map: object, opened: object) -> object:
+        look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
+        query = look.get("search")
+        if not views.releases or not isinstance(query, str):
+            return None
+        address, _ = views.parse(query)
+        bounds = bounds_for(query, opened)
+        return [query, _size(look), bounds, _drawing(views, address, look, on_map, bounds)]
+
     @app.callback(
         Output("map", "figure"),
         Output("on-map", "data"),
@@ -68,6 +80,7 @@ def _map(app: Dash, views: Views) -> None:
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
+    @kept_for(key)
     def show_map(look: object, on_map: object, opened: object) -> tuple[object, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
@@ -92,21 +105,40 @@ def _map_figure(
 ) -> tuple[go.Figure | Patch, dict[str, str]]:
     """The whole map or the changes to the map on the page, and what the map then shows."""
     release = views.release(address)
-    size = _pixels(look.get("width")), _pixels(look.get("height"))
     before, view = views.before(address), color_scheme.seen(address.view)
     figure = draw.map_figure(
-        release, address.question, view, views.prefix, *size, bounds=bounds, before=before
+        release, address.question, view, views.prefix, *_size(look), bounds=bounds, before=before
     )
     figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}
-    now = {
+    drawing = _drawing(views, address, look, on_map, bounds)
+    now = _on_map(release, address)
+    if drawing is None:
+        return figure, now
+    return draw.changes(figure, move=drawing["move"], restyle=drawing["restyle"]), now
+
+
+def _on_map(release: ServedRelease, address: Address) -> dict[str, str]:
+    """What a map shows, as the page remembers it."""
+    return {
         "release": release.slug,
-        "theme": view.theme,
+        "theme": color_scheme.shown_theme(address.view),
         "view": draw.revision(release, address.question),
     }
-    if on_map.get("release") != release.slug:
-        return figure, now
+
+
+def _drawing(
+    views: Views, address: Address, look: dict[str, object], on_map: dict[str, object], bounds: Bounds | None
+) -> dict[str, bool] | None:
+    """How the map on the page changes: whether it moves and gets other colors; None if it is drawn anew."""
+    now = _on_map(views.release(address), address)
+    if on_map.get("release") != now["release"]:
+        return None
     move = bounds is not None or (look.get("moved_by") != "map" and on_map.get("view") != now["view"])
-    return draw.changes(figure, move=move, restyle=on_map.get("theme") != view.theme), now
+    return {"move": move, "restyle": on_map.get("theme") != now["theme"]}
+
+
+def _size(look: dict[str, object]) -> tuple[int, int]:
+    return _pixels(look.get("width")), _pixels(look.get("height"))
 
 
 def _pixels(given: object) -> int:
@@ -120,29 +152,47 @@ def _answering(app: Dash, views: Views) -> None:
         ClientsideFunction("commutemap", "fill"), Output("table-card", "hidden"), Input("area-data", "data")
     )
 
-    @app.callback(
-        Output("answer", "children"),
-        Output("area-data", "data"),
-        Output("certificate", "children"),
-        Output("glance", "children"),
-        Output("notes", "children"),
-        Output("answered", "data"),
-        *_drawn("answer", "certificate", "glance"),
-        Input("url", "search"),
+    in_browser(
+        ClientsideFunction("commutemap", "fillMatrix"),
+        Output("matrix-card", "hidden"),
+        Input("matrix-data", "data"),
     )
-    def show_answer(query: str | None) -> tuple[object, ...]:
+
+    @app.callback(
+        output={
+            "answer": [Output("answer", "children"), Output("area-data", "data")],
+            "around": [Output(name, "children") for name in ("certificate", "glance", "notes")],
+            "matrix": [Output("matrix-data", "data"), Output("matrix-csv", "href")],
+            "chart": [
+                *[Output("chart-card", "hidden"), Output("chart-title", "children")],
+                *[Output("chart-text", "children"), Output("chart", "figure"), Output("chart", "style")],
+            ],
+            "answered": Output("answered", "data"),
+            "drawn": _drawn("answer", "certificate", "glance", "matrix-card", "matrix-csv", "chart-card"),
+        },
+        inputs={"query": Input("url", "search")},
+    )
+    @kept_for(_texts)
+    def show_answer(query: str | None) -> dict[str, object]:
+        """Everything that only needs the answer, in one request."""
         address, notes = views.parse(query)
         release = views.release(address)
         found, missing, more = answer_of(views, address)
-        return (
-            answer.answer(release, address, found, missing),
-            answer_tables.table(found, every=address.view.every) | {"drawn": query},
-            certificate.card(release, views.releases.values(), views.tables.values()),
-            answer.glance(found),
-            explore.notes((*notes, *more)),
-            query,
-            *[query] * 3,
-        )
+        return {
+            "answer": [
+                answer.answer(release, address, found, missing),
+                answer_tables.table(found, every=address.view.every) | {"drawn": query},
+            ],
+            "around": [
+                certificate.card(release, views.releases.values(), views.tables.values()),
+                answer.glance(found),
+                explore.notes((*notes, *more)),
+            ],
+            "matrix": _matrix(views, release, address, query),
+            "chart": _chart(release, address, query),
+            "answered": query,
+            "drawn": [query] * 6,
+        }
 
     @app.callback(
         Output("answer", "children", allow_duplicate=True),
@@ -150,6 +200,7 @@ def _answering(app: Dash, views: Views) -> None:
         Input("answered", "data"),
         prevent_initial_call=True,
     )
+    @kept_for(_texts)
     def show_errors(query: str | None) -> tuple[object, ...]:
         """The same answer with its expected errors, which take longer and so arrive later."""
         address, _ = views.parse(query)
@@ -161,50 +212,31 @@ def _answering(app: Dash, views: Views) -> None:
         over = served_years.years_of(release, views.releases.values(), address.question)
         return answer.answer(release, address, found, "", over), table
 
-    in_browser(
-        ClientsideFunction("commutemap", "fillMatrix"),
-        Output("matrix-card", "hidden"),
-        Input("matrix-data", "data"),
-    )
 
-    @app.callback(
-        Output("matrix-data", "data"),
-        Output("matrix-csv", "href"),
-        *_drawn("matrix-card", "matrix-csv"),
-        Input("url", "search"),
-    )
-    def show_matrix(query: str | None) -> tuple[object, ...]:
-        address, _ = views.parse(query)
-        release = views.release(address)
-        place = file_address(views, release, "matrix.csv", to_query(address))
-        found = answer_matrix.matrix(served_answers.result(release, address.question))
-        if found is None:
-            return None, place, query, query
-        cells = cells_url(views.prefix, release, address)
-        return found | {"drawn": query, "cells": cells}, place, query, query
+def _matrix(views: Views, release: ServedRelease, address: Address, query: str | None) -> list[object]:
+    """The matrix of an answer, if it has one, and the address of its file."""
+    place = file_address(views, release, "matrix.csv", to_query(address))
+    found = answer_matrix.matrix(served_answers.result(release, address.question))
+    if found is None:
+        return [None, place]
+    return [found | {"drawn": query, "cells": cells_url(views.prefix, release, address)}, place]
 
-    @app.callback(
-        Output("chart-card", "hidden"),
-        Output("chart-title", "children"),
-        Output("chart-text", "children"),
-        Output("chart", "figure"),
-        Output("chart", "style"),
-        *_drawn("chart-card"),
-        Input("url", "search"),
-    )
-    def show_chart(query: str | None) -> tuple[object, ...]:
-        address, _ = views.parse(query)
-        nothing: tuple[object, ...] = (True, "", "", {}, {}, query)
-        if not address.question.is_complete:
-            return nothing
-        title, text, figure = answer_charts.drawn_chart(
-            served_answers.result(views.release(address), address.question),
-            color_scheme.shown_theme(address.view),
-        )
-        if not title:
-            return nothing
-        figure.layout.meta = {"address": query}
-        return False, title, text, figure, {"height": f"{figure.layout.height}px"}, query
+
+def _chart(release: ServedRelease, address: Address, query: str | None) -> list[object]:
+    """The card of a chart that Plotly draws: whether it is hidden, title, text, figure, and style."""
+    title = ""
+    if address.question.is_complete:
+        found = served_answers.result(release, address.question)
+        title, text, figure = answer_charts.drawn_chart(found, color_scheme.shown_theme(address.view))
+    if not title:
+        return [True, "", "", {}, {}]
+    figure.layout.meta = {"address": query}
+    return [False, title, text, figure, {"height": f"{figure.layout.height}px"}]
+
+
+def _texts(*given: object) -> object:
+    """The key of a callback that takes parts of an address; a forged request may contain anything."""
+    return list(given) if all(each is None or isinstance(each, str) for each in given) else None
 
 
 def _drawn(*parts: str) -> list[Output]:
@@ -258,11 +290,18 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "layers": {name: Output(name, "data") for name in layer_menus.MENUS},
             "attributes": {name: Output(name, "data") for name in attribute_menus.MENUS},
             "filters": [Output("filters-label", "children"), Output("field-attributes", "hidden")],
-            "drawn": _drawn("asked"),
+            "areas": [
+                Output(f"{kind}chips", name) for kind in ("", "other-") for name in ("children", "className")
+            ],
+            "size": Output("area-size", "children"),
+            "files": [Output("take-files", "children"), Output("csv", "href")],
+            "drawn": _drawn("asked", "chosen", "take-files", "csv"),
         },
         inputs={"query": Input("url", "search")},
     )
-    def show_controls(query: str | None) -> dict[str, object]:
+    @kept_for(_texts)
+    def show_question(query: str | None) -> dict[str, object]:
+        """What was asked, and what goes with it: controls, chosen areas, and files, in one request."""
         address, _ = views.parse(query)
         release = views.release(address)
         menus = layer_menus.layer_menus(release, address.question, views.layers(address))
@@ -278,58 +317,50 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "layers": {name: controls.options_of(menu) for name, menu in menus.items()},
             "attributes": attribute_menus.attribute_menus(release),
             "filters": [controls.filters_label(release), not release.attributes.further],
-            "drawn": [query],
+            "areas": _chosen_areas(release, address.question),
+            "size": area_controls.size_words(release, address.question),
+            "files": files_of(views, release, address),
+            "drawn": [query] * 4,
         }
-
-    @app.callback(
-        Output("chips", "children"),
-        Output("chips", "className"),
-        Output("other-chips", "children"),
-        Output("other-chips", "className"),
-        Output("area-size", "children"),
-        *_drawn("chosen"),
-        Input("url", "search"),
-    )
-    def show_areas(query: str | None) -> tuple[object, ...]:
-        address, _ = views.parse(query)
-        release = views.release(address)
-        first, second = area_controls.areas_label(address.question)
-        return (
-            [
-                *area_controls.chips(release, address.question.areas, "areas", first),
-                *area_controls.filter_chips(release, address.question),
-            ],
-            f"chips {address.question.side}",
-            area_controls.chips(release, address.question.others, "others", second),
-            f"chips {OTHER_END[address.question.side]}",
-            area_controls.size_words(release, address.question),
-            query,
-        )
 
     in_browser(ClientsideFunction("commutemap", "entitle"), Input("page-title", "data"))
 
     @app.callback(
-        Output("banner", "children"),
-        Output("release-title", "children"),
-        Output("theme-provider", "forceColorScheme"),
-        Output("app", "className"),
-        Output("page-title", "data"),
-        *_drawn("banner", "release-title"),
-        Input("url", "search"),
-        Input("url", "pathname"),
+        output={
+            "publication": [Output(name, "children") for name in ("banner", "release-title")],
+            "theme": [Output("theme-provider", "forceColorScheme"), Output("app", "className")],
+            "title": Output("page-title", "data"),
+            "drawn": _drawn("banner", "release-title"),
+            "links": Output({"type": "nav", "page": ALL}, "href"),
+        },
+        inputs={"query": Input("url", "search"), "pathname": Input("url", "pathname")},
     )
-    def show_release(query: str | None, pathname: str | None) -> tuple[object, ...]:
+    @kept_for(_texts)
+    def show_frame(query: str | None, pathname: str | None) -> dict[str, object]:
+        """The frame around the page: what it is about, its colors, and links to the other pages that keep the view."""
         head = page_head(views, pathname, query)
         theme = color_scheme.shown_theme_of(head.theme)
-        return (
-            certificate.banner(head.publication),
-            head.name,
-            theme,
-            f"app {theme}",
-            head.title,
-            query,
-            query,
-        )
+        return {
+            "publication": [certificate.banner(head.publication), head.name],
+            "theme": [theme, f"app {theme}"],
+            "title": head.title,
+            "drawn": [query] * 2,
+            "links": page_links(views, query),
+        }
+
+
+def _chosen_areas(release: ServedRelease, question: Question) -> list[object]:
+    """The parts of the chosen areas, and of what is kept of the workers; and the class of each list."""
+    first, second = area_controls.areas_label(question)
+    return [
+        [
+            *area_controls.chips(release, question.areas, "areas", first),
+            *area_controls.filter_chips(release, question),
+        ],
+        f"chips {question.side}",
+        area_controls.chips(release, question.others, "others", second),
+        f"chips {OTHER_END[question.side]}",
+    ]
 
 
 def _looking_for_releases(app: Dash, views: Views) -> None:

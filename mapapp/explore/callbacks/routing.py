@@ -46,8 +46,9 @@ def register(app: Dash, views: Views) -> None:
         release = views.release(address) if views.releases else None
         return method.page(release, views.releases.values(), views.tables.values()), None, marks
 
-    @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
-    def keep_view(query: str | None) -> list[str]:
-        address, _ = views.parse(query)
-        queries = {TABLES_PAGE: table_query(TableView(theme=address.view.theme))}
-        return [f".{page}{queries.get(page, to_query(address))}" for page in views.pages]
+
+def page_links(views: Views, query: str | None) -> list[str]:
+    """Links to the pages, in their order, that keep the view of an address."""
+    address, _ = views.parse(query)
+    queries = {TABLES_PAGE: table_query(TableView(theme=address.view.theme))}
+    return [f".{page}{queries.get(page, to_query(address))}" for page in views.pages]
