@@ -91,14 +91,12 @@ def _shares(owner: Ints, corner: Floats) -> Floats:
 
 def _cut_part(part: pyarrow.Table, used: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
     """Block of each triangle of some cells, in the cells' order, and the triangles."""
-    wanted = used[part["block_index"].to_numpy()]
-    if not wanted.all():
-        part = part.filter(wanted)
     block = part["block_index"].to_numpy().astype(np.int64)
+    wanted = used[block]
     geometry = part["geometry"].combine_chunks()
-    owner, corner, is_convex = _fans(geometry)
-    if not is_convex.all():
-        rest = np.flatnonzero(~is_convex)
+    owner, corner, is_convex = _fans(geometry, wanted)
+    rest = np.flatnonzero(wanted & ~is_convex)
+    if rest.size:
         cell, more = _cut(shapely.from_wkb(geometry.take(rest).to_numpy(zero_copy_only=False)))
         owner, corner = np.concatenate((owner, rest[cell])), np.concatenate((corner, more))
     order = np.argsort(owner, kind="stable")
@@ -111,8 +109,17 @@ def _cut_part(part: pyarrow.Table, used: npt.NDArray[np.bool_]) -> tuple[Ints, F
     return block[owner], triangle
 
 
-def _fans(geometry: pyarrow.BinaryArray) -> tuple[Ints, Floats, npt.NDArray[np.bool_]]:
+def _fans(
+    geometry: pyarrow.BinaryArray, wanted: npt.NDArray[np.bool_]
+) -> tuple[Ints, Floats, npt.NDArray[np.bool_]]:
     """Cut the convex cells, most of them, without a triangulation: into the triangles at their first corner.
+
+    Parameters
+    ----------
+    geometry : binary array
+        All cells as WKB.
+    wanted : bool[cells]
+        Which to cut.
 
     Returns
     -------
@@ -135,11 +142,14 @@ def _fans(geometry: pyarrow.BinaryArray) -> tuple[Ints, Floats, npt.NDArray[np.b
     ].astype(np.int64)
     data = np.frombuffer(geometry.buffers()[2] or b"", dtype=np.uint8)
     n_places, odd = np.divmod(np.diff(offset) - _HEAD_BYTES, _PLACE_BYTES)
-    n_places[odd != 0] = 0
+    n_places[(odd != 0) | ~wanted] = 0
     for n in range(4, _MOST_PLACES + 1):  # the first place is also the last
         candidate = np.flatnonzero(n_places == n)
-        text = data[offset[candidate][:, None] + np.arange(_HEAD_BYTES + n * _PLACE_BYTES)]
-        place, convex = _convex(text, n)
+        if not candidate.size:
+            continue
+        # Every stretch of so many bytes, of which only the cells' are copied.
+        stretches = np.lib.stride_tricks.sliding_window_view(data, _HEAD_BYTES + n * _PLACE_BYTES)
+        place, convex = _convex(stretches[offset[candidate]], n)
         owner = candidate[convex]
         is_convex[owner] = True
         first = np.broadcast_to(place[:, :1], (owner.size, n - 3, 2))
@@ -153,14 +163,21 @@ def _convex(text: npt.NDArray[np.uint8], n: int) -> tuple[Floats, npt.NDArray[np
     """Corners float64[cells, n - 1, 2] of the convex ones among polygons of n places in WKB, and which these are."""
     # Little-endian, a polygon, one ring, n places; anything else is triangulated.
     head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00" + n.to_bytes(4, "little"), dtype=np.uint8)
-    plain = (text[:, :_HEAD_BYTES] == head).all(axis=1)
+    convex = (text[:, :_HEAD_BYTES] == head).all(axis=1)
     place = np.ascontiguousarray(text[:, _HEAD_BYTES:]).view("<f8").reshape(-1, n, 2)[:, :-1]
-    ahead, behind = np.roll(place, -1, axis=1) - place, place - np.roll(place, 1, axis=1)
-    turn = behind[:, :, 0] * ahead[:, :, 1] - behind[:, :, 1] * ahead[:, :, 0]
-    straight = _STRAIGHT * np.linalg.norm(ahead, axis=2) * np.linalg.norm(behind, axis=2)
-    left, right = (turn >= -straight).all(axis=1), (turn <= straight).all(axis=1)
-    convex = plain & (left != right)  # both: it has no area
-    corners: Floats = place[convex].astype(np.float64)
+    # Corner by corner, since an array of all cells' corners would have to be turned at every step.
+    x, y = np.ascontiguousarray(place.transpose(2, 1, 0))
+    ahead = [(x[(at + 1) % (n - 1)] - x[at], y[(at + 1) % (n - 1)] - y[at]) for at in range(n - 1)]
+    length = [np.sqrt(dx * dx + dy * dy) for dx, dy in ahead]
+    left, right = np.ones((2, len(text)), dtype=np.bool_)
+    for at, (dx, dy) in enumerate(ahead):
+        before_x, before_y = ahead[at - 1]
+        turn = before_x * dy - before_y * dx
+        straight = _STRAIGHT * length[at] * length[at - 1]
+        left &= turn >= -straight
+        right &= turn <= straight
+    convex &= left != right  # both: it has no area
+    corners: Floats = (place if convex.all() else place[convex]).astype(np.float64)
     return corners, convex
 
 

@@ -1,8 +1,12 @@
 """Tables too large for memory: written row group by row group, and read back a part at a time.
 
-Integers are delta encoded and floats split by byte before zstd compression: sorted positions and coordinates become
+Integers are delta encoded and floats split by byte before they are compressed: sorted positions and coordinates become
 smaller than with a dictionary, and are written and read faster. (Splitting integers by byte is a little better still,
-but DuckDB 1.4 cannot read it.) Single bytes and text, which repeat, keep their dictionaries.
+but DuckDB 1.4 cannot read it.) Single bytes and text, which repeat, keep their dictionaries. Numbers are compressed by
+LZ4, text and shapes by zstd: numbers so encoded are hardly smaller with zstd, and take half as long again to write.
+
+Columns of numbers are required: a column that may lack values stores for each of them whether it is there. A
+coordinate that is missing is NaN.
 """
 
 from __future__ import annotations
@@ -109,8 +113,7 @@ class TableStream:
         extra = check_columns(self._table, list(frame.columns))
         writer = self._opened({name: str(frame[name].dtype) for name in extra})
         plain = frame.drop(columns=_GEOMETRY) if self._table.geometry else frame
-        arrow = pyarrow.Table.from_pandas(plain, preserve_index=False)
-        columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
+        columns = {str(name): _as_arrow(plain[name]) for name in plain}
         if self._table.geometry:
             columns[_GEOMETRY] = pyarrow.array(frame.geometry.to_wkb().to_numpy(), pyarrow.binary())
         return self._from_arrays(columns, writer.schema)
@@ -130,7 +133,7 @@ class TableStream:
         if self._writer is None:
             schema = _schema(self._table, extra)
             self._writer = pyarrow.parquet.ParquetWriter(
-                self._file, schema, compression="zstd", compression_level=_ZSTD_LEVEL, **_encodings(schema)
+                self._file, schema, **_compressions(schema), **_encodings(schema)
             )
         return self._writer
 
@@ -246,10 +249,24 @@ def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
     """Arrow schema of a table, with the metadata from which pandas and geopandas restore their types."""
     frame = _without_rows(table, table.columns | extra)
     if not table.geometry:
-        return pyarrow.Schema.from_pandas(frame, preserve_index=False)
-    buffer = io.BytesIO()
-    frame.to_parquet(buffer, index=False)
-    return pyarrow.parquet.read_schema(buffer)
+        schema = pyarrow.Schema.from_pandas(frame, preserve_index=False)
+    else:
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer, index=False)
+        schema = pyarrow.parquet.read_schema(buffer)
+    fields = [field.with_nullable(not _is_number(field)) for field in schema]
+    return pyarrow.schema(fields, schema.metadata)
+
+
+def _is_number(field: pyarrow.Field) -> bool:
+    return bool(pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type))
+
+
+def _as_arrow(column: pandas.Series) -> pyarrow.Array:
+    """A column of a frame; in numbers NaN stays NaN, and is not a missing value."""
+    if column.dtype.kind in "iuf":
+        return pyarrow.array(column.to_numpy())
+    return pyarrow.array(column, from_pandas=True)
 
 
 def _without_rows(table: Table, dtypes: dict[str, str]) -> pandas.DataFrame:
@@ -260,6 +277,12 @@ def _without_rows(table: Table, dtypes: dict[str, str]) -> pandas.DataFrame:
 
     shapes: pandas.DataFrame = geopandas.GeoDataFrame(frame, geometry=[], crs=CRS)
     return shapes
+
+
+def _compressions(schema: pyarrow.Schema) -> dict[str, object]:
+    compression = {field.name: "lz4" if _is_number(field) else "zstd" for field in schema}
+    level = {name: _ZSTD_LEVEL for name, codec in compression.items() if codec == "zstd"}
+    return {"compression": compression, "compression_level": level or None}
 
 
 def _encodings(schema: pyarrow.Schema) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import geopandas
 import numpy as np
 import pandas
 import pyarrow
+import pyarrow.parquet
 import pytest
 import shapely
 
@@ -22,6 +24,7 @@ from geodata.schema import (
     GEOGRAPHY,
     JOBS,
     LANDMARKS,
+    POINTS,
     PUMAS,
     ROADS,
     STATES,
@@ -292,6 +295,35 @@ def test_a_streamed_table_is_the_same_however_its_rows_were_divided(tmp_path: Pa
     assert len({store.manifest["files"]["jobs.parquet"]["sha256"] for store in stores}) == 1
     pandas.testing.assert_frame_equal(stores[0].table("jobs"), jobs)
     assert stores[0].manifest["files"]["jobs.parquet"]["rows"] == len(jobs)
+
+
+def test_numbers_are_required_and_quickly_compressed_and_a_missing_place_stays_nan(tmp_path: Path) -> None:
+    points = filled(POINTS, 3)
+    points["home_lon_deg"] = np.array([np.nan, 1, 2], dtype=np.float32)
+    as_arrays = {str(name): points[name].to_numpy() for name in points}
+    files = []
+    for name, rows in (("frame", points), ("arrays", as_arrays)):
+        files.append(tmp_path / name)
+        with ThreadPoolExecutor(max_workers=1) as disk:
+            stream = TableStream(files[-1], POINTS, disk)
+            stream.write(rows)
+            stream.close()
+    assert files[0].read_bytes() == files[1].read_bytes()
+    facts = pyarrow.parquet.read_metadata(files[0])
+    columns = [facts.row_group(0).column(position) for position in range(facts.num_columns)]
+    assert {column.compression for column in columns} == {"LZ4"}
+    assert {column.statistics.null_count for column in columns} == {0}
+    assert not any(field.nullable for field in pyarrow.parquet.read_schema(files[0]))
+    pandas.testing.assert_frame_equal(pandas.read_parquet(files[0]), points)
+
+
+def test_text_is_compressed_well_and_may_be_missing(tmp_path: Path) -> None:
+    path = write_streamed(tmp_path / "d", {"jobs": [some_jobs(10)]} | ground(N_BLOCKS))
+    facts = pyarrow.parquet.read_metadata(path / "blocks.parquet")
+    columns = [facts.row_group(0).column(position) for position in range(facts.num_columns)]
+    by_name = {column.path_in_schema: column.compression for column in columns}
+    assert (by_name["block_id"], by_name["population"]) == ("ZSTD", "LZ4")
+    assert pyarrow.parquet.read_schema(path / "blocks.parquet").field("block_id").nullable
 
 
 def test_row_groups_hold_whole_destinations(tmp_path: Path) -> None:
