@@ -63,12 +63,14 @@ __all__ = [
     "fill_bounded",
     "fill_words",
     "half_at",
+    "half_in",
     "has_run_out",
     "next_half",
     "next_word",
     "open_stream",
     "read_ahead",
     "take_blocks",
+    "word_in",
 ]
 
 Words = npt.NDArray[np.uint32]
@@ -311,6 +313,18 @@ def next_word(key: Words, stream: Stream) -> int:
 def half_at(stream: Stream, position: int) -> int:
     """The 16 bits at a position in the blocks at hand: an even number of bytes."""
     return (stream[position >> 3] >> (8 * (position & 6))) & 0xFFFF  # type: ignore[no-any-return]  # NumPy types an element as Any
+
+
+@lean_jit
+def word_in(words: Words, place: int) -> int:
+    """One of the words at hand, as a number that may be shifted and multiplied."""
+    return np.int64(words[np.uint64(place)])  # type: ignore[return-value]  # NumPy types a whole number as one of its own
+
+
+@lean_jit
+def half_in(halves: npt.NDArray[np.uint16], place: int) -> int:
+    """One of the 16-bit numbers at hand, as a number that may be shifted and multiplied."""
+    return np.int64(halves[np.uint64(place)])  # type: ignore[return-value]  # NumPy types a whole number as one of its own
 
 
 @lean_jit

@@ -32,8 +32,9 @@ def check_synthesizers(
         n_draws = synthetic_ptr[synthesizer + 1] - synthetic_ptr[synthesizer]
         if n_points == 0 and n_draws > 0 and bare < 0:
             bare = synthesizer
-        for worker in range(first, last):
-            n_outside += workers.point[worker] >= n_points
+        points = workers.point[first:last]
+        for worker in range(points.size):
+            n_outside += points[worker] >= n_points
         n_workers = last - first + n_draws
         weight = max(largest_weight[tract], min_weight[synthesizer])
         # By division, as the product may pass 2^63.

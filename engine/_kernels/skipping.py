@@ -12,6 +12,9 @@ leaves it open (chance below 2^-33), q^j is worked out to its last bit. Its high
 of the number that decides whether the candidate stays. The longest jump in the table has no candidate at
 its end: the next word goes on from there, as the past does not matter to what is still to come.
 
+The loop over candidates indexes by unsigned numbers: for a signed one, compiled code first looks whether it is negative
+and counts from the end.
+
 Symbols: c class, j jump, q = 1 - 2^-c, f retention probability in units of 2^-32.
 """
 
@@ -22,7 +25,7 @@ import numpy.typing as npt
 
 from engine._jit import lean_jit
 from engine._kernels.arrays import Indices, Ints, PointLists, Words
-from engine._kernels.chacha import next_word
+from engine._kernels.chacha import END, POSITION, next_word, word_in
 from engine._kernels.units import RETENTION_BITS
 
 __all__ = [
@@ -43,7 +46,6 @@ N_CLASSES = CERTAIN_CLASS + 1
 CELL_BITS = 12
 _LOW_BITS = (1 << CELL_BITS) - 1
 _LONG_BITS = CELL_BITS + 32
-_UNDECIDED = -1
 # Longest jump of one word, in units of 2^c points: passed over with probability about e^-4.
 _SPAN = 4
 JUMP_DIGITS = LAST_CLASS * (_SPAN << LAST_CLASS) // 16 + 1
@@ -51,7 +53,10 @@ JUMP_DIGITS = LAST_CLASS * (_SPAN << LAST_CLASS) // 16 + 1
 
 
 class JumpTables(NamedTuple):
-    """By class: the jump for every first digits of U, or ``_UNDECIDED``; and floor(2^44 q^j) from j = 0 on."""
+    """By class: the jump for every first digits of U; and floor(2^44 q^j) from j = 0 on.
+
+    Where the first digits leave the jump open, the cell holds -1 less the shortest jump that they allow.
+    """
 
     cells: npt.NDArray[np.int16]
     powers: Ints
@@ -77,8 +82,9 @@ def _jump_tables() -> JumpTables:
             first_below, rest = divmod(numerator << CELL_BITS, 1 << (c * j))
             # Digits from first_below (more, if q^j has more bits) up to the last power's cell mean j - 1.
             cells[c, first_below + (rest > 0) : top] = j - 1
-            if rest:
-                cells[c, first_below] = _UNDECIDED
+            # Of several powers in a cell, the first allows the shortest jump.
+            if rest and cells[c, first_below] >= 0:
+                cells[c, first_below] = -j
             top = min(top, first_below)
         cells[c, :top] = _SPAN << c
     return JumpTables(cells, powers)
@@ -99,6 +105,32 @@ def _class_of(threshold: int) -> int:
 
 
 @lean_jit
+def _count_classes(threshold: Ints, n_of: Ints) -> None:
+    """Count the points of each class; points of one class often follow each other, and one look tells that they do."""
+    for c in range(N_CLASSES):
+        n_of[c] = 0
+    above, up_to = 1, 0  # the thresholds of no class
+    run, c = 0, 0
+    for each in threshold:
+        if above < each <= up_to:
+            run += 1
+            continue
+        n_of[c] += run
+        c, run = _class_of(each), 1
+        above, up_to = _bounds_of(c)
+    n_of[c] += run
+
+
+@lean_jit
+def _bounds_of(c: int) -> tuple[int, int]:
+    """The thresholds of a class: above the first number, up to the second."""
+    if c == CERTAIN_CLASS:
+        return (1 << RETENTION_BITS) - 1, 1 << RETENTION_BITS
+    up_to = min(1 << (RETENTION_BITS - c), (1 << RETENTION_BITS) - 1)
+    return (0, up_to) if c == LAST_CLASS else (1 << (RETENTION_BITS - c - 1), up_to)
+
+
+@lean_jit
 def sort_into_classes(
     support_ptr: Ints, threshold: Ints, n_of: Ints, class_ptr: Ints, class_point: Indices
 ) -> None:
@@ -109,19 +141,23 @@ def sort_into_classes(
     """
     for tract in range(support_ptr.size - 1):
         first, last = support_ptr[tract], support_ptr[tract + 1]
+        here, sorted_points = threshold[first:last], class_point[first:last]
+        _count_classes(here, n_of)
+        at = np.int64(0)
         for c in range(N_CLASSES):
-            n_of[c] = 0
-        for point in range(first, last):
-            n_of[_class_of(threshold[point])] += 1
-        at = first
-        for c in range(N_CLASSES):
-            class_ptr[tract * N_CLASSES + c] = at
+            class_ptr[tract * N_CLASSES + c] = first + at
             at += n_of[c]
             n_of[c] = at - n_of[c]
-        for point in range(first, last):
-            c = _class_of(threshold[point])
-            class_point[n_of[c]] = point - first
-            n_of[c] += 1
+        above, up_to = 1, 0
+        c, place = 0, n_of[0]
+        for point in range(here.size):
+            if not above < here[point] <= up_to:
+                n_of[c] = place
+                c = _class_of(here[point])
+                above, up_to = _bounds_of(c)
+                place = n_of[c]
+            sorted_points[place] = point
+            place += 1
     class_ptr[class_ptr.size - 1] = threshold.size
 
 
@@ -157,8 +193,10 @@ def _is_below_power(key: Words, stream: Ints, c: int, j: int, digits: Ints) -> b
 
 
 @lean_jit
-def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int) -> int:
+def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int, shortest: int) -> int:
     """Jump of a U whose first digits do not decide it: the greatest j up to the limit with U < q^j.
+
+    The search begins at the ``shortest`` jump that the first digits allow; few others are possible.
 
     After one more word, at most one power may still have all the digits of U: q^j = (2^c - 1)^j / 2^(c j), of
     c j bits, the last of them 1. Its numerator is worked out and compared with U word by word until they differ; a U
@@ -166,16 +204,12 @@ def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cel
     """
     drawn = (cell << 32) | next_word(key, stream)
     limit = _SPAN << c
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if drawn < powers[c, middle]:
-            low = middle
-        else:
-            high = middle - 1
-    if low == limit or drawn != powers[c, low + 1]:
-        return low
-    return low + 1 if _is_below_power(key, stream, c, low + 1, digits) else low
+    jump = shortest
+    while jump < limit and drawn < powers[c, jump + 1]:
+        jump += 1
+    if jump == limit or drawn != powers[c, jump + 1]:
+        return jump
+    return jump + 1 if _is_below_power(key, stream, c, jump + 1, digits) else jump
 
 
 @lean_jit
@@ -196,29 +230,42 @@ def keep_by_chance(
     ``JUMP_DIGITS`` digits; ``classes`` holds the points by (tract, class) and ``threshold`` the tract's retention
     thresholds [k].
     """
-    cells, marks, mark = tables.cells, kept.marks, kept.mark
+    # The place in the stream is a local number: if it were written to memory, every jump would wait for the one before.
+    words, marks, mark = stream[:POSITION].view(np.uint32), kept.marks, kept.mark
+    place, end = (stream[POSITION] + 3) >> 2, stream[END] >> 2
     for c in range(CERTAIN_CLASS):
         at = classes.ptr[tract * N_CLASSES + c]
         last = classes.ptr[tract * N_CLASSES + c + 1]
+        cells = tables.cells[c]
         while at < last:
-            word = next_word(key, stream)
-            cell = word & _LOW_BITS
-            jump = np.int64(cells[c, cell])
+            if place < end:
+                word = word_in(words, place)
+                place += 1
+            else:
+                stream[POSITION] = place << 2
+                word = next_word(key, stream)
+                place, end = stream[POSITION] >> 2, stream[END] >> 2
+            jump = int(cells[np.uint64(word & _LOW_BITS)])
             if jump < 0:
-                jump = np.int64(_long_jump(key, stream, tables.powers, digits, c, cell))
+                stream[POSITION] = place << 2
+                jump = _long_jump(key, stream, tables.powers, digits, c, word & _LOW_BITS, -1 - jump)
+                place, end = stream[POSITION] >> 2, stream[END] >> 2
             at += jump
             if at >= last or jump == _SPAN << c:
                 continue
-            point = classes.point[at]
+            point = np.uint32(classes.point[np.uint64(at)])
             at += 1
             chance = threshold[point] << c
             drawn, wanted = word >> CELL_BITS, chance >> CELL_BITS
             stays = drawn < wanted
             if drawn == wanted:
+                stream[POSITION] = place << 2
                 stays = (next_word(key, stream) & _LOW_BITS) < (chance & _LOW_BITS)
+                place, end = stream[POSITION] >> 2, stream[END] >> 2
             # Without a branch, which would be mispredicted whenever a candidate does not stay.
             before = marks[point]
-            kept.point[n_kept] = point
+            kept.point[np.uint64(n_kept)] = point
             n_kept += stays & (before != mark)
             marks[point] = mark if stays else before
+    stream[POSITION] = place << 2
     return n_kept

@@ -4,6 +4,9 @@ The cost of a synthesizer grows with its workers and its kept points, not with i
 chance are reached by jumps (:mod:`engine._kernels.skipping`), and a mark for each point, which holds the number of
 the last synthesizer that kept it, shows which are kept already.
 
+The innermost loops index by unsigned numbers: for a signed one, compiled code first looks whether it is negative and
+counts from the end.
+
 Symbols: n real workers, m synthetic workers, k support points; weights in units of 2^-20.
 """
 
@@ -15,11 +18,13 @@ from engine._jit import lean_jit
 from engine._kernels.arrays import Addresses, Bools, Indices, Ints, PointLists, Support, Words
 from engine._kernels.chacha import (
     BLOCK_BYTES,
+    POSITION,
     STAGE_REMAINDER,
     STAGE_RETAIN,
     WIDTH,
     below,
     fill_blocks,
+    half_in,
     has_run_out,
     next_half,
     open_stream,
@@ -47,6 +52,7 @@ __all__ = [
 
 # Below this total, 16 random bits times it stay below 2^62.
 _HALF_WORD_TOTAL = 1 << 46
+_ONE_WORKER = 1 << WEIGHT_BITS
 
 
 class UrnRules(NamedTuple):
@@ -110,9 +116,9 @@ def _add_points(points: Indices, kept: KeptPoints, n_kept: int) -> int:
     """Add points to those kept, each once; return how many are kept now."""
     for position in range(points.size):
         point = points[position]
-        kept.point[n_kept] = point
-        n_kept += kept.marks[point] != kept.mark
-        kept.marks[point] = kept.mark
+        kept.point[np.uint64(n_kept)] = point
+        n_kept += kept.marks[np.uint32(point)] != kept.mark
+        kept.marks[np.uint32(point)] = kept.mark
     return n_kept
 
 
@@ -130,16 +136,27 @@ def _draw(
     n_kept, n_workers, n_draws = sizes
     prior_total = cumulative[n_kept - 1]
     last = n_kept + n_workers + n_draws
-    stop = last - n_draws
-    while stop < last:
-        start = stop
-        stop = min(last, start + max(read_ahead(key, lanes, stream) >> 1, 1))
-        for ball in range(start, stop):
-            total = prior_total + (np.int64(ball - n_kept) << WEIGHT_BITS)
-            if total >= _HALF_WORD_TOTAL:
-                balls[ball] = balls[_find_ball(cumulative, n_kept, below(key, stream, total))]
-                continue
-            scaled = next_half(key, stream) * total
+    ball = last - n_draws
+    halves = stream[:POSITION].view(np.uint16)
+    while ball < last:
+        total = prior_total + ((ball - n_kept) << WEIGHT_BITS)
+        if total >= _HALF_WORD_TOTAL:
+            balls[ball] = balls[_find_ball(cumulative, n_kept, below(key, stream, total))]
+            ball += 1
+            continue
+        at_hand = read_ahead(key, lanes, stream) >> 1
+        if at_hand == 0:
+            next_half(key, stream)  # marks the stream as run out
+            return
+        # Below the limit, and as long as 16 bits are at hand. The place in the stream is a local number: if it were
+        # written to memory, every ball would wait for the one before.
+        stop = min(last, ball + at_hand, ball + 1 + ((_HALF_WORD_TOTAL - 1 - total) >> WEIGHT_BITS))
+        place = stream[POSITION] >> 1
+        scaled = 0
+        is_open = False
+        while ball < stop:
+            scaled = half_in(halves, place) * total
+            place += 1
             past = (scaled >> 16) - prior_total
             most_past = ((scaled + total - 1) >> 16) - prior_total
             chosen = n_kept + (past >> WEIGHT_BITS)
@@ -148,9 +165,15 @@ def _draw(
                 chosen = find_weight(cumulative, 0, n_kept, past + prior_total)
                 is_open = most_past + prior_total >= cumulative[chosen]
             if is_open:
-                value = (scaled + below(key, stream, total)) >> 16
-                chosen = _find_ball(cumulative, n_kept, value)
-            balls[ball] = balls[chosen]
+                break
+            balls[np.uint64(ball)] = balls[np.uint64(chosen)]
+            ball += 1
+            total += _ONE_WORKER
+        stream[POSITION] = place << 1
+        if is_open:
+            value = (scaled + below(key, stream, total)) >> 16
+            balls[ball] = balls[_find_ball(cumulative, n_kept, value)]
+            ball += 1
 
 
 @lean_jit
@@ -227,11 +250,18 @@ def _prune(
 
 
 @lean_jit
+def _copy(points: Indices, target: Indices) -> None:
+    """Copy points to an array of the same size; from position 0 on, which makes vector instructions of the loop."""
+    for position in range(target.size):
+        target[position] = points[position]
+
+
+@lean_jit
 def _sum_weights(points: Indices, prior_weight: Ints, min_weight: int, cumulative: Ints) -> None:
     """Fill the running weights of some points of one tract."""
     total = np.int64(0)
     for position in range(points.size):
-        total += max(prior_weight[points[position]], min_weight)
+        total += max(prior_weight[np.uint32(points[position])], min_weight)
         cumulative[position] = total
 
 
@@ -294,16 +324,13 @@ def synthesize_range(
             _sum_weights(
                 balls[:n_kept], support.prior_weight[first:last], rules.min_weight[one], space.cumulative
             )
-            for worker in range(real.size):
-                balls[n_kept + worker] = real[worker]
+            _copy(real, balls[n_kept : n_kept + real.size])
             open_stream(sample_tag, addresses.destination[one], addresses.segment[one], stream)
             take_blocks(space.window, lane + retain, sample, stream)
             _draw(key, stream, space.lanes, space.cumulative, balls, (n_kept, real.size, drawn.size))
             if has_run_out(stream):
                 return one
-            before = n_kept + real.size
-            for position in range(drawn.size):
-                drawn[position] = balls[before + position]
+            _copy(balls[n_kept + real.size : n_kept + real.size + drawn.size], drawn)
             lane += retain + sample
     return -1
 

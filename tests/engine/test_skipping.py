@@ -76,6 +76,8 @@ def test_the_table_says_what_every_number_of_a_cell_says(c: int) -> None:
             assert jump == 4 << c or falling[jump + 1] <= first
         else:
             assert bisect_right(rising, first) < bisect_left(rising, end)
+            # The longest power below the cell's end is passed over; the next one lies in the cell.
+            assert falling[-1 - jump] >= end > falling[-jump] > first
     rounded = [power.numerator * 2**44 // power.denominator for power in falling]
     assert skipping.JUMP_TABLES.powers[c, : len(rounded)].tolist() == rounded
 
