@@ -19,6 +19,7 @@ from geodata.reading import FIRST_DATA_LINE, read_header
 
 BATCH_BYTES: Final = 32 << 20
 _BATCH_ROWS: Final = 500_000
+_PARQUET_BUFFER_BYTES: Final = 1 << 20
 _PARQUET_MAGIC: Final = b"PAR1"
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CELL: Final = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
@@ -111,23 +112,51 @@ class WorkerFile:
             raise SourceFileError(f"{self.path}: a header and no rows; check the file")
 
     def _parquet_batches(self) -> Iterator[pyarrow.RecordBatch]:
-        with pyarrow.parquet.ParquetFile(self.path) as source:
+        # With a buffer, a column of a large row group is read piece by piece.
+        with pyarrow.parquet.ParquetFile(self.path, buffer_size=_PARQUET_BUFFER_BYTES) as source:
             yield from source.iter_batches(batch_size=_BATCH_ROWS, columns=list(self.wanted.values()))
 
     def _text_batches(self) -> Iterator[pyarrow.RecordBatch]:
+        # Not by `open_csv`: where the disk is faster than we are, it holds up to 32 blocks that it has read ahead.
+        n_lines = 0
+        for number, block in enumerate(self._text_blocks()):
+            yield from self._parsed(block, n_lines, skip_header=number == 0).to_batches()
+            n_lines += block.count(b"\n")
+
+    def _text_blocks(self) -> Iterator[bytes]:
+        """Yield the content in blocks of whole lines: as many bytes as `BATCH_BYTES`, and the rest of a line."""
+        compression = "gzip" if _starts_with(self.path, _GZIP_MAGIC) else None
+        with pyarrow.input_stream(str(self.path), compression=compression) as stream:
+            begun = b""
+            while content := stream.read(BATCH_BYTES):
+                end = content.rfind(b"\n") + 1
+                if end:
+                    yield begun + content[:end]
+                begun = content[end:] if end else begun + content
+                if len(begun) > 2 * BATCH_BYTES:
+                    raise pyarrow.ArrowInvalid("CSV: a line is longer than a block")
+            if begun:
+                yield begun
+
+    def _parsed(self, block: bytes, n_lines: int, *, skip_header: bool) -> pyarrow.Table:
+        """The rows of a block of text before which there are so many lines."""
         ragged: list[pyarrow.csv.InvalidRow] = []
 
         def remember(row: pyarrow.csv.InvalidRow) -> str:
             ragged.append(row)
             return "skip"
 
-        compression = "gzip" if _starts_with(self.path, _GZIP_MAGIC) else None
-        with pyarrow.input_stream(str(self.path), compression=compression) as stream:
-            batches = pyarrow.csv.open_csv(
-                stream,
+        if not block.strip():
+            return pyarrow.table({name: pyarrow.array([], _CELL) for name in self.wanted.values()})
+        try:
+            return pyarrow.csv.read_csv(
+                pyarrow.BufferReader(block),
                 # The header is read as this class reads it: without a byte-order mark or spaces.
                 pyarrow.csv.ReadOptions(
-                    column_names=list(self.header), skip_rows=1, block_size=BATCH_BYTES, use_threads=False
+                    column_names=list(self.header),
+                    skip_rows=int(skip_header),
+                    block_size=len(block),
+                    use_threads=False,
                 ),
                 pyarrow.csv.ParseOptions(invalid_row_handler=remember),
                 pyarrow.csv.ConvertOptions(
@@ -137,16 +166,12 @@ class WorkerFile:
                     null_values=[],
                 ),
             )
-            while True:
-                batch = next(batches, None)
-                if ragged:
-                    self._refuse_ragged(ragged[0])
-                if batch is None:
-                    return
-                yield batch
+        finally:  # a block of ragged rows alone is an error by itself
+            if ragged:
+                self._refuse_ragged(ragged[0], n_lines)
 
-    def _refuse_ragged(self, row: pyarrow.csv.InvalidRow) -> NoReturn:
-        place = f"line {row.number}: " if row.number is not None else "a row has "
+    def _refuse_ragged(self, row: pyarrow.csv.InvalidRow, n_lines: int) -> NoReturn:
+        place = f"line {n_lines + row.number}: " if row.number is not None else "a row has "
         raise SourceFileError(
             f"{self.path}: {place}{row.actual_columns} cells, but the header has {row.expected_columns}; "
             "correct the row"

@@ -264,6 +264,28 @@ def test_a_bad_file_is_refused_in_one_line_that_quotes_no_attribute(
     assert "'13'" not in message
 
 
+def test_lines_are_counted_over_all_blocks_of_a_file(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_file, "BATCH_BYTES", 100)
+    every = lines(ROWS * 4).splitlines()
+    for line in (2, 9, len(every)):
+        ragged = [*every[: line - 1], f"{every[line - 1]},more", *every[line:]]
+        with pytest.raises(SourceFileError, match=rf"line {line}: 8 cells, but the header has 7"):
+            ground.read_text(tmp_path, "\n".join(ragged))
+        wrong = [*every[: line - 1], every[line - 1].replace(",", ",x", 1), *every[line:]]
+        with pytest.raises(SourceRowError, match=rf"line {line}: w_block is "):
+            ground.read_text(tmp_path, "\r\n".join(wrong) + "\r\n")
+
+
+def test_a_line_longer_than_a_block_is_refused(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_file, "BATCH_BYTES", 100)
+    with pytest.raises(SourceFileError, match="not a table of comma-separated cells"):
+        ground.read_text(tmp_path, lines(ROWS) + "1" * 400)
+
+
 def test_a_truncated_gzip_file_is_refused(ground: Ground, tmp_path: Path) -> None:
     path = tmp_path / "workers.csv.gz"
     path.write_bytes(gzip.compress(lines(ROWS * 50).encode())[:-30])
