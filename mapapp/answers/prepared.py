@@ -46,6 +46,7 @@ ATTRIBUTE: Final = "attribute_"
 """How the column of a further attribute of worker records begins."""
 
 _GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zone map each
+_SORTING_MEMORY: Final = "2GB"  # more rows wait on the disk
 _VOUCHER: Final = "prepared.json"
 _JOBS: Final = ("by_work.parquet", "by_home.parquet")
 _CELLS: Final = "cells.parquet"
@@ -253,7 +254,11 @@ def _rows(store: Store, schema: pyarrow.Schema) -> Iterator[pyarrow.Table]:
 def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
     sorting = scratch / "sorting"
     try:
-        with duckdb.connect(":memory:", config={"temp_directory": str(sorting)}) as connection:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": str(sorting),
+            "memory_limit": _SORTING_MEMORY,
+        }
+        with duckdb.connect(":memory:", config=config) as connection:
             connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
                 str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
             )

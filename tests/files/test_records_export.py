@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas
+import pyarrow
 import pytest
 
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.files.exports.release_export import Form, export_release
+from mapapp.files.exports.spreadsheet import harmless, harmless_texts
 from tests.releases import write_release
 
 
@@ -36,6 +38,11 @@ def test_records_are_written_row_by_row_with_a_codebook(
     assert meaning["education", ""] == "Education"
     assert set(book["column"]) == set(found.columns)
     assert "No row is a person" in (tmp_path / "out" / "README.txt").read_text()
+
+
+def test_arrays_of_texts_are_made_harmless_like_single_ones() -> None:
+    texts = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx", "\nx", "", "'=", "440010301001000", "a=b", "−1"]
+    assert harmless_texts(pyarrow.array(texts)).to_pylist() == [harmless(text) for text in texts]
 
 
 def test_a_release_has_no_records_to_write(tmp_path: Path) -> None:

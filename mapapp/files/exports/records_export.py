@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-import pandas
 import pyarrow
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
+from geodata.in_order import in_order
 from geodata.progress import Progress
 from geodata.store import Store
 from mapapp.answers.attributes import Attributes
 from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.records.record_words import NO_PERSON
-from mapapp.files.exports.layer import Kind, arrow_column
+from mapapp.files.exports.layer import Kind
 from mapapp.files.exports.provenance import Provenance
-from mapapp.files.exports.spreadsheet import harmless
+from mapapp.files.exports.spreadsheet import harmless, harmless_texts
 
 WRITING_RECORDS: Final = "writing records"
 CODEBOOK: Final = "codebook.csv"
+_END: Final = {"work_block": "destination", "home_block": "origin"}
+_THREADS: Final = 2
 _BLOCKS: Final = {
     "work_block": "census block of the workplace",
     "home_block": "census block of the home; two digits are a whole state outside the mapped area",
@@ -34,19 +38,32 @@ def record_fields(attributes: Attributes) -> dict[str, Kind]:
     return dict.fromkeys((*_BLOCKS, *(each.name for each in attributes)), "text")
 
 
-def records_in_parts(store: Store, attributes: Attributes) -> Iterator[pandas.DataFrame]:
-    """Yield the records as frames of texts: blocks, and the code of each attribute's value."""
-    block_id = store.table("blocks", ["block_id"])["block_id"].to_numpy(dtype=object)
-    codes = {each.name: pandas.Series(each.codes, dtype=object).to_numpy() for each in attributes}
-    for batch in store.batches("records"):
-        frame = batch.to_pandas()
-        yield pandas.DataFrame(
-            {
-                "work_block": block_id[frame["destination_index"]],
-                "home_block": block_id[frame["origin_index"]],
-                **{each.name: codes[each.name][frame[each.name] - each.first] for each in attributes},
-            }
-        )
+def records_in_parts(store: Store, attributes: Attributes, *, safe: bool) -> Iterator[pyarrow.Table]:
+    """Yield the records as tables of texts: blocks, and the code of each attribute's value.
+
+    If they must be `safe` for a spreadsheet, no text begins like a formula.
+    """
+    listed: dict[str, pyarrow.Array] = {each.name: pyarrow.array(each.codes) for each in attributes}
+    texts = {**listed, **dict.fromkeys(_BLOCKS, _block_ids(store))}
+    if safe:
+        texts = {name: harmless_texts(array) for name, array in texts.items()}
+
+    def in_words(batch: pyarrow.Table) -> pyarrow.Table:
+        place = {name: batch[f"{_END[name]}_index"] for name in _BLOCKS}
+        place |= {
+            each.name: pyarrow.compute.subtract(batch[each.name].cast(pyarrow.int32()), each.first)
+            for each in attributes
+        }
+        return pyarrow.table({name: texts[name].take(at.combine_chunks()) for name, at in place.items()})
+
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        yield from in_order(pool, in_words, store.batches("records"), ahead=_THREADS)
+
+
+def _block_ids(store: Store) -> pyarrow.Array:
+    """The identifier of each block: not as objects of Python, since a nation has eight million blocks."""
+    chunks = [chunk for batch in store.batches("blocks", ["block_id"]) for chunk in batch["block_id"].chunks]
+    return pyarrow.chunked_array(chunks).cast(pyarrow.string()).combine_chunks()
 
 
 def codebook_rows(attributes: Attributes) -> Iterator[tuple[str, str, str]]:
@@ -80,11 +97,9 @@ def write_records(store: Store, folder: Path, form: str, report: Progress) -> li
         else pyarrow.csv.CSVWriter(file, schema.remove_metadata())
     )
     with opened as writer:
-        for frame in records_in_parts(store, attributes):
-            texts = frame if parquet else frame.map(harmless)
-            columns = {name: arrow_column(texts[name], "text") for name in fields}
-            writer.write_table(pyarrow.table(columns).cast(schema if parquet else schema.remove_metadata()))
-            done += len(frame)
+        for part in records_in_parts(store, attributes, safe=not parquet):
+            writer.write_table(part.cast(schema if parquet else schema.remove_metadata()))
+            done += part.num_rows
             report(WRITING_RECORDS, done, n_rows)
     with (folder / CODEBOOK).open("w", encoding="utf-8", newline="") as stream:
         book = csv.writer(stream, lineterminator="\n")

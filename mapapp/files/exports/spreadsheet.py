@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
+import pyarrow
+import pyarrow.compute
 import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
@@ -33,6 +36,13 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 def harmless(value: object) -> object:
     """A CSV cell; text that a spreadsheet would read as a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def harmless_texts(texts: pyarrow.Array) -> pyarrow.Array:
+    """Texts as cells of a CSV file, as :func:`harmless` gives them."""
+    begins = [pyarrow.compute.starts_with(texts, start) for start in _FORMULA]
+    marked = pyarrow.compute.binary_join_element_wise("'", texts, "")
+    return pyarrow.compute.if_else(reduce(pyarrow.compute.or_, begins), marked, texts)
 
 
 def write_workbook(
