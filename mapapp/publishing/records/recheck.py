@@ -31,14 +31,14 @@ from mapapp.publishing.certificate.publication_check import (
     check_sizes,
     is_written_alike,
 )
+from mapapp.publishing.certificate.row_checks import PlacesCheck, PointsCheck
+from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
 from mapapp.publishing.records.certificate import FIELDS
 from mapapp.publishing.records.row_checks import (
     BandsCheck,
     JobsCheck,
     KeyCheck,
-    PlacesCheck,
-    PointsCheck,
     RowCheck,
     SameWorkersCheck,
     ValuesCheck,
@@ -47,7 +47,6 @@ from mapapp.publishing.records.rows_in_order import (
     NotInOrder,
     WorkplaceRows,
     rows_by_workplace,
-    used_workplaces,
 )
 from mapapp.publishing.records.stated import (
     STANDARD,
@@ -87,8 +86,7 @@ def check_records(path: Path) -> list[CertificateCheck]:
     checks = [_check_columns(store, certificate), check_sizes(store)]
     if not all(check.ok for check in checks):
         return checks
-    n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
-    used = used_workplaces(store, n_blocks)
+    used = blocks_with_work(store, "records")
     checks += [*check_publication(store, certificate), check_facts(store, np.flatnonzero(used))]
     tables: list[RowCheck] = [PointsCheck(), SameWorkersCheck(), PlacesCheck(store)]
     claims = ClaimsCheck(store, certificate, read_cells(store, used, threads=os.cpu_count() or 1))

@@ -16,10 +16,7 @@ from engine.points import CellTriangles
 from engine.records.placing import commute_bands
 from engine.records.structure import Structure
 from engine.streams import SecretKey
-from geodata.store import Store
-from mapapp.publishing.certificate.recheck import check_places, check_points
 from mapapp.publishing.certificate.terms import CertificateCheck
-from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.records.attributes import BAND, RecordAttributes
 from mapapp.publishing.records.placement import RecordRows, job_rows, point_columns
 from mapapp.publishing.records.rows_in_order import WorkplaceRows
@@ -29,15 +26,12 @@ __all__ = [
     "BandsCheck",
     "JobsCheck",
     "KeyCheck",
-    "PlacesCheck",
-    "PointsCheck",
     "RowCheck",
     "SameWorkersCheck",
     "ValuesCheck",
 ]
 
 _JOB: Final = ("age", "earnings", "industry")
-_SAMPLE: Final = 20_000
 
 
 class RowCheck(Protocol):
@@ -50,27 +44,6 @@ class RowCheck(Protocol):
     def result(self) -> CertificateCheck:
         """Say what was found."""
         ...
-
-
-class PointsCheck:
-    """One point a synthetic worker, for the same destinations, origins and segments."""
-
-    def __init__(self) -> None:
-        self._ok = True
-        self._n_points = self._n_workers = 0
-
-    def add(self, rows: WorkplaceRows) -> None:
-        """As in `RowCheck`."""
-        # In the usual order, which is quick to compare, or else in any order.
-        self._ok &= _counts_in_order(rows.jobs, rows.points) or check_points(rows.jobs, rows.points).ok
-        self._n_points += len(rows.points)
-        self._n_workers += int(rows.jobs["count"].sum())
-
-    def result(self) -> CertificateCheck:
-        """As in `RowCheck`."""
-        return CertificateCheck(
-            "points", self._ok, f"{self._n_points:,} points for {self._n_workers:,} workers"
-        )
 
 
 class SameWorkersCheck:
@@ -99,26 +72,6 @@ class SameWorkersCheck:
         return CertificateCheck(
             "records and points", not wrong, "; ".join(wrong) or f"{self._n_rows:,} workers"
         )
-
-
-class PlacesCheck:
-    """Points lie in the cells of their blocks; of many points, a regular sample."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._every = max(int(store.manifest["files"]["points.parquet"]["rows"]) // _SAMPLE, 1)
-        self._chosen: list[pandas.DataFrame] = []
-        self._n_points = 0
-
-    def add(self, rows: WorkplaceRows) -> None:
-        """As in `RowCheck`."""
-        chosen = rows.points.iloc[-self._n_points % self._every :: self._every]
-        self._chosen.append(chosen.copy())  # a view would keep all points in memory
-        self._n_points += len(rows.points)
-
-    def result(self) -> CertificateCheck:
-        """As in `RowCheck`."""
-        return check_places(self._store, pandas.concat(self._chosen), every=1)
 
 
 class JobsCheck:
@@ -246,19 +199,6 @@ def _possible_bands(
     place = np.zeros(geography.tracts.puma_members[0].size - 1, dtype=np.int64)
     place[attributes.work_puma] = np.arange(attributes.work_puma.size)
     return lambda work, home, band: rule.table[place[puma[work]], puma[home], band]
-
-
-def _counts_in_order(jobs: pandas.DataFrame, points: pandas.DataFrame) -> bool:
-    """Whether the points are those of each row of `jobs` after the other."""
-    columns = [points[name].to_numpy() for name in ("destination_index", "segment", "origin_index")]
-    changes = np.zeros(max(len(points) - 1, 0), dtype=np.bool_)
-    for each in columns:
-        changes |= each[1:] != each[:-1]
-    start = np.flatnonzero(np.append(True, changes))[: len(points)]
-    wanted = (jobs["destination_index"].to_numpy(), segment_of(jobs), jobs["origin_index"].to_numpy())
-    return np.array_equal(np.diff(np.append(start, len(points))), jobs["count"]) and all(
-        np.array_equal(each[start], one) for each, one in zip(columns, wanted, strict=True)
-    )
 
 
 def _is_sorted(rows: pandas.DataFrame) -> bool:

@@ -1,27 +1,16 @@
-"""The three tables of worker records, read side by side: all rows of some workplaces at a time.
-
-A publication of a nation does not fit in memory. Its tables are in the order of workplaces, so the rows of one range of
-workplaces lie together in each of them.
-"""
+"""The three tables of worker records, read side by side: all rows of some workplaces at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pandas
 
 from geodata.store import Store
+from mapapp.publishing.certificate.rows_in_order import NotInOrder, frames_by_workplace
 
-__all__ = ["NotInOrder", "WorkplaceRows", "rows_by_workplace", "used_workplaces"]
-
-_WORK: Final = "destination_index"
-
-
-class NotInOrder(Exception):
-    """A table is not in the order of workplaces."""
+__all__ = ["NotInOrder", "WorkplaceRows", "rows_by_workplace"]
 
 
 class WorkplaceRows(NamedTuple):
@@ -32,14 +21,6 @@ class WorkplaceRows(NamedTuple):
     points: pandas.DataFrame
 
 
-def used_workplaces(store: Store, n_blocks: int) -> npt.NDArray[np.bool_]:
-    """Which blocks have work in `records`: bool[blocks]."""
-    used = np.zeros(n_blocks, dtype=np.bool_)
-    for part in store.batches("records", [_WORK]):
-        used[part[_WORK].to_numpy()] = True
-    return used
-
-
 def rows_by_workplace(store: Store) -> Iterator[WorkplaceRows]:
     """Yield the rows of all workplaces, some row groups' worth at a time.
 
@@ -48,48 +29,5 @@ def rows_by_workplace(store: Store) -> Iterator[WorkplaceRows]:
     NotInOrder
         A table is not in the order of workplaces.
     """
-    tables = [_Waiting(store, name) for name in WorkplaceRows._fields]
-    for table in tables:
-        table.read()
-    while any(table.has_more for table in tables):
-        # A table may have more rows of its last workplace.
-        stop = min(table.last for table in tables if table.has_more)
-        found = WorkplaceRows(*(table.take_before(stop) for table in tables))
-        if any(map(len, found)):
-            yield found
-        for table in tables:
-            if table.has_more and table.last <= stop:
-                table.read()
-    rest = WorkplaceRows(*(table.rows.reset_index(drop=True) for table in tables))
-    if any(map(len, rest)):
-        yield rest
-
-
-class _Waiting:
-    """A table whose rows wait for those of the others."""
-
-    def __init__(self, store: Store, name: str) -> None:
-        self.rows = pandas.DataFrame({column: [] for column in store.columns(name)})
-        self.has_more = True
-        self.last = -1
-        self._name = name
-        self._parts = store.batches(name)
-
-    def read(self) -> None:
-        """Read the next row group that has rows."""
-        for part in self._parts:
-            frame = part.to_pandas()
-            work = frame[_WORK].to_numpy()
-            if work.size and (work[0] < self.last or (work[1:] < work[:-1]).any()):
-                raise NotInOrder(self._name)
-            self.rows = pandas.concat([self.rows, frame]) if len(self.rows) else frame
-            if work.size:
-                self.last = int(work[-1])
-                return
-        self.has_more = False
-
-    def take_before(self, stop: int) -> pandas.DataFrame:
-        """Take the rows of workplaces before one."""
-        n = int(np.searchsorted(self.rows[_WORK].to_numpy(), stop))
-        taken, self.rows = self.rows.iloc[:n], self.rows.iloc[n:]
-        return taken.reset_index(drop=True)
+    for frames in frames_by_workplace(store, WorkplaceRows._fields):
+        yield WorkplaceRows(*frames)

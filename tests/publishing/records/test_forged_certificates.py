@@ -21,10 +21,11 @@ from geodata.worker_schema import WorkerSchema
 from mapapp.answers.publication import bind_publication
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.certificate.publication_check import is_written_alike
+from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.records import attributes as attributes_module
 from mapapp.publishing.records.attributes import RecordAttributes
 from mapapp.publishing.records.recheck import ClaimsCheck, check_records
-from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace, used_workplaces
+from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace
 from tests.releases import rewrite_document, rewrite_table
 
 _Place = tuple[str | int, ...]
@@ -104,7 +105,7 @@ def is_noticed(store: Store, certificate: JsonObject) -> bool:
 def rows_and_cells(path: Path) -> tuple[list[WorkplaceRows], CellTriangles]:
     """What is not forged."""
     store = open_store(path, "records")
-    used = used_workplaces(store, int(store.manifest["files"]["blocks.parquet"]["rows"]))
+    used = blocks_with_work(store, "records")
     return list(rows_by_workplace(store)), read_cells(store, used)
 
 

@@ -12,13 +12,13 @@ import pytest
 
 from geodata import table_stream
 from geodata.store import Store, open_store
+from mapapp.publishing.certificate.row_checks import PlacesCheck
+from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.records.recheck import check_records
-from mapapp.publishing.records.row_checks import PlacesCheck
 from mapapp.publishing.records.rows_in_order import (
     NotInOrder,
     WorkplaceRows,
     rows_by_workplace,
-    used_workplaces,
 )
 from tests.releases import rewrite_table
 
@@ -44,7 +44,7 @@ def test_all_rows_come_and_workplaces_stay_together(in_small_groups: Store) -> N
     assert sum(map(len, seen)) == len(set[int]().union(*seen)), "no workplace comes twice"
     assert all(set(rows.jobs["destination_index"]) == own for rows, own in zip(found, seen, strict=True))
     assert all(set(rows.points["destination_index"]) == own for rows, own in zip(found, seen, strict=True))
-    used = used_workplaces(in_small_groups, int(in_small_groups.manifest["files"]["blocks.parquet"]["rows"]))
+    used = blocks_with_work(in_small_groups, "records")
     assert set(np.flatnonzero(used)) == set[int]().union(*seen)
 
 
@@ -79,7 +79,7 @@ def test_checks_in_parts_say_what_they_say_of_the_whole(
             )
 
     monkeypatch.setattr("mapapp.publishing.records.recheck.rows_by_workplace", in_parts)
-    monkeypatch.setattr("mapapp.publishing.records.row_checks._SAMPLE", 100)
+    monkeypatch.setattr("mapapp.publishing.certificate.row_checks._SAMPLE", 100)
     in_two = check_records(seedless_records)
     assert calls
     assert [(each.check, each.ok) for each in in_two] == [(each.check, each.ok) for each in whole]
