@@ -88,6 +88,7 @@ class Areas:
         self.columns = _columns(store)
         self._cells = cells
         self._outlines = Outlines(store, self, folder) if folder is not None else None
+        self._selection = Selection(self)
         self.usual = UsualLayers(self)
 
     @property
@@ -239,7 +240,7 @@ class Areas:
             return known
         steps = parse_area(area) if isinstance(area, str) else tuple(area)
         text = area_text(steps)
-        found = self._selected.get_or_make(text, lambda: Selection(self).of(steps))
+        found = self._selected.get_or_make(text, lambda: self._selection.of(steps))
         if isinstance(area, str) and area != text:
             self._selected.put(area, found)  # so that it need not be parsed again
         return found
@@ -247,6 +248,7 @@ class Areas:
     def forget(self) -> None:
         """Drop the cached selections; they are computed again on request."""
         self._selected.clear()
+        self._selection.forget()
 
     def find(self, text: str) -> str:
         """Return an area as text; `text` is such a text already, or the name of one unit.

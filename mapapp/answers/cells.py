@@ -96,7 +96,7 @@ class Cells:
         near = near[cuts(shapely.box(*bounds[:, near]))]
         return np.asarray(block[near[cuts(self._shapes(near))]])
 
-    def of_blocks(self, blocks: Blocks, held: pyarrow.ChunkedArray | None = None) -> npt.NDArray[np.object_]:
+    def of_blocks(self, blocks: Blocks, held: pyarrow.Array | None = None) -> npt.NDArray[np.object_]:
         """Return the cells of some blocks, ascending; blocks outside the imported area have no cell.
 
         Parameters
@@ -112,18 +112,22 @@ class Cells:
         rows = at[(at < every.size) & (every[np.minimum(at, every.size - 1)] == blocks)]
         if held is None:
             return self._shapes(rows)
-        return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy()))
+        return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy(zero_copy_only=False)))
 
     def warm(self) -> None:
         """Read in advance what every question about a border needs."""
         with self._lock:
             _ = self._index, self._block
 
-    def hold(self) -> pyarrow.ChunkedArray:
-        """Return all cells as stored, some hundred bytes each; None if there are too many."""
+    def hold(self) -> pyarrow.Array | None:
+        """Return all cells as stored, some hundred bytes each; None if there are too many.
+
+        They are in one piece: taking rows from several pieces would copy all of them each time.
+        """
         if self._block.size > _MOST_HELD:
             return None
-        return pyarrow.parquet.read_table(self._file, columns=["geometry"])["geometry"]
+        stored = pyarrow.parquet.read_table(self._file, columns=["geometry"])["geometry"]
+        return stored.cast(pyarrow.large_binary()).combine_chunks()
 
     def _shapes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
         """Return polygons of some rows of `cells`, ascending; only their row groups are read."""

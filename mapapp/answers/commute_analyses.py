@@ -158,11 +158,10 @@ class CommuteAnalyses(OpenedRelease):
         home = self._select(home_area)
         work = home if work_area is None else self._select(work_area)
         pick = Pick(home=home.blocks, work=work.blocks, filters=filters)
-        counts = self.flows.by_segment(pick)
+        counts, bands, median_mi = self.flows.of_pair(pick, edges)
         n = int(counts.sum())
         living = int(self.flows.by_segment(Pick(home=home.blocks, filters=filters)).sum())
         employed = int(self.flows.by_segment(Pick(work=work.blocks, filters=filters)).sum())
-        bands = self.flows.distances(pick, "home", edges, own_block=False).workers.sum(axis=1)
         labels = band_labels(edges)
         answer = PairedAreas(
             about=self._about_pair("paired", home, work, filters),
@@ -173,7 +172,7 @@ class CommuteAnalyses(OpenedRelease):
             employed=counted.number(employed),
             share_of_living=n / living if living else None,
             share_of_employed=n / employed if employed else None,
-            median_mi=Miles(self.flows.median_mi(pick)),
+            median_mi=Miles(median_mi),
             bands=counted.bands(counts),
             distances=counted.labeled("band", range(len(labels)), labels, bands),
             edges_mi=edges,

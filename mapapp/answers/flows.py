@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -126,9 +127,55 @@ class Flows:
             self._connection.execute(statement)
 
     def by_segment(self, pick: Pick) -> Ints:
-        """Return workers of each joint segment: int64[27]."""
+        """Return workers of each joint segment: int64[27].
+
+        Of an area with most blocks, only the workers of all others are read, and taken from those of everywhere.
+        """
+        if pick.work is None and pick.home is None and not pick.filters.attributes:
+            kept = np.zeros(N_SEGMENTS, dtype=np.int64)
+            kept[list(pick.filters.segments)] = 1
+            return self._of_everywhere * kept
+        if pick.home is None and pick.work is not None and self._is_most(pick.work):
+            others = replace(pick, work=self._others(pick.work))
+            return self.by_segment(replace(pick, work=None)) - self._by_segment(others)
+        if pick.work is None and pick.home is not None and self._is_most(pick.home):
+            others = replace(pick, home=self._others(pick.home))
+            return self.by_segment(replace(pick, home=None)) - self._by_segment(others)
+        return self._by_segment(pick)
+
+    @cached_property
+    def _of_everywhere(self) -> Ints:
+        return self._by_segment(Pick())
+
+    def _by_segment(self, pick: Pick) -> Ints:
         found = self._ask(pick, "segment, sum(workers)::BIGINT AS n", "GROUP BY segment")
         return _spread(found["segment"], found["n"], N_SEGMENTS)
+
+    def of_pair(self, pick: Pick, edges_mi: Sequence[float]) -> tuple[Ints, Ints, float | None]:
+        """Return workers by joint segment, int64[27], and by distance band, and their median distance in miles.
+
+        The first two, and the mile that has the median, are read at once.
+        """
+        with self._cursor(pick) as cursor:
+            found = _fetched(
+                cursor.execute(
+                    "SELECT segment, band, mile, sum(workers)::BIGINT AS n FROM ("
+                    f"SELECT segment, {_band(len(edges_mi), own_block=False)} AS band, "
+                    "floor(distance_mi)::INTEGER AS mile, workers "
+                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)}) "
+                    "GROUP BY GROUPING SETS ((segment), (band), (mile)) ORDER BY mile",
+                    [float(edge) for edge in edges_mi],
+                )
+            )
+        columns = {
+            name: np.ma.filled(found[name].astype(np.int64), -1) for name in ("segment", "band", "mile")
+        }
+        mine = {name: column >= 0 for name, column in columns.items()}
+        segments, bands = (
+            _spread(columns[name][mine[name]], found["n"][mine[name]], size)
+            for name, size in (("segment", N_SEGMENTS), ("band", len(edges_mi) + 1))
+        )
+        return segments, bands, self._median_of(pick, columns["mile"][mine["mile"]], found["n"][mine["mile"]])
 
     def by_values(self, pick: Pick, names: Sequence[str]) -> Ints:
         """Return workers by the values of some attributes: int64, with one axis for each attribute.
@@ -276,15 +323,17 @@ class Flows:
             "floor(distance_mi)::INTEGER AS mile, sum(workers)::BIGINT AS n",
             "GROUP BY mile ORDER BY mile",
         )
-        n, running = int(found["n"].sum()), np.cumsum(found["n"])
+        return self._median_of(pick, found["mile"], found["n"])
+
+    def _median_of(self, pick: Pick, mile: npt.NDArray[np.integer], workers: Ints) -> float | None:
+        """Return the median distance of workers whose numbers are known for each mile, ascending."""
+        n, running = int(workers.sum()), np.cumsum(workers)
         if n == 0:
             return None
         ranks = np.array([(n - 1) // 2, n // 2])  # of the middle workers, from 0
         places = np.searchsorted(running, ranks, side="right")
         middle = [
-            self._ranked(
-                pick, int(found["mile"][place]), ranks[places == place] - running[place] + found["n"][place]
-            )
+            self._ranked(pick, int(mile[place]), ranks[places == place] - running[place] + workers[place])
             for place in np.unique(places)
         ]
         return float(np.concatenate(middle).mean())
@@ -360,9 +409,7 @@ class Flows:
             for end in _ENDS:
                 chosen = getattr(pick, end)
                 if chosen is not None and self._is_most(chosen):
-                    others = np.ones(self._n_blocks, dtype=bool)
-                    others[chosen] = False
-                    blocks[f"not_{end}_blocks"] = np.flatnonzero(others).astype(np.int32)
+                    blocks[f"not_{end}_blocks"] = self._others(chosen)
                 elif chosen is not None:
                     blocks[f"{end}_blocks"] = chosen
             for name, chosen in blocks.items():
@@ -370,6 +417,12 @@ class Flows:
             yield cursor
         finally:
             cursor.close()
+
+    def _others(self, blocks: Blocks) -> Blocks:
+        """Return all other blocks: ascending."""
+        others = np.ones(self._n_blocks, dtype=bool)
+        others[blocks] = False
+        return np.flatnonzero(others).astype(np.int32)
 
     def _is_most(self, blocks: Blocks) -> bool:
         return 2 * blocks.size > self._n_blocks

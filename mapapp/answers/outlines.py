@@ -53,7 +53,7 @@ class Outlines:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         return self._of_blocks(blocks, None)
 
-    def _of_blocks(self, blocks: Blocks | None, held: pyarrow.ChunkedArray | None) -> shapely.Geometry | None:
+    def _of_blocks(self, blocks: Blocks | None, held: pyarrow.Array | None) -> shapely.Geometry | None:
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
         counties, tracts = self._wholes
         parts: list[shapely.Geometry] = []

@@ -20,6 +20,7 @@ from geodata.distance import distance_mi
 from mapapp.answers import watch
 from mapapp.answers.box_index import Bounds
 from mapapp.answers.flows import Blocks
+from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.question.area_text import (
     Box,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from mapapp.answers.areas import Areas
 
 _PLACES_AT_ONCE: Final = 20_000
+_MOST_FOUND: Final = 64
+_FOUND_BYTES: Final = 16 << 20
 _NEAR: Final = "the area within "
 Mask = npt.NDArray[np.bool_]
 
@@ -81,6 +84,15 @@ class Selection:
 
     def __init__(self, areas: Areas) -> None:
         self._areas = areas
+        self._found: ResultCache[_Members] = ResultCache(
+            max_entries=_MOST_FOUND,
+            max_size=_FOUND_BYTES,
+            size_of=lambda each: each.within.nbytes + each.cut.nbytes,
+        )
+
+    def forget(self) -> None:
+        """Drop the cached parts."""
+        self._found.clear()
 
     def of(self, steps: Sequence[Step]) -> Selected:
         """Apply the steps from left to right; raises the errors of `Areas.select`."""
@@ -124,6 +136,10 @@ class Selection:
             return _Members(np.arange(len(self._areas.places), dtype=np.int32), nothing)
         if isinstance(part, Unit):
             return _Members(self._areas.members(part), nothing)
+        # Found once: one question often has a part at both ends, or inside one end and outside the other.
+        return self._found.get_or_make(part, lambda: self._drawn_members(part))
+
+    def _drawn_members(self, part: Corridor | Circle | Box | Shape) -> _Members:
         if isinstance(part, Corridor):
             return self._within_corridor(part)
         lon, lat, elsewhere = self._areas.place_columns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -377,3 +378,24 @@ def test_an_area_is_widened_where_it_adds() -> None:
     ):
         with pytest.raises(UsageError, match=said):
             widened(parse_area(area), 1)
+
+
+def test_a_drawn_part_of_two_areas_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    areas = open_release(write_release(tmp_path / "squareland")).areas
+    found: list[object] = []
+    members = selection.Selection._drawn_members
+
+    def counted(self: selection.Selection, part: Any) -> Any:
+        found.append(part)
+        return members(self, part)
+
+    monkeypatch.setattr(selection.Selection, "_drawn_members", counted)
+    lon, lat, _ = (column[0] for column in areas.place_columns)
+    circle = f"circle:{lon:.3f},{lat:.3f},2"
+    first, second = areas.select(circle), areas.select(f"-{circle}")
+    assert 0 < first.n_blocks < len(areas.places)
+    assert first.n_blocks + second.n_blocks == len(areas.places)
+    assert len(found) == 1
+    areas.forget()
+    assert areas.select(circle).n_blocks == first.n_blocks
+    assert len(found) == 2

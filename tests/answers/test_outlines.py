@@ -54,6 +54,16 @@ def test_an_area_is_the_union_of_its_cells(release: Release) -> None:
     assert release.outlines.of_blocks(elsewhere.astype(numpy.int32)) is None
 
 
+def test_cells_held_in_memory_are_those_on_disk(release: Release) -> None:
+    cells = release.areas.cells
+    held = cells.hold()
+    assert held is not None
+    blocks = numpy.arange(0, len(release.areas.places), 3, dtype=numpy.int32)
+    found, expected = cells.of_blocks(blocks, held), cells.of_blocks(blocks)
+    assert len(expected) > 100
+    assert shapely.equals_exact(found, expected).all()
+
+
 def test_a_damaged_layer_is_made_again(release: Release) -> None:
     release.outlines.of_layer("zcta")
     (file,) = release.outlines._folder.glob("outlines-zcta-*.parquet")
