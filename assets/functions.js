@@ -47,7 +47,7 @@ window.addEventListener("resize", () => {
 function fill(table) {
   const body = document.getElementById("area-rows");
   if (!body || !table) return true;
-  document.getElementById("table-title").textContent = table.title;
+  document.getElementById("table-title").replaceChildren(table.title, ...whyNoError(table.notes));
   const heads = document.createElement("tr");
   heads.append(...table.heads.map((text) => Object.assign(cell("th", text), { scope: "col" })));
   document.getElementById("table-head").replaceChildren(heads);
@@ -58,6 +58,25 @@ function fill(table) {
   every.textContent = table.every ? "Show fewer rows" : `Show all ${table.size}`;
   document.getElementById("table-card").dataset.drawn = table.drawn;
   return table.rows.length === 0;
+}
+
+// A count, or the cell of its ±, with the letters of the notes that say why it has no ±.
+const WITHOUT_ERROR = /^(.*?) ?\(([a-z](?:, [a-z])*)\)$/;
+
+function noError(letters) {
+  const mark = cell("span", `(${letters})`, "error no-error");
+  mark.setAttribute("role", "img");
+  mark.setAttribute("aria-label", `no ±, note ${letters}`);
+  return mark;
+}
+
+// Links to the notes to which the marks of a table refer; a link's tip is the note.
+function whyNoError(notes) {
+  return Object.entries(notes ?? {}).map(([letter, note]) => {
+    const link = cell("a", `(${letter}) no ±: why`, "no-error");
+    Object.assign(link, { href: `#no-error-${letter}`, title: note });
+    return link;
+  });
 }
 
 function row({ name, sub, cells, marks, unit }, n_columns) {
@@ -79,9 +98,11 @@ function row({ name, sub, cells, marks, unit }, n_columns) {
   if (sub) head.append(cell("span", sub, "quiet sub"));
   const counts = cells.map((text) => {
     const [counted, share] = text.split(" | ");
-    const [number, error] = counted.split(" ± ");
+    const [, known, letters] = counted.match(WITHOUT_ERROR) ?? [null, counted, ""];
+    const [number, error] = known.split(" ± ");
     const count = cell("td", number, "number");
     if (error) count.append(" ", cell("span", "± " + error, "error"));
+    if (letters) count.append(" ", noError(letters));
     if (share) count.append(" ", cell("span", share, "quiet sub"));
     return count;
   });

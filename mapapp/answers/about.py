@@ -20,13 +20,16 @@ class Note:
     code : str
         Identifies the note for programs; its text may change.
     text : str
+    mark : str
+        Letter that stands beside the numbers to which the note applies; empty if it applies to all.
     """
 
     code: str
     text: str
+    mark: str = ""
 
     def __str__(self) -> str:
-        return self.text
+        return f"({self.mark}) {self.text}" if self.mark else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,9 @@ class About:
         certificate; ``kind`` if it is one of worker records.
     notes : tuple of Note
         Notes that must be read with the numbers.
+    no_errors : dict of str to str
+        By name of a number or a table, the mark of the notes that say why it has, or why some of its rows have, no
+        expected error, such as ``(a, b)``; empty unless the answer is about worker records and has errors.
     """
 
     analysis: str
@@ -78,10 +84,16 @@ class About:
     kept_attributes: tuple[str, ...] = ()
     promise: JsonObject = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    no_errors: dict[str, str] = field(default_factory=dict)
 
     def has_note(self, code: str) -> bool:
         """Return whether one of the notes has this code."""
         return any(note.code == code for note in self.notes)
+
+    @property
+    def marked_notes(self) -> dict[str, str]:
+        """Texts of the notes that marks beside numbers refer to, by mark."""
+        return {note.mark: note.text for note in self.notes if note.mark}
 
     @property
     def area_side(self) -> Side:
@@ -90,10 +102,11 @@ class About:
         return self.side
 
     def to_dict(self) -> JsonObject:
-        """Return plain values, with notes as text; without values of attributes if all are included."""
-        found = dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
-        if not self.kept_attributes:
-            del found["kept_attributes"]
+        """Return plain values, with notes as text; without values of attributes or marks if there are none."""
+        found = dataclasses.asdict(self) | {"notes": list(map(str, self.notes))}
+        for name in ("kept_attributes", "no_errors"):
+            if not found[name]:
+                del found[name]
         return found
 
 

@@ -134,7 +134,9 @@ class Errors:
             answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
         numbers, row_picks = self._counts(entry, answer)
         of_rows = {
-            name: [pick_of(row) for row in table.head(_n_rows(entry, name, table, rows)).itertuples()]
+            name: [
+                pick_of(row) for row in table.head(rows_with_errors(entry, name, table, rows)).itertuples()
+            ]
             for name, pick_of in row_picks.items()
             if tables is None or name in tables
             for table in (getattr(answer, name),)
@@ -395,7 +397,7 @@ class Errors:
         return UnitsOfTracts(unit, tract_workers)
 
 
-def _n_rows(entry: Entry, name: str, table: pandas.DataFrame, rows: int) -> int:
+def rows_with_errors(entry: Entry, name: str, table: pandas.DataFrame, rows: int) -> int:
     """Return how many rows of a table get an expected error if `rows` are asked for."""
     stated = entry.tables.get(name)
     return len(table) if rows and stated is not None and stated.every_error else rows

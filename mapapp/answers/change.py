@@ -66,7 +66,8 @@ def change(before: Result, after: Result) -> Change:
         release=" → ".join(found.names),
         version=f"{before.about.version} → {after.about.version}",
         year=" → ".join(dict.fromkeys((before.about.year, after.about.year))),
-        notes=after.about.notes + _notes(found),
+        notes=(*(dataclasses.replace(note, mark="") for note in after.about.notes), *_notes(found)),
+        no_errors={},
     )
     return dataclasses.replace(found, about=about)
 

@@ -12,6 +12,7 @@ from mapapp.answers import finding_sentences, words
 from mapapp.answers.areas import Areas
 from mapapp.answers.attributes import Attribute, in_sentence
 from mapapp.answers.cross_table import ALL, KEYS, USUAL_ATTRIBUTES, CrossTable
+from mapapp.answers.distance_shares import compared_distances
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
 from mapapp.answers.finding_words import LEAST_WORKERS, ranked, share_text
 from mapapp.answers.flows import Pick
@@ -186,13 +187,15 @@ def _who(answer: CrossTable) -> str:
 
 
 def _findings(answer: CrossTable) -> tuple[str, ...]:
-    """Return how many people there are, and the largest group."""
+    """Return how many people there are, which group commutes farther if that is asked, and the largest group."""
     first = finding_sentences.of_people(answer, answer.workers)
     n = answer.workers.value
     if n < LEAST_WORKERS:
         return first
     rows = ranked(answer.cells.sort_values("workers", ascending=False, kind="stable"), "label")
     share = share_text(rows[0].workers, n, rows[0].error)
+    compared = compared_distances(answer)
+    first = (*first, compared) if compared else first
     return (*first, f"By {_titles(answer)}, the largest group is {rows[0].name}: {share} of them.")
 
 

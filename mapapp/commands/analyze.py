@@ -338,6 +338,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
 
 def _lines(result: Result) -> list[str]:
     """Return an answer as text lines: its subject, what it found, its numbers, and the first rows of its main table."""
+    from mapapp.answers.error_marks import mark_of_table
     from mapapp.answers.results import Change
     from mapapp.answers.short_tables import shortened
 
@@ -347,7 +348,7 @@ def _lines(result: Result) -> list[str]:
     lines.append(f"  {about.release}")
     lines += [f"  {sentence}" for sentence in result.findings()]
     lines += [
-        f"  {name.replace('_', ' '):<18} {_number_text(value, noun)}"
+        f"  {name.replace('_', ' '):<18} {_number_text(value, noun)} {mark_of_table(result, name)}".rstrip()
         for name, value in result.numbers().items()
     ]
     for name, table in list(result.tables().items())[:1]:
@@ -356,6 +357,7 @@ def _lines(result: Result) -> list[str]:
             if {"workers", "share"} <= set(table.columns)
             else table.head(_TEXT_ROWS)
         )
+        short = _with_marks(short, mark_of_table(result, name))
         empty = [name for name in short.columns if short[name].isna().all()]
         hidden = [each for each in ("lon_deg", "lat_deg", "kind", *empty) if each in short.columns]
         lines += [f"  {name}:", *_text_rows(short.drop(columns=hidden))]
@@ -363,15 +365,25 @@ def _lines(result: Result) -> list[str]:
     return [*lines, *(f"  {note}" for note in about.notes)]
 
 
+def _with_marks(table: pandas.DataFrame, mark: str) -> pandas.DataFrame:
+    """Return a table with the mark of a note in place of each expected error that is missing for a stated reason."""
+    if not mark or "expected_error" not in table.columns:
+        return table
+    errors = [mark if error != error else f"{error:.3f}" for error in table["expected_error"].tolist()]
+    return table.assign(expected_error=errors)
+
+
 def _attribute_lines(result: Result) -> list[str]:
     """Return the largest values of each further attribute as text lines; none unless it is a profile of records."""
-    table = result.tables().get("attributes")
+    from mapapp.answers.error_marks import mark_of_table
+
+    table, mark = result.tables().get("attributes"), mark_of_table(result, "attributes")
     if table is None or not len(table):
         return []
     lines = []
     for title, rows in table.groupby("title", sort=False):
         largest = rows if len(rows) <= _TEXT_ROWS else rows.nlargest(_TEXT_ROWS, "workers")
-        shown = largest.drop(columns=["attribute", "title", "code"])
+        shown = _with_marks(largest.drop(columns=["attribute", "title", "code"]), mark)
         more = f" (largest {_TEXT_ROWS} of {len(rows)})" if len(rows) > _TEXT_ROWS else ""
         empty = [name for name in shown.columns if (shown[name].isna() | (shown[name] == "")).all()]
         lines += [f"  {title}{more}:", *_text_rows(shown.drop(columns=empty))]
@@ -384,9 +396,10 @@ def _grid_lines(result: Result) -> list[str]:
 
     from mapapp.answers import words
     from mapapp.answers.entries import grid_of
+    from mapapp.answers.error_marks import mark_of_grid
     from mapapp.answers.grids import ERROR, Limit
 
-    grid = grid_of(result, Limit(_TEXT_ROWS, _TEXT_COLUMNS))
+    mark, grid = mark_of_grid(result), grid_of(result, Limit(_TEXT_ROWS, _TEXT_COLUMNS))
     if grid is None:
         return []
     first, *names = [name for name in grid.columns if not name.endswith(ERROR)]
@@ -395,7 +408,7 @@ def _grid_lines(result: Result) -> list[str]:
         errors = grid[f"{name}{ERROR}"].tolist() if f"{name}{ERROR}" in grid else [None] * len(grid)
         values = zip(grid[name].tolist(), errors, strict=True)
         shown[name] = [
-            value if isinstance(value, str) else f"{value:,} {words.error_text(error)}".rstrip()
+            value if isinstance(value, str) else f"{value:,} {words.error_text(error) or mark}".rstrip()
             for value, error in values
         ]
     return ["  grid:", *_text_rows(pandas.DataFrame(shown))]

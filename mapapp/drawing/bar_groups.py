@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,17 +19,23 @@ MATRIX_UNITS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: name, workers, their share and expected error, and a caution."""
+    """One bar: name, workers, their share and expected error, a caution, and the mark of a note on a missing error."""
 
     name: str
     workers: int
     share: float
     error: float | None = None
     caution: str = ""
+    no_error: str = ""
+
+    @property
+    def error_text(self) -> str:
+        """The expected error beside the number, or the mark of the note that says why there is none."""
+        return words.error_text(self.error) or self.no_error
 
 
-def bars_of(frame: pandas.DataFrame, name: str = "label") -> list[Bar]:
-    """Bars of a table of workers."""
+def bars_of(frame: pandas.DataFrame, name: str = "label", no_error: str = "") -> list[Bar]:
+    """Bars of a table of workers; `no_error` marks those without an expected error."""
     return [
         Bar(
             str(row[name]),
@@ -36,6 +43,7 @@ def bars_of(frame: pandas.DataFrame, name: str = "label") -> list[Bar]:
             float(row["share"]),
             float(row["expected_error"]),
             caution(int(row["workers"])),
+            no_error if math.isnan(row["expected_error"]) else "",
         )
         for row in frame.to_dict("records")
     ]
@@ -82,18 +90,18 @@ def _chart(title: str, groups: list[Group]) -> BarChart:
 
 
 def _groups(bars: BarsEntry, result: Result) -> list[Group]:
-    frame = result.tables()[bars.table]
+    frame, mark = result.tables()[bars.table], result.about.no_errors.get(bars.table, "")
     if bars.group:
         return [
-            Group(str(heading), tuple(bars_of(rows, bars.name)))
+            Group(str(heading), tuple(bars_of(rows, bars.name, mark)))
             for heading, rows in frame.groupby(bars.group, sort=False)
         ]
     if bars.by_size:
         frame = frame.sort_values("workers", ascending=False, kind="stable")
         frame = frame.head(max(int((frame["workers"] > 0).sum()), 1))
     if not bars.by_characteristic:
-        return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name)))]
+        return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name, mark)))]
     return [
-        Group(title, tuple(bars_of(frame[frame["characteristic"] == name], bars.name)))
+        Group(title, tuple(bars_of(frame[frame["characteristic"] == name], bars.name, mark)))
         for name, title in words.BAND_TITLES.items()
     ]

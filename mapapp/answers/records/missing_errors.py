@@ -1,12 +1,12 @@
-"""Why some numbers of worker records have no expected error, in words."""
+"""Why some numbers of worker records have no expected error: in words, with a mark that stands beside such a number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
+from string import ascii_lowercase
 from typing import Final
 
 from mapapp.answers.about import Note
-from mapapp.answers.flows import Pick
 
 NO_ERROR: Final = "no-error"
 """Code of the notes that say why a number has no ±."""
@@ -19,34 +19,40 @@ PARTS_OF_PUMAS: Final = (
     "A home area has a ± if it is made of whole PUMAs, which are census areas of about 100,000 people or more. Within "
     "a PUMA, homes were placed by public population and distance, so smaller areas have none."
 )
+UNCOVERED: Final = (
+    "The certificate states errors for some combinations of attributes, work areas, and home areas. This combination "
+    "is not one of them, so it has no ±."
+)
 DISTANCES: Final = "Distances have no ±: homes were placed to fit a range of distances, not at the real ones."
+DIFFERENCES: Final = "A difference of two counts has no ±: the errors of the two are not independent."
+SUMS: Final = "The certificate states no error for the sum of all other rows, so it has no ±."
+FIRST_ROWS: Final = "Expected errors were computed for the first rows of a long table only."
+_IN_ORDER: Final = (
+    NOT_STATED,
+    PARTS_OF_TRACTS,
+    PARTS_OF_PUMAS,
+    UNCOVERED,
+    DISTANCES,
+    DIFFERENCES,
+    SUMS,
+    FIRST_ROWS,
+)
 
 
-def reasons(
-    picks: Iterable[Pick | None], is_whole: Callable[[Pick], tuple[bool, bool]], *, has_distances: bool
-) -> tuple[Note, ...]:
-    """Return a note for each reason why a number or a row of an answer has no expected error.
+def marked_notes(reasons: Mapping[str, Iterable[str]]) -> tuple[tuple[Note, ...], dict[str, str]]:
+    """Return a note for each reason, and the mark of every number and table that lacks expected errors.
 
     Parameters
     ----------
-    picks : iterable of Pick
-        What its numbers and rows count.
-    is_whole : callable
-        Returns whether a pick's work area consists of whole tracts, and its home area of whole PUMAs.
-    has_distances : bool
-        Whether it has distances.
+    reasons : mapping of str to iterable of str
+        Reasons, such as `DISTANCES`, by the name of the number or the table.
     """
-    texts: dict[str, None] = {}
-    for pick in picks:
-        if pick is None:
-            continue
-        work, home = is_whole(pick)
-        if not work:
-            texts[PARTS_OF_TRACTS] = None
-        if not home:
-            texts[PARTS_OF_PUMAS] = None
-        if len(texts) == 2:
-            break
-    if has_distances:
-        texts[DISTANCES] = None
-    return tuple(Note(NO_ERROR, text) for text in texts)
+    given = {name: set(texts) for name, texts in reasons.items()}
+    used = [text for text in _IN_ORDER if any(text in texts for texts in given.values())]
+    mark_of = dict(zip(used, ascii_lowercase, strict=False))
+    marks = {
+        name: f"({', '.join(mark_of[text] for text in used if text in texts)})"
+        for name, texts in given.items()
+        if texts
+    }
+    return tuple(Note(NO_ERROR, text, mark_of[text]) for text in used), marks

@@ -7,33 +7,45 @@ records, so errors of smaller home areas are not stated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
 from geodata.errors import StoreError
 from geodata.store import Store
-from mapapp.answers.about import Note
-from mapapp.answers.answer_errors import ROWS, Errors
+from mapapp.answers.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.areas import Areas
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
 from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.measures import MEASURES, Miles, Number
 from mapapp.answers.picks import Counts, PickOf, by_band
 from mapapp.answers.records.certificate import derived_from
 from mapapp.answers.records.error_terms import ErrorTerms
-from mapapp.answers.records.missing_errors import NO_ERROR, NOT_STATED, reasons
+from mapapp.answers.records.missing_errors import (
+    DIFFERENCES,
+    DISTANCES,
+    FIRST_ROWS,
+    NO_ERROR,
+    NOT_STATED,
+    PARTS_OF_PUMAS,
+    PARTS_OF_TRACTS,
+    SUMS,
+    UNCOVERED,
+    marked_notes,
+)
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result
+from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
 _LOOKED_AT: Final = 3
-"""Rows of each table whose areas are looked at; all rows of a table are areas of one layer."""
-_NOT_STATED: Final = Note(NO_ERROR, NOT_STATED)
+"""Rows without an error of each table whose areas are looked at; all rows of a table are areas of one layer."""
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
@@ -62,22 +74,66 @@ class RecordErrors(Errors):
         tables: Collection[str] | None = None,
         shown: int | None = None,
     ) -> Result:
-        """Return the answer with errors as for a release, and with notes on why some numbers have none."""
+        """Return the answer with errors as for a release; every number without one has a mark that leads to a note."""
+        entry = entry_of(answer)
+        shown = max(rows, 0) if shown is None else shown
+        if rows > 0:
+            rows = max(
+                rows, entry.n_error_rows or 0
+            )  # these terms are cheap, unlike the formula for releases
         found = super().of_answer(answer, rows, tables, shown)
-        entry = entry_of(found)
-        has_distances = bool(entry.distance_tables) or any(each.kind == "miles" for each in entry.numbers)
-        notes: tuple[Note, ...] = (_NOT_STATED,)
-        if self.is_known:
-            notes = reasons(self._looked_at(found), self._is_whole, has_distances=has_distances)
+        wanted = {name for name in found.tables() if tables is None or name in tables}
+        numbers, row_picks = self._counts(entry, found)
+        reasons = self._reasons_of_numbers(found, numbers)
+        for name in sorted(wanted):
+            table = found.tables()[name]
+            if "expected_error" in table.columns:
+                n_rows = rows_with_errors(entry, name, table, max(rows, 0))
+                first = table.head(n_rows)
+                texts = self._reasons_of_rows(first, row_picks.get(name))
+                if texts and len(first) < len(table) and first["expected_error"].notna().any():
+                    texts |= {FIRST_ROWS}
+                reasons[name] = texts or _reasons_of_rest(table, shown)
+        notes, marks = marked_notes(reasons)
         kept = tuple(note for note in found.about.notes if note.code != NO_ERROR)
-        return replace(found, about=replace(found.about, notes=kept + notes))
+        return replace(found, about=replace(found.about, notes=kept + notes, no_errors=marks))
 
-    def _looked_at(self, answer: Result) -> Iterator[Pick | None]:
-        """Yield what the numbers of an answer and the first rows of its tables count."""
-        numbers, row_picks = self._counts(entry_of(answer), answer)
-        yield from numbers.values()
-        for name, pick_of in row_picks.items():
-            yield from (pick_of(row) for row in getattr(answer, name).head(_LOOKED_AT).itertuples())
+    def _reasons_of_numbers(self, answer: Result, picks: Mapping[str, Pick]) -> dict[str, set[str]]:
+        """Return why numbers of an answer have no error; numbers derived from counts have the reasons of these."""
+        found: dict[str, set[str]] = {}
+        of_counts = {reason for pick in picks.values() for reason in self._reasons_of(pick)}
+        for name, number in answer.numbers().items():
+            if not isinstance(number, MEASURES) or number.value is None or number.expected_error is not None:
+                continue
+            if not self.is_known:
+                found[name] = {NOT_STATED}
+            elif isinstance(number, Miles):
+                found[name] = {DISTANCES}
+            elif name in picks:
+                found[name] = self._reasons_of(picks[name])
+            else:
+                found[name] = {DIFFERENCES} if isinstance(number, Number) else of_counts
+        return found
+
+    def _reasons_of_rows(self, rows: pandas.DataFrame, pick_of: PickOf | None) -> set[str]:
+        """Return why some rows of a table have no error; their areas are in one layer, so a few rows are enough."""
+        without = rows[rows["expected_error"].isna()].head(_LOOKED_AT)
+        if not len(without):
+            return set()
+        if not self.is_known:
+            return {NOT_STATED}
+        if pick_of is None:
+            return {DISTANCES}
+        picks = [pick_of(row) for row in without.itertuples()]
+        return {reason for pick in picks if pick is not None for reason in self._reasons_of(pick)}
+
+    def _reasons_of(self, pick: Pick) -> set[str]:
+        """Return why the count of a pick has no error, if it has none."""
+        if not self.is_known:
+            return {NOT_STATED}
+        work, home = self._is_whole(pick)
+        parts = ([] if work else [PARTS_OF_TRACTS]) + ([] if home else [PARTS_OF_PUMAS])
+        return set(parts) or {UNCOVERED}
 
     def _is_whole(self, pick: Pick) -> tuple[bool, bool]:
         """Return whether the work area consists of whole tracts, and the home area of whole PUMAs."""
@@ -177,3 +233,11 @@ class RecordErrors(Errors):
     def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
         """Return the answer unchanged, as for tables of distances."""
         return answer
+
+
+def _reasons_of_rest(table: pandas.DataFrame, rows: int) -> set[str]:
+    """Return why the sums of the rows after the first ones of a table of areas have no error, if one has none."""
+    if not {"kind", "home_kind"} & set(table.columns) or len(table) <= rows:
+        return set()
+    sums = shortened(table, rows).iloc[rows:]
+    return {SUMS} if sums["expected_error"].isna().any() else set()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mapapp.answers import words
 from mapapp.answers.about import About
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import Bar, Group
@@ -78,7 +77,7 @@ def bars(
 def _columns(every: Sequence[Bar], inner: float) -> _Columns:
     name = min(max(width_in(bar.name, TEXT_POINTS) for bar in every) + 0.1, 0.52 * inner)
     number = max(width_in(f"{bar.workers:,}", TEXT_POINTS) for bar in every) + 0.2
-    error = max(width_in(words.error_text(bar.error), SMALL_POINTS) for bar in every) + 0.06
+    error = max(width_in(bar.error_text, SMALL_POINTS) for bar in every) + 0.06
     share = width_in("100.0%", TEXT_POINTS) + 0.08
     most = max(bar.workers for bar in every) or 1
     return _Columns(name, inner - name - number - error - share, number, error, share, most)
@@ -95,7 +94,7 @@ def _row(sheet: Sheet, bar: Bar, y: float, columns: _Columns) -> None:
     sheet.write(x, base, number, size=TEXT_POINTS, align="right")
     if bar.caution and bar.workers:
         _mark(sheet, x - width_in(number, TEXT_POINTS) - 0.09, y + 0.112, bar.caution)
-    sheet.write(x + 0.05, base, words.error_text(bar.error), size=SMALL_POINTS, color=quiet)
+    sheet.write(x + 0.05, base, bar.error_text, size=SMALL_POINTS, color=quiet)
     x += columns.error + columns.share
     sheet.write(x, base, f"{100 * bar.share:.1f}%", size=TEXT_POINTS, color=quiet, align="right")
 

@@ -26,6 +26,7 @@ from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
 from mapapp.explore.pages.answer_charts import charts
 from mapapp.explore.pages.bars import bar_table, mark
+from mapapp.explore.pages.error_marks import note_item, without_error
 from mapapp.explore.pages.year_card import year_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.filters import Filters
@@ -97,7 +98,7 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
                 [
                     mark(number.caution if number.value else ""),
                     html.Span(f"{number.value:,}", className="big", id="worker-count"),
-                    *_error_and_unit(number.expected_error, unit),
+                    *_error_and_unit(number.expected_error, unit, _headline_mark(shown)),
                 ],
                 className="count",
             ),
@@ -175,25 +176,34 @@ def tiles(result: Result) -> Component | None:
 
 def _tiles(result: Result) -> list[Tile]:
     return [
-        (_tile(value, number.kind), text_of(number.tile, result))
+        (_tile(value, number.kind, without_error(result.about, number.name)), text_of(number.tile, result))
         for number, value in numbers_of(result)
         if number.tile
     ]
 
 
-def _tile(value: Value, kind: str) -> str | list[Child]:
-    """A key number as the page shows it."""
+def _tile(value: Value, kind: str, without: Component | None) -> str | list[Child]:
+    """A key number as the page shows it; `without` says why it has no expected error."""
     if isinstance(value, Number):
-        return _number(value, signed=kind == "change")
+        return [*_number(value, signed=kind == "change"), without]
     if isinstance(value, Miles):
-        return _miles(value)
+        return [*_miles(value), without]
     if isinstance(value, Ratio):
-        return _ratio(value)
+        return [*_ratio(value), without]
     return words.percent(value) if value is None or kind == "share" else f"{value:,}"
 
 
-def _error_and_unit(error: float | None, unit: str) -> list[Child]:
+def _headline_mark(result: Result) -> Component | None:
+    """The mark beside the headline's number, if it has no expected error."""
+    number = headline_of(result)
+    name = next((name for name, value in result.numbers().items() if value is number), "")
+    return without_error(result.about, name)
+
+
+def _error_and_unit(error: float | None, unit: str, without: Component | None) -> list[Child]:
     """What follows the headline's number: "± 14 synthetic workers", or "synthetic workers, exact"."""
+    if without is not None:
+        return [f" {unit}", without]
     text = words.error_text(error)
     if error == 0:
         return [f" {unit}", html.Span(f", {text}", className="error")]
@@ -263,14 +273,14 @@ def _miles(distance: Miles) -> list[Child]:
 
 def remarks(result: Result) -> Component | None:
     """Notes that a reader needs to understand the numbers."""
-    notes = [note.text for note in result.about.notes]
+    notes: list[Component] = list(map(note_item, result.about.notes))
     numbers = main_result(result).numbers().values()
     if any(getattr(number, "expected_error", None) is not None for number in numbers):
-        notes.append(words.errors_note(main_result(result).about.promise))
+        notes.append(html.Li(words.errors_note(main_result(result).about.promise)))
     if not notes:
         return None
     return html.Section(
-        [html.H2("About these numbers"), html.Ul([html.Li(note) for note in notes], className="remarks")],
+        [html.H2("About these numbers"), html.Ul(notes, className="remarks")],
         className="card",
     )
 

@@ -12,6 +12,7 @@ from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
+from mapapp.answers.error_marks import mark_of_grid, mark_of_table
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.measures import caution
 from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMatrix, Result
@@ -50,7 +51,7 @@ class TableRow(TypedDict):
 
 
 class ShownTable(TypedDict):
-    """A table for the browser."""
+    """A table for the browser; `notes` say why counts marked with their letters have no expected error."""
 
     title: str
     heads: list[str]
@@ -58,6 +59,7 @@ class ShownTable(TypedDict):
     size: str
     can_grow: bool
     every: bool
+    notes: dict[str, str]
 
 
 RowOf = Callable[[Row], TableRow]
@@ -67,6 +69,7 @@ RowOf = Callable[[Row], TableRow]
 def table(result: Result, *, every: bool) -> ShownTable:
     """Title, column heads and rows of the main table; unless `every`, the first rows and a total of the others."""
     title, heads, frame, cells = _parts(result)
+    without = _mark(result)
     n_rows = len(frame)
     limit = MOST_ROWS if every else SHORT_ROWS
     is_change = isinstance(result, Change)
@@ -77,16 +80,44 @@ def table(result: Result, *, every: bool) -> ShownTable:
     is_exact = words.all_exact(_errors(frame))
     if is_exact:
         shown = _without_errors(shown)
-    if "±" in heads and (is_exact or frame["expected_error"].isna().all()):
+    if "±" in heads and (is_exact or (frame["expected_error"].isna().all() and not without)):
         heads = heads[:-1]
     return {
         "title": words.exact_title(title, is_exact=is_exact),
         "heads": heads,
-        "rows": [_cut(cells(row), len(heads) - 1) for row in shown.itertuples()],
+        "rows": [
+            _marked(_cut(cells(row), len(heads) - 1), row, heads, without) for row in shown.itertuples()
+        ],
         "size": f"{n_rows:,} row{'s' * (n_rows != 1)}",
         "can_grow": n_rows > SHORT_ROWS + 1 and can_be_long,
         "every": every,
+        "notes": {mark: text for mark, text in result.about.marked_notes.items() if mark in without},
     }
+
+
+def _mark(result: Result) -> str:
+    """The mark of counts without an expected error in the table on the page; empty if there is no stated reason."""
+    if isinstance(result, Change):
+        return ""
+    page = entry_of(result).page_table
+    if page is None or page.table:
+        return mark_of_table(result, "units" if page is None else page.table)
+    return mark_of_grid(result)
+
+
+def _marked(row: TableRow, source: Row, heads: list[str], without: str) -> TableRow:
+    """The row with the mark beside each count that has no expected error."""
+    if not without:
+        return row
+    cells = list(row["cells"])
+    if hasattr(source, "counts"):
+        for place, (_, error) in enumerate(source.counts):
+            if error is not None and math.isnan(error):
+                count, *share = cells[place].split(SHARE)
+                cells[place] = SHARE.join([f"{count} {without}", *share])
+    elif heads[-1] == "±" and not cells[-1]:
+        cells[-1] = without
+    return {**row, "cells": cells}
 
 
 def _errors(frame: pandas.DataFrame) -> list[float | None]:

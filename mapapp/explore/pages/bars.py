@@ -8,7 +8,7 @@ from typing import Final
 from dash import html
 from dash.development.base_component import Component
 
-from mapapp.answers.words import aria, error_text
+from mapapp.answers.words import Attributes, aria
 from mapapp.drawing.bar_groups import Bar
 
 _LONG: Final = 36
@@ -32,7 +32,7 @@ def bar_table(bars: Sequence[Bar], first: str) -> Component:
 
 
 def _row(bar: Bar, top: int) -> Component:
-    error = error_text(bar.error)
+    error = bar.error_text
     return html.Tr(
         [
             html.Th(bar.name, scope="row"),
@@ -44,12 +44,19 @@ def _row(bar: Bar, top: int) -> Component:
                 [
                     mark(bar.caution if bar.workers else ""),
                     f"{bar.workers:,}",
-                    html.Span(f" {error}", className="error") if error else None,
+                    html.Span(f" {error}", className="error", **_meaning(bar)) if error else None,
                 ],
                 className="number",
             ),
             html.Td(f"{100 * bar.share:.1f}%", className="number quiet"),
         ]
+    )
+
+
+def _meaning(bar: Bar) -> Attributes:
+    """What the mark of a missing error means, for screen readers."""
+    return (
+        Attributes(role="img", **aria(label=f"no ±, note {bar.no_error}")) if bar.no_error else Attributes()
     )
 
 

@@ -138,13 +138,24 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumber:
-    """A key number with its expected error."""
+    """A key number with its expected error; without one, with the mark of the note that says why, if there is one."""
 
     label: str
     kind: Kind
     value: float | None
     error: float | None = None
     caution: str = ""
+    no_error: str = ""
+
+    @property
+    def error_text(self) -> str:
+        """Its expected error as text, or the mark of the note that says why it has none."""
+        return shown(self.error_kind, self.error) or self.no_error
+
+    @property
+    def error_cell(self) -> float | str | None:
+        """Its expected error, or in its place the mark of a note; None without both."""
+        return self.no_error or None if self.error is None else self.error
 
     @property
     def error_kind(self) -> Kind:
@@ -347,7 +358,7 @@ _SHOWN: Final[dict[Kind, Callable[..., str]]] = {
 
 
 def shown(kind: Kind, value: object) -> str:
-    """A value as text for readers; empty for None."""
+    """A value as text for readers; empty for None. In place of an expected error there may be the mark of a note."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–" if kind in ("share", "change share", "miles", "ratio", "ratio change") else ""
-    return _SHOWN.get(kind, str)(value)
+    return value if kind in ERRORS and isinstance(value, str) else _SHOWN.get(kind, str)(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import pandas
@@ -30,7 +31,11 @@ _ON_FIRST_PAGE: Final = 6
 def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
     """All numbers of an answer, in the same order for all answers to an analysis."""
     return tuple(
-        _key_number(text_of(number.label, result), number.kind, value) for number, value in numbers_of(result)
+        replace(
+            _key_number(text_of(number.label, result), number.kind, value),
+            no_error=result.about.no_errors.get(number.name, ""),
+        )
+        for number, value in numbers_of(result)
     )
 
 
@@ -80,7 +85,7 @@ def largest(result: Result, most: int = _LARGEST) -> tuple[KeyNumber, ...]:
     verb = _VERB[_counted_end(result)]
     units: pandas.DataFrame = result.tables()["units"]
     return tuple(
-        _of_row(f"{verb} in {row['name']}", row)
+        _of_row(f"{verb} in {row['name']}", row, result.about.no_errors.get("units", ""))
         for row in units.head(most).to_dict("records")
         if row["workers"]
     )
@@ -101,11 +106,12 @@ def _bands(result: Result) -> tuple[KeyNumber, ...]:
         place=bands.groupby("characteristic")["workers"].rank(ascending=False, method="first")
     )
     rows = order.sort_values(["place", "workers"], ascending=[True, False], kind="stable").to_dict("records")
-    return tuple(_of_row(row["label"], row) for row in rows if row["workers"])
+    mark = result.about.no_errors.get("bands", "")
+    return tuple(_of_row(row["label"], row, mark) for row in rows if row["workers"])
 
 
-def _of_row(label: str, row: Mapping[Hashable, Row]) -> KeyNumber:
-    """A row of a table of workers as a key number."""
+def _of_row(label: str, row: Mapping[Hashable, Row], no_error: str) -> KeyNumber:
+    """A row of a table of workers as a key number; `no_error` marks one without an expected error."""
     workers, error = int(row["workers"]), float(row["expected_error"])
     return KeyNumber(
         label=label,
@@ -113,6 +119,7 @@ def _of_row(label: str, row: Mapping[Hashable, Row]) -> KeyNumber:
         value=workers,
         error=None if math.isnan(error) else error,
         caution=_cautions(row["caution"], exceeds=error_exceeds(workers, error)),
+        no_error=no_error if math.isnan(error) else "",
     )
 
 

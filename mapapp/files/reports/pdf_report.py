@@ -179,12 +179,9 @@ def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, obj
         "empty": answer.empty,
         "locator": _picture(answer.locator, files),
         "map": _picture(answer.map, files),
-        "six": [
-            [shown(each.kind, each.value), shown(each.error_kind, each.error), each.label]
-            for each in answer.first_numbers
-        ],
+        "six": [[shown(each.kind, each.value), each.error_text, each.label] for each in answer.first_numbers],
         "numbers": [
-            [each.label, shown(each.kind, each.value), shown(each.error_kind, each.error), each.caution]
+            [each.label, shown(each.kind, each.value), each.error_text, each.caution]
             for each in answer.numbers
         ],
         "charts": [_picture(chart, files) for chart in answer.charts],

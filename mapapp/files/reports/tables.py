@@ -14,6 +14,7 @@ from mapapp.answers import words
 from mapapp.answers.cross_table import KEYS
 from mapapp.answers.entries import entry_of, grid_of
 from mapapp.answers.entry import ColumnEntry, text_of
+from mapapp.answers.error_marks import mark_of_grid, mark_of_table
 from mapapp.answers.grids import ERROR, Limit
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
@@ -63,6 +64,8 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
         for band, label in enumerate(labels, 1)
     },
 }
+_MARKED: Final = "The notes say why counts marked {mark} have no expected error."
+_NONE_KNOWN: Final = "These counts have no expected error: see the notes marked {mark}."
 _NOTHING: Final[Mapping[str, ColumnEntry]] = MappingProxyType({})
 _FIRST: Final = (
     "name",
@@ -99,12 +102,13 @@ def _tables(result: Result, rows: int | None) -> list[Table]:
         about = _cut_words(about, frame, whole)
         if _has_bands_apart(result, name):
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
-            found.append(table_of(name, title, about, frame.drop(columns=bands)))
+            plain, mark = frame.drop(columns=bands), mark_of_table(result, name)
+            found.append(table_of(name, title, about, plain, no_error=mark))
             named = frame[["name", "unit_id", "kind", *bands]]
             wide = table_of("bands", f"{title}: age, earnings, and industry", _BANDS_WORDS, named)
             found.append(_without_identifiers(wide))
         else:
-            found.append(table_of(name, title, about, frame, own))
+            found.append(table_of(name, title, about, frame, own, mark_of_table(result, name)))
     return found
 
 
@@ -166,7 +170,16 @@ def _grid_tables(result: Result, grid: pandas.DataFrame | None, *, most: bool = 
         if len(grid) < n_rows
         else ""
     )
-    rows = tuple(zip(*(plain_column(grid[name]) for name in grid.columns), strict=True))
+    values, mark = [plain_column(grid[name]) for name in grid.columns], mark_of_grid(result)
+    if mark:
+        cut += f" {_MARKED if any(each.kind == 'error' for each in columns) else _NONE_KNOWN}".format(
+            mark=mark
+        )
+        values = [
+            [mark if each is None else each for each in cells] if column.kind == "error" else cells
+            for column, cells in zip(columns, values, strict=True)
+        ]
+    rows = tuple(zip(*values, strict=True))
     title = f"{_title(result, next(iter(result.tables())))[0]}: as a grid"
     return (Table(name=WIDE, title=title, words=f"{_GRID_WORDS}{cut}", columns=tuple(columns), rows=rows),)
 
@@ -187,7 +200,8 @@ def first_rows(result: Result, n_rows: int) -> Table | None:
     frame = frame.drop(columns=bands, errors="ignore")
     frame = largest_change(frame) if isinstance(result, Change) else frame
     short = shortened(frame, n_rows) if "share" in frame.columns else frame.head(n_rows)
-    return table_of(name, *_title(result, name), short, _own_columns(result, name))
+    mark = mark_of_table(result, name)
+    return table_of(name, *_title(result, name), short, _own_columns(result, name), mark)
 
 
 _BANDS_WORDS: Final = (
@@ -220,9 +234,17 @@ def change_columns(result: Change) -> Mapping[str, ColumnEntry]:
 
 
 def table_of(
-    name: str, title: str, about: str, frame: pandas.DataFrame, own: Mapping[str, ColumnEntry] = _NOTHING
+    name: str,
+    title: str,
+    about: str,
+    frame: pandas.DataFrame,
+    own: Mapping[str, ColumnEntry] = _NOTHING,
+    no_error: str = "",
 ) -> Table:
-    """A table of a frame with known columns, or with some of its `own`; those for people come first."""
+    """A table of a frame with known columns, or with some of its `own`; those for people come first.
+
+    Rows without an expected error have the mark `no_error` in place of it.
+    """
     frame = _labelled(with_exceeding(frame))
     first = [each for each in _FIRST if each in frame.columns]
     order = [*first, *(each for each in frame.columns if each not in first)]
@@ -237,6 +259,10 @@ def table_of(
     if 0 < errors < len(frame):
         about = f"{about} {errors:,} of {len(frame):,} rows have an expected error.".strip()
     values = [plain_column(frame[each]) for each in order]
+    if no_error and "expected_error" in order:
+        about = f"{about} {_MARKED.format(mark=no_error)}".strip()
+        place = order.index("expected_error")
+        values[place] = [no_error if each is None else each for each in values[place]]
     rows = tuple(zip(*values, strict=True))
     return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
 

@@ -13,7 +13,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from mapapp.errors import UsageError
-from mapapp.files.reports.content import Answer, Column, Kind, Report, Table, shown
+from mapapp.files.reports.content import ERRORS, Answer, Column, Kind, Report, Table, shown
 
 MOST_ROWS: Final = 1_048_575  # Excel's limit, without the header
 MOST_LETTERS: Final = 32_000  # about Excel's limit for a cell
@@ -150,7 +150,9 @@ class _Book:
             form, write = self._formats.get(column.kind), _writer(sheet, column.kind)
             for number, row in enumerate(table.rows, 1):
                 value = row[place]
-                if value is not None and value != "":
+                if isinstance(value, str) and column.kind in ERRORS:
+                    sheet.write_string(number, place, value)  # the mark of a note, in place of a number
+                elif value is not None and value != "":
                     write(number, place, value, form)
         sheet.freeze_panes(1, 0)
         if table.rows:
@@ -206,7 +208,7 @@ def _numbers(answer: Answer) -> tuple[Table, ...]:
     )
     units = {"share": "share, 0 to 1", "miles": "miles", "ratio": "ratio", "ratio change": "ratio"}
     rows = tuple(
-        (each.label, each.value, units.get(each.kind, "workers"), each.error, each.caution)
+        (each.label, each.value, units.get(each.kind, "workers"), each.error_cell, each.caution)
         for each in answer.numbers
     )
     table = Table(

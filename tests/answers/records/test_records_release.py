@@ -11,7 +11,9 @@ import pytest
 from geodata.store import open_store
 from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
+from mapapp.answers.answer_errors import ROWS
 from mapapp.answers.flows import Pick
+from mapapp.answers.measures import MEASURES
 from mapapp.answers.method_words import chapters
 from mapapp.answers.records import missing_errors
 from mapapp.answers.records.certificate import NO_EDGE
@@ -131,29 +133,39 @@ def test_every_attribute_of_a_profile_has_its_error_however_few_rows_are_asked_f
     assert shown.tables()["attributes"]["expected_error"].notna().all()
 
 
-def test_a_number_without_an_error_says_why(seedless_records: Path, demo_records: Path) -> None:
+def test_a_number_without_an_error_has_the_mark_of_the_note_that_says_why(
+    seedless_records: Path, demo_records: Path
+) -> None:
     records = Release.open(seedless_records)
     tracts = records.store.table("tracts")
     tract = f"tract:{tracts.loc[~tracts['elsewhere'], 'tract_id'].iloc[0]}"
     block = f"block:{records.store.table('blocks', ['block_id'])['block_id'].iloc[0]}"
-    texts: dict[str, set[str]] = {}
-    for name, answer in {
-        "whole tract": records.profile(tract, errors=True),
-        "part of a tract": records.profile(block, errors=True),
-        "home in a tract": records.profile(tract, side="home", errors=True),
-        "homes by tract": records.destinations(tract, layer="tract", errors=True),
-        "distances": records.distance_direction(tract, errors=True),
-        "nothing stated": Release.open(demo_records).profile("all", errors=True),
-    }.items():
-        texts[name] = {note.text for note in answer.about.notes if note.code == missing_errors.NO_ERROR}
-    assert texts == {
-        "whole tract": set(),
-        "part of a tract": {missing_errors.PARTS_OF_TRACTS},
-        "home in a tract": {missing_errors.PARTS_OF_PUMAS},
-        "homes by tract": {missing_errors.PARTS_OF_PUMAS},
-        "distances": {missing_errors.DISTANCES},
-        "nothing stated": {missing_errors.NOT_STATED},
-    }
+    for answer, marked in (
+        (records.profile(tract, errors=True), {"segments": missing_errors.UNCOVERED}),
+        (records.profile(block, errors=True), {"workers": missing_errors.PARTS_OF_TRACTS}),
+        (records.profile(tract, side="home", errors=True), {"bands": missing_errors.PARTS_OF_PUMAS}),
+        (records.destinations(tract, layer="tract", errors=True), {"units": missing_errors.PARTS_OF_PUMAS}),
+        (
+            records.distance_direction(tract, errors=True),
+            {"median_mi": missing_errors.DISTANCES, "bands": missing_errors.DISTANCES},
+        ),
+        (records.inflow_outflow(tract, errors=True), {"net_inflow": missing_errors.DIFFERENCES}),
+        (Release.open(demo_records).profile("all", errors=True), {"workers": missing_errors.NOT_STATED}),
+    ):
+        about = answer.about
+        texts = about.marked_notes
+        found = {name: texts[mark.strip("()")] for name, mark in about.no_errors.items() if "," not in mark}
+        assert found.items() >= marked.items()
+        assert set(texts) == {
+            letter for mark in about.no_errors.values() for letter in mark if letter.isalpha()
+        }
+        for name, number in answer.numbers().items():
+            if isinstance(number, MEASURES) and number.value is not None:
+                assert (number.expected_error is None) == (name in about.no_errors), name
+        for name, table in answer.tables().items():
+            if table["expected_error"].isna().any():
+                assert name in about.no_errors or len(table) > ROWS, name
+    assert "no_errors" not in records.destinations(tract, layer="state", errors=False).about.to_dict()
 
 
 def test_errors_follow_the_terms_of_the_certificate() -> None:
