@@ -31,7 +31,7 @@ from mapapp.publishing.records.attributes import (
     RecordAttributes,
     attributes_over,
 )
-from mapapp.publishing.records.certificate import Made, make_records_certificate
+from mapapp.publishing.records.certificate import Made, earlier_promise_in_words, make_records_certificate
 from mapapp.publishing.records.choice import AccountantName, Choice, StructureName
 from mapapp.publishing.records.paper import PAPER_REASON
 from mapapp.publishing.records.plan import Plan, learning_rules, plan_records
@@ -217,6 +217,8 @@ def check_again(store: Store, certificate: JsonMapping, plan: Plan, structure: S
         beside=certificate["beside"],
         characteristics=store.manifest.get("characteristics", ()),
     )
+    if certificate["promise"]["in_words"] == earlier_promise_in_words(plan):
+        again["promise"]["in_words"] = earlier_promise_in_words(plan)
     differs = [
         name
         for name in again

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.records import attributes as attributes_module
 from mapapp.publishing.records.attributes import RecordAttributes
+from mapapp.publishing.records.certificate import chance_in_words
 from mapapp.publishing.records.recheck import ClaimsCheck, check_records
 from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace
 from tests.releases import rewrite_document, rewrite_table
@@ -184,6 +186,38 @@ def test_kept_attributes_are_the_word_of_the_analyst(seeded_records: Path) -> No
     document = store.document("certificate.json")
     assert not is_noticed(store, forged(document, ("seeds", "kept"), ["work_puma"]))
     assert is_noticed(store, forged(document, ("seeds", "kept"), ["home_puma"]))
+
+
+def test_the_earlier_wording_of_delta_is_accepted_and_no_other(seeded_records: Path) -> None:
+    """Certificates once printed a delta of one in a million as 1e-06; their publications are as good as before."""
+    store = open_store(seeded_records, "records")
+    document = store.document("certificate.json")
+    place, said = ("promise", "in_words"), document["promise"]["in_words"]
+    new = re.search("with a probability of at most one in [0-9a-z ,]+", said)
+    assert new is not None, said
+    delta = float(Fraction(document["promise"]["add_remove"]["delta"]["exact"]))
+    earlier = said.replace(new.group(), f"with a probability of {delta:.3g}")
+    assert not is_noticed(store, forged(document, place, earlier))
+    for other in (said.replace(new.group(), f"with a probability of {delta / 10:.3g}"), earlier + " "):
+        assert is_noticed(store, forged(document, place, other))
+
+
+@pytest.mark.parametrize(
+    ("chance", "text"),
+    [
+        ("1/1000000", "one in a million"),
+        ("1/2000000", "one in 2 million"),
+        ("1/1500000", "one in 1.5 million"),
+        ("1/1234567", "one in 1.23 million"),
+        ("1/1000000000", "one in a billion"),
+        ("1/999999", "one in 999,000"),
+        ("1/3", "one in 3"),
+        ("3/10", "one in 3"),
+        ("2/3", "66.7%"),
+    ],
+)
+def test_a_probability_in_words_is_never_less_than_it_is(chance: str, text: str) -> None:
+    assert chance_in_words(Fraction(chance)) == text
 
 
 @pytest.mark.parametrize(
