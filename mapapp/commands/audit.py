@@ -44,7 +44,8 @@ _DRAWS: Final = 2_000
     type=click.Choice(["home", "earnings", "industry", "all"]),
     default="home",
     show_default=True,
-    help="What the attacker wants to know about a worker.",
+    help="What the attacker wants to know about a worker. If a finer attribute of worker records derives the industry, "
+    "as a sector does, industry means that one.",
 )
 @click.option(
     "--setting",

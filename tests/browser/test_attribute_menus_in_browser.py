@@ -21,10 +21,10 @@ QUERY = "analysis=cross-table&area=all&by=sex&attribute=education:1"
 
 
 @pytest.fixture(scope="module")
-def address(demo_records: Path) -> Iterator[str]:
+def address(demo_records: Path, demo_release: Path) -> Iterator[str]:
     from mapapp.explore.server import create_app, listen
 
-    with running(*listen(create_app([demo_records]), port=0)) as address:
+    with running(*listen(create_app([demo_records, demo_release]), port=0)) as address:
         yield address
 
 
@@ -66,3 +66,30 @@ def test_a_menu_of_values_is_used_by_keyboard(visit: Visit) -> None:
     expect(field).to_be_focused()
     visit.page.keyboard.press("Backspace")
     visit.wait_until("() => !new URLSearchParams(location.search).getAll('attribute').includes('sex:1')")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("visit", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
+def test_the_search_box_and_the_menu_of_publications_are_accessible_while_open(
+    visit: Visit, theme: str
+) -> None:
+    visit.go(f"/?{QUERY}&theme={theme}")
+    visit.settle()
+    is_phone = visit.page.viewport_size["width"] == PHONE[0]
+    visit.page.locator("#search").fill("county")
+    visit.page.locator(f"{OPEN_LIST} [role=option]").first.wait_for()
+    assert_accessible(visit, "search")
+    if is_phone:
+        assert_large_enough_to_touch(visit, "search")
+    visit.page.keyboard.press("Escape")
+    visit.page.locator(OPEN_LIST).wait_for(state="hidden")
+    menu = visit.page.locator("#release")
+    menu.click()
+    expect(visit.page.locator(f"{OPEN_LIST} [role=option]")).to_have_count(2)
+    expect(menu).to_have_attribute("role", "combobox")
+    assert_accessible(visit, "release")
+    if is_phone:
+        assert_large_enough_to_touch(visit, "release")
+    visit.page.keyboard.press("Escape")
+    visit.page.locator(OPEN_LIST).wait_for(state="hidden")
+    expect(menu).to_be_focused()

@@ -6,11 +6,14 @@ Every number comes from the certificate, which is a file and may lack any of the
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Final, cast
 
 from mapapp.answers import words
 from mapapp.answers.attributes import in_sentence
+from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.lone_worker_words import rounded
 from mapapp.answers.publication import is_of_records
@@ -23,6 +26,7 @@ NO_PERSON: Final = (
     "worker, but the promise limits what it can reveal about anyone."
 )
 """What a row of records means, wherever rows are shown."""
+_CODE: Final = re.compile("`([^`]*)`")
 GIVEN_SEGMENTS: Final = "given workplace and segment"
 GIVEN_CELLS: Final = "given workplace, segment, and the cells of a table"
 _GIVEN: Final = (
@@ -229,7 +233,8 @@ def _numbers_in_words(certificate: Mapping[str, object]) -> list[str]:
     exceptions = (
         "There are no exceptions (δ, delta, is 0)."
         if add[1] == "0"
-        else f"“Almost every” leaves exceptions with a probability of at most δ (delta), which is {add[1]}."
+        else f"“Almost every” leaves exceptions with a probability of at most δ (delta), which is {add[1]}"
+        f"{_rarely(certificate)}."
     )
     found = [
         f"Each factor is e to the power ε (epsilon). Here ε is {add[0]} for a record left out, and {replace[0]} for a "
@@ -241,6 +246,12 @@ def _numbers_in_words(certificate: Mapping[str, object]) -> list[str]:
         "only for the records, not for which tries failed.",
     }.get(words.accountant(certificate))
     return found + ([by] if by and _section(certificate, "seeds") else [])
+
+
+def _rarely(certificate: Mapping[str, object]) -> str:
+    """Return the delta of a record left out in words, after a comma; empty if it cannot be read."""
+    delta = words.number(_section(_section(certificate, "promise"), "add_remove"), "delta")
+    return f", or {chance_in_words(Fraction(str(delta)))}" if delta is not None and 0 < delta < 1 else ""
 
 
 def _almost(delta: str) -> str:
@@ -257,6 +268,7 @@ def _not_promised(certificate: Mapping[str, object], beside: Sequence[str]) -> C
     stated = [str(text) for text in listed] if isinstance(listed, list) else []
     more = certificate.get("beside_in_words")
     stated += [more] if isinstance(more, str) else []
+    stated = [_CODE.sub(r"“\1”", text) for text in stated]
     return Chapter(title="What is not promised", parts=(*beside, *given, tuple(dict.fromkeys(stated))))
 
 

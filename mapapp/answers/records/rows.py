@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.question import Question
@@ -50,11 +53,9 @@ def record_rows(release: ServedRelease, question: Question, page: int = 1) -> Re
     n_pages = min(max(-(-n_rows // ROWS_PER_PAGE), 1), MOST_PAGES)
     number = min(max(page, 1), n_pages)
     work, home, values = flows.rows(pick, first=(number - 1) * ROWS_PER_PAGE, n=ROWS_PER_PAGE)
-    units = release.areas.units(release.areas.usual.named)
-    names = units.rows["name"].to_numpy(dtype=object)
     columns = [
-        [str(names[units.code[block]]) for block in work],
-        [str(names[units.code[block]]) for block in home],
+        _names(release, work),
+        _names(release, home),
         *([each.labels[place] for place in values[:, column]] for column, each in enumerate(attributes)),
     ]
     return RecordRows(
@@ -64,3 +65,14 @@ def record_rows(release: ServedRelease, question: Question, page: int = 1) -> Re
         heads=("Works in", "Lives in", *(each.title for each in attributes)),
         rows=tuple(zip(*columns, strict=True)),
     )
+
+
+def _names(release: ServedRelease, blocks: npt.NDArray[np.int32]) -> list[str]:
+    """Return the unit of the usual layer in which each block is; outside any, its county with a word on that."""
+    units, counties = (release.areas.units(level) for level in (release.areas.usual.named, "county"))
+    found = []
+    for block in blocks:
+        unit, county = units.rows.iloc[units.code[block]], counties.rows.iloc[counties.code[block]]
+        outside = unit["kind"] == "none" and county["kind"] == "unit"
+        found.append(f"{county['name']}, {str(unit['name']).lower()}" if outside else str(unit["name"]))
+    return found

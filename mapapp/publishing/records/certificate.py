@@ -20,6 +20,7 @@ from engine.records.structure import Structure
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
+from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.beside import (
     BESIDE_FIELDS,
@@ -38,7 +39,6 @@ from mapapp.publishing.records.promised import Amounts, SeedPlan
 __all__ = [
     "FIELDS",
     "Made",
-    "chance_in_words",
     "earlier_promise_in_words",
     "make_records_certificate",
     "public_hashes",
@@ -78,9 +78,6 @@ FIELDS: Final = (
 
 _FEW: Final = 0.001
 _READABLE: Final = 20
-_DIGITS: Final = 3
-"""Digits of a number of times in words."""
-_LARGE: Final = {10**12: "trillion", 10**9: "billion", 10**6: "million"}
 _UPWARD: Final = Context(prec=3, rounding=ROUND_CEILING)
 _UNIT: Final = {
     None: "The whole record of one worker. A person with two jobs is two workers.",
@@ -267,19 +264,6 @@ def _promise_but(plan: Plan, but: str) -> str:
         f"as without it, and the other way round{but}. With one worker's record replaced by any other, it is at most "
         f"{_factor(replaced.epsilon)} times as likely{but and ', with the delta of that reading'}."
     )
-
-
-def chance_in_words(chance: Fraction) -> str:
-    """Return a probability as one in a number of times, rounded up: ``one in a million``; it is above 0."""
-    if chance > Fraction(1, 2):
-        return f"{math.ceil(1000 * chance) / 10:g}%"
-    times = int(1 / chance)
-    unit = 10 ** max(0, len(str(times)) - _DIGITS)
-    times = times // unit * unit
-    for size, name in _LARGE.items():
-        if times >= size and 100 * times % size == 0:
-            return f"one in a {name}" if times == size else f"one in {times / size:g} {name}"
-    return f"one in {times:,}"
 
 
 def _factor(epsilon: Fraction) -> str:

@@ -164,7 +164,7 @@ def _notes(reading: Reading, gazetteer: Gazetteer) -> tuple[str, ...]:
             case Missing() as missing:
                 said = reading.sentence.said(item.first, item.last)
                 notes.append(missing_words(missing, said, gazetteer, used))
-            case Place(note=note) | Bands(note=note) | Values(note=note):
+            case Place(note=note) | Bands(note=note) | Values(note=note) | By(note=note):
                 notes.append(note[:1].upper() + note[1:])
             case Near(is_assumed=True, outer_mi=miles):
                 said = reading.sentence.said(item.first, item.last)

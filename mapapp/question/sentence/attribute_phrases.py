@@ -87,6 +87,7 @@ def by_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     opening = lead or which
     start = _word_at(sentence, opening.end()) if opening else first
     names: list[str] = []
+    notes: list[str] = []
     last = first
     while start is not None and len(names) < MAX_NAMES:
         found = labels.attribute_at(words, start)
@@ -97,6 +98,7 @@ def by_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
         ):
             break
         names.append(found[0])
+        notes += [found[2]] if found[2] else []
         last = start + found[1]
         joint = _JOINT.match(sentence.joined, sentence.starts[last - 1] + len(words[last - 1]))
         start = _word_at(sentence, joint.end()) if joint else None
@@ -104,7 +106,7 @@ def by_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
         all(name in CHARACTERISTICS for name in names) and "cross" not in sentence.joined.split()
     ):
         return None
-    return Item(first, last, By(tuple(names), is_asked=which is not None and lead is None))
+    return Item(first, last, By(tuple(names), which is not None and lead is None, " ".join(notes)))
 
 
 def _begins_value(sentence: Sentence, gazetteer: Gazetteer, start: int, n_words: int) -> bool:

@@ -183,12 +183,18 @@ class Labels:
         after = self._after_attribute(words, first)
         return after if after is not None and (best is None or after[1] > best[1]) else best
 
-    def attribute_at(self, words: Sequence[str], first: int) -> tuple[str, int] | None:
-        """Return the attribute with the longest name that starts at a word, and the number of words of its name."""
+    def attribute_at(self, words: Sequence[str], first: int) -> tuple[str, int, str] | None:
+        """Return the attribute with the longest name that starts at a word, and the number of words of its name.
+
+        Of several attributes of the name, the one with the most values is meant; then a note says so, else it is empty.
+        """
         for count in range(min(_MOST_WORDS, len(words) - first), 0, -1):
             found = self._names.get(tuple(map(_stem, words[first : first + count])))
             if found:
-                return _finest(found).name, count
+                finest = _finest(found)
+                others = [each for each in found if each.name != finest.name]
+                said = " ".join(words[first : first + count])
+                return finest.name, count, _choice_note(said, finest, others) if others else ""
         return None
 
     def value_like(self, words: Sequence[str]) -> Values | None:
@@ -290,6 +296,13 @@ class Labels:
 def _finest(found: Sequence[Labeled]) -> Labeled:
     """Return the one with the most values, such as twenty sectors rather than three groups of them."""
     return max(found, key=lambda each: len(each.codes))
+
+
+def _choice_note(said: str, chosen: Labeled, others: Sequence[Labeled]) -> str:
+    """Return a sentence that says which of several attributes of one name was taken."""
+    rest = " and ".join(f"{each.title} ({len(each.codes)} values)" for each in others)
+    taken = f"“{said}” is taken as {chosen.title}, which has the most values ({len(chosen.codes)})"
+    return f"{taken}; it could also be {rest}."
 
 
 def _short(label: str, most: int = 60) -> str:

@@ -172,11 +172,19 @@ class Values:
 class By:
     """Attributes by which workers are counted together.
 
-    `is_asked` if the words ask for one of its values: `which industry`.
+    Attributes
+    ----------
+    attributes : tuple of str
+        Their names.
+    is_asked : bool
+        Whether the words ask for one of its values: `which industry`.
+    note : str
+        Which attribute was taken where several have the name; empty if they are clear.
     """
 
     attributes: tuple[str, ...]
     is_asked: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from engine.points import CellTriangles
 from geodata.json_objects import JsonObject
 from geodata.store import Store, open_store
 from geodata.worker_schema import WorkerSchema
+from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.publication import bind_publication
 from mapapp.publishing.batch import read_cells
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.records import attributes as attributes_module
 from mapapp.publishing.records.attributes import RecordAttributes
-from mapapp.publishing.records.certificate import chance_in_words
 from mapapp.publishing.records.recheck import ClaimsCheck, check_records
 from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace
 from tests.releases import rewrite_document, rewrite_table
