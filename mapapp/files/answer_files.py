@@ -16,19 +16,21 @@ from typing import IO, Final
 import pandas
 import xlsxwriter
 from xlsxwriter.format import Format
-from xlsxwriter.worksheet import Worksheet
 
 from mapapp.answers.entries import entry_of, grid_of
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import NUMBERS, Change, Result
 from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
 from mapapp.errors import UsageError
+from mapapp.files.exports.bulk_sheet import BulkSheet
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
 
 WIDE: Final = "wide"
 """The sheet of an answer's grid."""
 
+_ROWS_AT_ONCE: Final = 50_000
+"""Rows of a table that are prepared for a workbook at a time."""
 MAX_SHEET_COLUMNS: Final = 16_000
 """Most columns of a grid in a sheet, which holds 16,384."""
 
@@ -127,7 +129,7 @@ def write_xlsx(
     UsageError
         If a table has more rows than a sheet holds.
     """
-    with xlsxwriter.Workbook(stream, {**WORKBOOK, "constant_memory": False, "in_memory": True}) as book:
+    with xlsxwriter.Workbook(stream, {**WORKBOOK, "constant_memory": False}) as book:
         book.set_properties({"created": CREATED})
         bold = book.add_format({"bold": True})
         _write_sources(book, bold, sources)
@@ -143,8 +145,8 @@ def write_xlsx(
                 **({} if grid is None else {WIDE: grid}),
             }.items():
                 if name not in sheets:
-                    sheets[name] = _Sheet(book.add_worksheet(name), bold)
-                sheets[name].add(_with_about(result, with_exceeding(table)))
+                    sheets[name] = _Sheet(book.add_worksheet(name, BulkSheet), bold)
+                sheets[name].add(result, table)
     return tuple(left_out)
 
 
@@ -179,32 +181,31 @@ def _left_out(result: Result, why: str) -> str:
 class _Sheet:
     """One sheet of a workbook, filled from the top."""
 
-    def __init__(self, sheet: Worksheet, bold: Format) -> None:
+    def __init__(self, sheet: BulkSheet, bold: Format) -> None:
         self._sheet = sheet
         self._bold = bold
         self._row = 0
 
-    def add(self, table: pandas.DataFrame) -> None:
-        """Add a table below the earlier ones; the header is written once, at the top."""
-        if not self._row:
-            for column, name in enumerate(table.columns):
-                self._sheet.write_string(0, column, name, self._bold)
-                self._sheet.set_column(column, column, min(max(len(name), _width(table[name])) + 2, 50))
-            self._sheet.freeze_panes(1, 0)
-            self._row = 1
-        if self._row + len(table) > MAX_SHEET_ROWS + 1:
+    def add(self, result: Result, table: pandas.DataFrame) -> None:
+        """Add a table of an answer below the earlier ones, in parts; the header is written once, at the top."""
+        if max(self._row, 1) + len(table) > MAX_SHEET_ROWS + 1:
             raise UsageError(
-                f"{len(table):,} rows do not fit in a sheet (at most {MAX_SHEET_ROWS:,}); write CSV instead"
+                f"{len(table):,} rows do not fit in a sheet (at most {MAX_SHEET_ROWS:,}); write CSV instead, or count "
+                "larger areas"
             )
+        for start in range(0, max(len(table), 1), _ROWS_AT_ONCE):
+            part = _with_about(result, with_exceeding(table.iloc[start : start + _ROWS_AT_ONCE]))
+            if not self._row:
+                self._write_heads(part)
+            self._sheet.add_table(self._row, part)
+            self._row += len(part)
+
+    def _write_heads(self, table: pandas.DataFrame) -> None:
         for column, name in enumerate(table.columns):
-            for place, value in enumerate(table[name].tolist()):
-                write_cell(
-                    self._sheet,
-                    self._row + place,
-                    column,
-                    None if value is pandas.NA or value != value else value,
-                )
-        self._row += len(table)
+            self._sheet.write_string(0, column, name, self._bold)
+            self._sheet.set_column(column, column, min(max(len(name), _width(table[name])) + 2, 50))
+        self._sheet.freeze_panes(1, 0)
+        self._row = 1
 
 
 def _write_sources(book: xlsxwriter.Workbook, bold: Format, sources: Sequence[Provenance]) -> None:

@@ -180,6 +180,12 @@ def test_what_is_assumed_or_missing_is_said(sentence: str, note: str) -> None:
         "by sex in Newport",
     ],
 )
+def test_a_release_without_the_attribute_names_what_it_has_in_one_sentence(sentence: str) -> None:
+    (note,) = ask_in_words(sentence, RELEASE).notes
+    assert note.endswith("in this release; ask by age, earnings, or industry.")
+    assert ask_in_words(sentence, RELEASE).question.areas == NEWPORT
+
+
 def test_of_attributes_with_one_name_the_one_that_is_taken_is_named() -> None:
     said = asked("sex by industry in Newport")
     assert said.question.by == ("sex", "naics_sector")
@@ -187,12 +193,6 @@ def test_of_attributes_with_one_name_the_one_that_is_taken_is_named() -> None:
     assert note.startswith("“industry” is taken as Industry (NAICS sector), which has the most values (")
     assert note.endswith("it could also be Industry (3 values).")
     assert asked("sex by education in Newport").notes == ()
-
-
-def test_a_release_without_the_attribute_names_what_it_has_in_one_sentence(sentence: str) -> None:
-    (note,) = ask_in_words(sentence, RELEASE).notes
-    assert note.endswith("in this release; ask by age, earnings, or industry.")
-    assert ask_in_words(sentence, RELEASE).question.areas == NEWPORT
 
 
 def test_several_values_with_one_name_are_all_included() -> None:
