@@ -23,7 +23,7 @@ import shapely
 from geodata.progress import Progress, silent
 from geodata.schema import CRS
 from mapapp.errors import UsageError
-from mapapp.files.exports.layer import ARROW, Layer, Part, Shapes, arrow_column, short_names
+from mapapp.files.exports.layer import ARROW, Layer, LonLat, Part, Shapes, arrow_column, short_names
 from mapapp.files.exports.provenance import Provenance
 
 EPOCH: Final = "1980-01-01"  # the oldest date that a zip can store
@@ -165,7 +165,7 @@ def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: s
             for part in layer.reported(report):
                 columns = [arrow_column(part.frame[name], kind) for name, kind in layer.fields.items()]
                 columns = [_fit(column, narrow) for column in columns]
-                shapes = pyarrow.array(_wkb(layer, part), pyarrow.binary())
+                shapes = _wkb(layer, part)
                 plain = [column.cast(schema.field(at).type) for at, column in enumerate(columns)]
                 yield pyarrow.record_batch([*plain, shapes], schema=schema)
         except BaseException as error:
@@ -191,15 +191,16 @@ def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: s
         raise
 
 
-def _wkb(layer: Layer, part: Part) -> list[bytes | None]:
+def _wkb(layer: Layer, part: Part) -> pyarrow.Array:
+    if isinstance(part.places, LonLat):
+        return part.places.wkb()
     shapes: Shapes = part.shapes
     if layer.geometry in _WHOLE:
         make, part_type = _WHOLE[layer.geometry]
         shapes = [
             shape if shape is None or shape.geom_type != part_type else make([shape]) for shape in shapes
         ]
-    found: list[bytes | None] = shapely.to_wkb(shapes).tolist() if len(shapes) else []
-    return found
+    return pyarrow.array(shapely.to_wkb(shapes).tolist() if len(shapes) else [], pyarrow.binary())
 
 
 def _fit(column: pyarrow.Array, narrow: bool) -> pyarrow.Array:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 import pyarrow
+import pyarrow.compute
 import shapely
 
 from geodata.progress import Progress
@@ -27,11 +28,40 @@ ARROW: Final[dict[str, pyarrow.DataType]] = {
 }
 
 
+class LonLat(NamedTuple):
+    """Points by their coordinates, degrees; NaN for a row without a place."""
+
+    lon_deg: npt.NDArray[np.float64]
+    lat_deg: npt.NDArray[np.float64]
+
+    def wkb(self) -> pyarrow.Array:
+        """Return the points as well-known binary, a null for a row without a place."""
+        parts = np.empty(
+            self.lon_deg.size, dtype=[("order", "u1"), ("kind", "<u4"), ("lon", "<f8"), ("lat", "<f8")]
+        )
+        parts["order"], parts["kind"] = 1, 1  # little-endian; a point
+        parts["lon"], parts["lat"] = self.lon_deg, self.lat_deg
+        sized = pyarrow.binary(parts.itemsize)
+        buffers = [None, pyarrow.py_buffer(parts.tobytes())]
+        whole = pyarrow.Array.from_buffers(sized, parts.size, buffers).cast(pyarrow.binary())
+        there = pyarrow.array(~np.isnan(self.lon_deg))
+        return pyarrow.compute.if_else(there, whole, pyarrow.scalar(None, pyarrow.binary()))
+
+
 class Part(NamedTuple):
     """Some rows of a layer: their fields, and one shape per row, or None for a row without a place."""
 
     frame: pandas.DataFrame
-    shapes: Shapes
+    places: Shapes | LonLat
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shapes, also of points that are known by their coordinates."""
+        if not isinstance(self.places, LonLat):
+            return self.places
+        shapes: npt.NDArray[np.object_] = shapely.points(self.places.lon_deg, self.places.lat_deg)
+        shapes[np.isnan(self.places.lon_deg)] = None
+        return shapes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +128,10 @@ def _missing(value: object) -> bool:
 def arrow_column(column: pandas.Series, kind: Kind) -> pyarrow.Array:
     """A column as an Arrow array of its kind; missing values are null."""
     if kind == "text":
+        if isinstance(column.dtype, pandas.StringDtype):
+            found = pyarrow.array(column.array, from_pandas=True)
+            whole = found.combine_chunks() if isinstance(found, pyarrow.ChunkedArray) else found
+            return whole.cast(pyarrow.string())
         try:
             return pyarrow.array(column.to_numpy(), pyarrow.string(), from_pandas=True)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):

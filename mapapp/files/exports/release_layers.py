@@ -13,7 +13,7 @@ import shapely
 from geodata.store import Store
 from mapapp.answers.analyses import Release
 from mapapp.answers.areas import LEVEL_LABELS
-from mapapp.files.exports.layer import Geometry, Kind, Layer, Part, in_parts
+from mapapp.files.exports.layer import Geometry, Kind, Layer, LonLat, Part, in_parts
 from mapapp.files.exports.pairs import pairs_in_parts
 from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS
@@ -110,21 +110,19 @@ def point_layer(store: Store, end: Side) -> Layer:
 def _point_parts(store: Store, end: Side) -> Iterator[Part]:
     for frame in points_in_parts(store):
         lon, lat = frame[f"{end}_lon_deg"].to_numpy(), frame[f"{end}_lat_deg"].to_numpy()
-        shapes = shapely.points(lon.astype(float), lat.astype(float))
-        shapes[np.isnan(lon)] = None
-        yield Part(frame, shapes)
+        yield Part(frame, LonLat(lon.astype(float), lat.astype(float)))
 
 
 def points_in_parts(store: Store) -> Iterator[pandas.DataFrame]:
     """Yield the points of a release as frames: `POINT_FIELDS` and the four coordinates."""
-    block_id = store.table("blocks", ["block_id"])["block_id"].to_numpy(dtype=object)
+    block_id = store.table("blocks", ["block_id"])["block_id"].astype("str").array
     for batch in store.batches("points"):
         frame = batch.to_pandas()
         segment = frame["segment"].to_numpy()
         yield pandas.DataFrame(
             {
-                "work_block": block_id[frame["destination_index"]],
-                "home_block": block_id[frame["origin_index"]],
+                "work_block": block_id.take(frame["destination_index"].to_numpy()),
+                "home_block": block_id.take(frame["origin_index"].to_numpy()),
                 "age": segment // 9 + 1,
                 "earnings": segment // 3 % 3 + 1,
                 "industry": segment % 3 + 1,
