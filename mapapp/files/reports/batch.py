@@ -36,7 +36,7 @@ _MARKER: Final = ("reports", 1)
 """Header of the list, with its subject and version, so that no other program's file is mistaken for one."""
 
 INDEX: Final = "index.html"
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 """Version of the report format; changes whenever the same question gives different bytes."""
 
 
