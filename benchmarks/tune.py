@@ -1,8 +1,9 @@
 """How long a move of a control takes at the workbench: `python -m benchmarks.tune ri.dataset`.
 
 In Debian's Chromium with software WebGL on the same machine: from the key press on a slider to new numbers on the
-screen, of the sample and of all tracts. Without a browser also each answer of the Records panel. `--picture FILE` and
-`--records-picture FILE` take the pictures of docs/tune.md.
+screen, of the sample and of all tracts. Without a browser also the processor time of a move of each control, with both
+presets, and of each answer of the Records panel. `--picture FILE` and `--records-picture FILE` take the pictures of
+docs/tune.md.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.progress import silent
 from mapapp.workbench import records_figures
 from mapapp.workbench.app import create_app, listen
+from mapapp.workbench.controls import STOPS
+from mapapp.workbench.fields import nearest
+from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.records_expected import ExpectedRecords, RecordsExpectation
 from mapapp.workbench.records_setting import KIND, start_values
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import preset_values, read_setting
+from mapapp.workbench.setting import UNUSED, Setting, read_setting
 from tests.running_server import running
 
 CONTROLS = (
@@ -35,11 +39,15 @@ CONTROLS = (
     "retention_scale",
     "tract_radius",
     "puma_radius",
+    "far_states",
     "strength",
     "q50",
+    "q90",
+    "beyond_100",
 )
 PRESET = "onthemap-v3"
-EPSILONS = ("3.1", "3.3", "3.5", "3.7", "3.9")
+PRESETS = ("onthemap-v3", "recommended")
+EXTENTS: tuple[Extent, ...] = ("sample", "whole")
 NUMBERS = (
     "() => [document.getElementById('setting-panel').innerText, document.getElementById('scope').innerText]"
 )
@@ -56,7 +64,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--records-picture", type=Path, help="of the Records panel; nothing is measured")
     parser.add_argument("--controls", nargs="+", choices=CONTROLS, default=CONTROLS)
-    parser.add_argument("--settings", type=int, default=len(EPSILONS), help="to measure without a browser")
+    parser.add_argument("--settings", type=int, default=3, help="to measure without a browser")
     return parser
 
 
@@ -69,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     session = app.server.extensions["workbench"][0]
     print(f"sample: {session.sample.size} of {session.data.tract.size} workplace tracts")
-    measured(session, EPSILONS[: asked.settings])
+    measured(session, asked.controls, asked.settings)
     records_answered(RecordWorkers(session.store), asked.settings)
     with running(*listen(app, port=0)) as address, opened(address) as page:
         rows = [(name, *moved(page, name)) for name in asked.controls]
@@ -104,19 +112,29 @@ def start_published(page: Any) -> None:
     page.wait_for_function(MAP_AT_REST)
 
 
-def measured(session: Session, epsilons: tuple[str, ...]) -> None:
-    """Seconds that the program itself takes, without a browser, over settings not measured before."""
-    values = preset_values(PRESET, has_flows=session.has_flows)
-    session.measure(read_setting(values), "sample", silent)
-    session.measure(read_setting(values), "whole", silent)
-    for extent in ("sample", "whole"):
-        seconds = []
-        for epsilon in epsilons:
-            setting = read_setting({**values, "epsilon": epsilon})
-            start = time.perf_counter()
-            session.measure(setting, extent, silent)
-            seconds.append(time.perf_counter() - start)
-        print(f"without a browser, {extent}: median {median(seconds):.2f} s, most {max(seconds):.2f} s")
+def measured(session: Session, controls: Sequence[str], times: int) -> None:
+    """Processor time that a move of each control takes without a browser, over settings not measured before."""
+    for preset in PRESETS:
+        start = session.preset_values(preset)
+        for extent in EXTENTS:
+            session.measure(read_setting(start), extent, silent)
+        print(f"\n| control, {preset} | sample, ms | all tracts, ms |\n|---|---|---|")
+        for name in controls:
+            if name in UNUSED.get(str(start["mechanism"]), ()):
+                continue
+            chosen = nearest(str(start[name]), STOPS[name])
+            others = [text for at, text in enumerate(STOPS[name]) if at != chosen]
+            moves = sorted(others, key=lambda text: abs(STOPS[name].index(text) - chosen))[:times]
+            settings = [read_setting({**start, name: text}) for text in moves]
+            spent = [median(spent_on(session, setting, extent) for setting in settings) for extent in EXTENTS]
+            print(f"| {name} | {spent[0]:.0f} | {spent[1]:.0f} |", flush=True)
+
+
+def spent_on(session: Session, setting: Setting, extent: Extent) -> float:
+    """Milliseconds of processor time that a setting takes."""
+    begin = time.process_time()
+    session.measure(setting, extent, silent)
+    return 1000 * (time.process_time() - begin)
 
 
 def records_answered(workers: RecordWorkers, times: int) -> None:

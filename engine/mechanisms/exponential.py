@@ -204,7 +204,7 @@ def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportT
             f"{MOST_WORKERS - 1:,} and {MOST_POINTS - 1:,} can be drawn: split the workers into more segments"
         )
     return _by_class(
-        lambda points, workers: _drawn(law_of(epsilon, points, workers)),
+        _laws_drawn(epsilon),
         support,
         synthesizers.tract,
         np.clip(n_workers, 1, MOST_EXACT_WORKERS + 1),
@@ -212,6 +212,16 @@ def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportT
 
 
 @cache
+def _laws_drawn(epsilon: Fraction) -> Callable[[int, int], tuple[int, int, int]]:
+    """The law of k points and n workers as it is drawn. A function for each epsilon: a fraction takes long to hash."""
+
+    @cache
+    def of(points: int, workers: int) -> tuple[int, int, int]:
+        return _drawn(law_of(epsilon, points, workers))
+
+    return of
+
+
 def _drawn(law: TableLaw) -> tuple[int, int, int]:
     """Theta in lowest terms and the price. Without a price, 1 / theta is rounded down to enough bits for the kernel."""
     cut = max(0, law.inverse_theta.bit_length() - _DRAWN_BITS)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,16 @@ from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geogra
 from mapapp.publishing.inputs import Inputs, read_inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
 
+if TYPE_CHECKING:
+    from mapapp.measuring.prepared_part import PreparedPart
+
 Floats = npt.NDArray[np.float64]
 
 _PAIRS_OF_PART: Final = 4_000_000  # of destination and origin tracts: about 40 MB a part
 _KEPT_PAIRS: Final = 8_000_000  # of one request: more are read anew each time
 _KEPT_PANELS: Final = 2  # such requests: a sample and the whole
 _KEPT_PRIORS: Final = 8
+_KEPT_PREPARED: Final = 16_000_000  # numbers, most of them of 8 bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,8 @@ class AnalystData:
     geography : Geography
     workplaces : Workplaces
         All destination tracts and their workers: public.
+    prepared : ResultCache of PreparedPart
+        Parts prepared for settings that have the same support points.
     """
 
     def __init__(self, store: Store) -> None:
@@ -89,6 +95,10 @@ class AnalystData:
             max_size=_KEPT_PANELS * _KEPT_PAIRS, size_of=lambda panel: panel.distance_mi.size
         )
 
+        self.prepared: ResultCache[PreparedPart] = ResultCache(
+            max_size=_KEPT_PREPARED, size_of=lambda part: part.size
+        )
+
     @classmethod
     def open(cls, path: Path) -> AnalystData:
         """Open and verify a dataset; StoreError if it is not one."""
@@ -98,6 +108,16 @@ class AnalystData:
     def places(self) -> Places:
         """Where blocks are, and the areas that they belong to; read on first use."""
         return Places.read(self.store)
+
+    @cached_property
+    def block_id(self) -> npt.NDArray[np.object_]:
+        """The id of every block; read on first use."""
+        return np.asarray(self.store.table("blocks", ["block_id"])["block_id"], dtype=np.object_)
+
+    @cached_property
+    def tract_id(self) -> npt.NDArray[np.object_]:
+        """The id of every tract; read on first use."""
+        return np.asarray(self.store.table("tracts", ["tract_id"])["tract_id"], dtype=np.object_)
 
     @property
     def tract(self) -> Ints:
@@ -126,12 +146,17 @@ class AnalystData:
         """
         chosen = np.arange(self.tract.size) if positions is None else _checked(positions, self.tract.size)
         parts = list(self._parts(chosen))
-        keeps = chosen.size * self.geography.tracts.n_tracts <= _KEPT_PAIRS
+        keeps = self.keeps(chosen)
         for done, part in enumerate(parts):
             report("measuring workplace tracts", done, len(parts))
             read = partial(read_panel, self.store, self.geography, self.workplaces, part)
             yield self._panels.get_or_make(part.tobytes(), read) if keeps else read()
         report("measuring workplace tracts", len(parts), len(parts))
+
+    def keeps(self, positions: Ints | None) -> bool:
+        """Whether the destination tracts at some positions (all by default) are few enough to stay in memory."""
+        n_chosen = self.tract.size if positions is None else positions.size
+        return n_chosen * self.geography.tracts.n_tracts <= _KEPT_PAIRS
 
     def _parts(self, chosen: Ints) -> Iterator[Ints]:
         """Chosen positions, cut where a batch ends, and again if there are too many pairs of tracts."""

@@ -5,6 +5,7 @@ They stay in memory on the analyst's machine, and only means over them are shown
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import SecretKey, attempt_key
 from engine.synthesis import Synthesizers
+from mapapp.publishing.batch_workers import work_in_order
 from mapapp.publishing.certified_weights import SynthesizerWeights
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.mechanisms import Units, draw_support_points
@@ -45,18 +47,19 @@ def simulated_points(
     n_draws : int
     """
     key = SecretKey.for_tests()
-    for draw in range(n_draws):
-        synthesizers = Synthesizers(
-            tract=inputs.tract,
-            destination=inputs.destination,
-            segment=inputs.segment,
-            worker_ptr=inputs.worker_ptr,
-            worker_point=worker_point,
-            min_prior_weight=weights.min_prior_weight,
-            published_count=inputs.count,
-            prunes=weights.prunes,
-        )
-        drawn = draw_support_points(
+    synthesizers = Synthesizers(
+        tract=inputs.tract,
+        destination=inputs.destination,
+        segment=inputs.segment,
+        worker_ptr=inputs.worker_ptr,
+        worker_point=worker_point,
+        min_prior_weight=weights.min_prior_weight,
+        published_count=inputs.count,
+        prunes=weights.prunes,
+    )
+
+    def drawn(draw: int) -> npt.NDArray[np.int32]:
+        return draw_support_points(
             attempt_key(key, draw + 1),
             synthesizers,
             support.table,
@@ -64,5 +67,6 @@ def simulated_points(
             parameters.mechanism,
             units=Units(parameters.unit, inputs.destination_tract),
             accepted_ratio=None,
-        )
-        yield drawn.synthetic_point
+        ).synthetic_point
+
+    return work_in_order(drawn, range(n_draws), os.cpu_count() or 1)

@@ -58,11 +58,13 @@ Source: docs/method.md, section 10; P10 "Analytical Validity Measures"; P08 §VI
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.prepared_part import prepare_part, prepared_key
 from mapapp.measuring.validity_drawn import DrawnPart, measure_drawn, open_release
 from mapapp.measuring.validity_part import SettingPart, measure_part
 from mapapp.measuring.validity_release_tables import release_result
@@ -112,10 +114,15 @@ def measure_setting(
     prior = data.prior(parameters)
     chosen = PublicSeed.for_tests() if seed is None else seed
     places = data.places if draw else None
-    parts: list[SettingPart] = [
-        measure_part(panel, data.geography, prior, chosen, privacy, parameters, places)
-        for panel in data.panels(tracts, report)
-    ]
+    parts: list[SettingPart] = []
+    for panel in data.panels(tracts, report):
+        prepare = partial(prepare_part, panel, data.geography, prior, chosen, parameters)
+        prepared = (
+            data.prepared.get_or_make(prepared_key(panel, chosen, parameters), prepare)
+            if data.keeps(tracts)
+            else prepare()
+        )
+        parts.append(measure_part(panel, data.geography, prepared, privacy, parameters, places))
     return setting_result(data, privacy, parameters, parts)
 
 
@@ -149,8 +156,7 @@ def measure_release(
     parts: list[SettingPart] = []
     of_drawn: list[DrawnPart] = []
     for panel in data.panels(tracts, report):
-        parts.append(
-            measure_part(panel, data.geography, drawn.prior, drawn.seed, drawn.privacy, drawn.parameters)
-        )
+        prepared = prepare_part(panel, data.geography, drawn.prior, drawn.seed, drawn.parameters)
+        parts.append(measure_part(panel, data.geography, prepared, drawn.privacy, drawn.parameters))
         of_drawn.append(measure_drawn(panel, data, drawn))
     return release_result(data, drawn, parts, of_drawn)

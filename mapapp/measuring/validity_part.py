@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.streams import PublicSeed
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.validity import (
     SMALL_WORKPLACE,
@@ -22,16 +20,14 @@ from engine.validity import (
     MeasuredWorkers,
     PriorClasses,
     cell_shares,
-    count_points,
     expected_means,
     imse,
     kl_divergence,
-    point_cells,
-    positive_shares,
     prior_cells,
 )
 from mapapp.measuring.analyst import Panel
 from mapapp.measuring.compared_workers import ExpectedWorkers, RealWorkers, mean_of_draws, ratio
+from mapapp.measuring.prepared_part import DomainPair, PreparedPart
 from mapapp.measuring.simulated_draws import N_DRAWS, simulated_points
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.compared_homes import ComparedHomes, Places
@@ -40,8 +36,7 @@ from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.lone_worker import LoneWorkers, lone_workers
 from mapapp.publishing.mechanisms import OWN_PROOFS
-from mapapp.publishing.prior import PublicPrior
-from mapapp.publishing.support import Domain, Support, build_domain, weigh
+from mapapp.publishing.support import Support, weigh
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -79,31 +74,6 @@ class Destinations:
     def is_small(self) -> Bools:
         """Destinations of 1 to 9 workers."""
         return self.n_workers <= SMALL_WORKPLACE
-
-
-class DomainPoints(NamedTuple):
-    """Support points of each destination tract, before or after editing.
-
-    Attributes
-    ----------
-    levels : int64[T, 4]
-        By level.
-    ranges : int64[T, n_ranges]
-        By distance.
-    positive : float64[T, n_ranges + 1]
-        Share of the points of each range, and of all, that have positive prior mass.
-    """
-
-    levels: Ints
-    ranges: Ints
-    positive: Floats
-
-
-class DomainPair(NamedTuple):
-    """Support points before and after editing."""
-
-    before: DomainPoints
-    after: DomainPoints
 
 
 class PriorMass(NamedTuple):
@@ -161,49 +131,43 @@ class SettingPart:
 def measure_part(
     panel: Panel,
     geography: Geography,
-    prior: PublicPrior,
-    seed: PublicSeed,
+    prepared: PreparedPart,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     places: Places | None = None,
 ) -> SettingPart:
     """Certify a setting for some destination tracts and measure it on their workers.
 
-    If `places` are given, the workers are also drawn once with the published test key, and their homes compared.
+    Parameters
+    ----------
+    panel : Panel
+    geography : Geography
+    prepared : PreparedPart
+        Of this panel and setting.
+    privacy, parameters
+        The setting.
+    places : Places, optional
+        If given, the workers are also drawn once with the published test key, and their homes compared.
 
     Raises
     ------
     EngineError
         No weight keeps the promise.
     """
-    inputs, tracts = panel.inputs, geography.tracts
-    domain = build_domain(seed, tracts, inputs.destination_tract, prior, parameters)
-    support = weigh(domain, privacy, parameters)
+    inputs, real, shares, values = panel.inputs, prepared.real, prepared.shares, prepared.values
+    support = weigh(prepared.domain, privacy, parameters)
     certified = certify_weights(inputs, support, privacy, parameters.mechanism)
     classes = certified.prior_classes()
-    point_of_tract = support.point_of_tract
-    worker_tract = np.repeat(inputs.tract, inputs.count)
-    local = point_of_tract[worker_tract, panel.home_tract]
-    ptr = support.table.support_ptr
     workers = MeasuredWorkers(
         destination_ptr=inputs.destination_ptr,
         class_of=certified.class_of,
         worker_ptr=inputs.worker_ptr,
-        worker_point=np.where(local >= 0, ptr[worker_tract] + local, -1),
-    )
-    shares = point_cells(ptr, point_of_tract, panel.cell, tracts.population)
-    values = _distances(panel, geography, ptr, point_of_tract, parameters.q50_mi)
-    _spread_remainders(support, shares, values)
-    real = RealWorkers(
-        destination_ptr=inputs.worker_ptr[inputs.destination_ptr],
-        cell=panel.cell[worker_tract, panel.home_tract],
-        distance_mi=panel.distance_mi[worker_tract, panel.home_tract],
-        is_edited_out=_edited_out(support.coarsening, worker_tract, local),
+        worker_point=prepared.worker_point,
     )
     if parameters.mechanism in OWN_PROOFS:
         weights = certified.of_synthesizers()
-        points = simulated_points(inputs, support, weights, privacy, parameters, local, N_DRAWS)
-        first = np.repeat(ptr[inputs.tract], inputs.count)
+        points = simulated_points(inputs, support, weights, privacy, parameters, prepared.local, N_DRAWS)
+        first = np.repeat(support.table.support_ptr[inputs.tract], inputs.count)
         draws = (first + point for point in points)
         expected = mean_of_draws(real, draws, N_DRAWS, shares, values)
     else:
@@ -216,7 +180,7 @@ def measure_part(
         position=panel.position,
         destinations=destinations,
         cell_sums=_cell_sums(real, expected, destinations, inputs, workers, classes, shares),
-        domain=_domain(domain),
+        domain=prepared.points,
         n_kept=_n_kept(support),
         n_edited_out=np.array([real.is_edited_out[chosen[real.destination]].sum() for chosen in is_counted]),
         n_real=np.array([destinations.n_workers[chosen].sum() for chosen in is_counted]),
@@ -227,54 +191,6 @@ def measure_part(
         if places is None
         else drawn_homes(inputs, geography, places, support, certified, privacy, parameters),
     )
-
-
-def _edited_out(
-    coarsening: Coarsening, worker_tract: npt.NDArray[np.int32], local: npt.NDArray[np.int32]
-) -> Bools:
-    """Whether each worker's support point was eliminated: dropped, or pooled into the remainder."""
-    level = coarsening.support_level[coarsening.support_ptr[worker_tract] + np.maximum(local, 0)]
-    return np.asarray((local < 0) | (level == LEVEL_REMAINDER))
-
-
-def _spread_remainders(support: Support, *of_points: Floats) -> None:
-    """Give every remainder the mean of the other points under the public prior, from which its workers are drawn again.
-
-    Changes the arrays, which have a row for each point, in place.
-
-    Source: docs/method.md, section 4, `pool`.
-    """
-    coarsening = support.coarsening
-    tract = coarsening.tract_of_point
-    is_remainder = coarsening.support_level == LEVEL_REMAINDER
-    if not is_remainder.any():
-        return
-    weight = np.where(is_remainder, 0.0, support.share)
-    weight /= np.bincount(tract, weight, coarsening.n_destination_tracts)[tract]
-    for values in of_points:
-        for column in values.T:
-            mean = np.bincount(tract, weight * column, coarsening.n_destination_tracts)
-            column[is_remainder] = mean[tract[is_remainder]]
-
-
-def _distances(
-    panel: Panel, geography: Geography, ptr: Ints, point_of_tract: npt.NDArray[np.int32], short_mi: float
-) -> Floats:
-    """Of each point by population: mean distance, share of it that is short, and the distance of that: float64[K, 3].
-
-    A tract without people counts as one person, as in the cells.
-    """
-    has_point = point_of_tract >= 0
-    point = (ptr[:-1, None] + point_of_tract)[has_point]
-    people = np.broadcast_to(np.maximum(geography.tracts.population, 1), point_of_tract.shape)[has_point]
-    distance = panel.distance_mi[has_point]
-    short = np.where(distance < short_mi, people, 0)
-    n_points = int(ptr[-1])
-    total = np.maximum(np.bincount(point, people, n_points), 1)
-    columns = [
-        np.bincount(point, weight, n_points) for weight in (people * distance, short, short * distance)
-    ]
-    return np.ascontiguousarray(np.column_stack(columns) / total[:, None])
 
 
 def _prior_mass(classes: PriorClasses) -> PriorMass:
@@ -333,20 +249,6 @@ def _cell_sums(
         "prior": by_class @ prior_cells(classes, shares, pruned=False),
         "prior_kept": by_class @ prior_cells(classes, shares, pruned=True),
     }
-
-
-def _domain(domain: Domain) -> DomainPair:
-    mass = domain.mass if domain.mass is not None else np.ones(domain.before.support_level.size)
-    return DomainPair(
-        before=_points_of(domain.before, mass > 0),
-        after=_points_of(domain.edited.coarsening, domain.edited.carry(mass) > 0),
-    )
-
-
-def _points_of(coarse: Coarsening, is_positive: Bools) -> DomainPoints:
-    points = (coarse.support_ptr, coarse.support_level, coarse.support_distance_mi)
-    levels, ranges = count_points(*points)
-    return DomainPoints(levels=levels, ranges=ranges, positive=positive_shares(*points, is_positive))
 
 
 def _n_kept(support: Support) -> Floats:

@@ -16,7 +16,8 @@ from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, range_mass, weighted_
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.expected_promise import certificate_facts
-from mapapp.measuring.validity_part import DomainPoints, PriorMass, SettingPart
+from mapapp.measuring.prepared_part import DomainPoints
+from mapapp.measuring.validity_part import PriorMass, SettingPart
 from mapapp.measuring.validity_result import Basis, Scope, Validity
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.plain_measures import average_commutes, plain_tables
@@ -130,11 +131,10 @@ def destination_table(data: AnalystData, parts: Sequence[SettingPart]) -> pandas
     ):
         columns[name] = np.concatenate([getattr(part.destinations, name) for part in parts])
     block = columns.pop("block")
-    block_id = data.store.table("blocks", ["block_id"])["block_id"].to_numpy()
     return pandas.DataFrame(
         {
             "destination_index": block,
-            "block_id": block_id[block],
+            "block_id": data.block_id[block],
             "tract_index": data.geography.tract_of_block[block],
             **columns,
         }
@@ -154,7 +154,7 @@ def tract_table(
         {
             "position": position,
             "tract_index": tract,
-            "tract_id": data.store.table("tracts", ["tract_id"])["tract_id"].to_numpy()[tract],
+            "tract_id": data.tract_id[tract],
             "n_workers": np.bincount(row, n, tract.size).astype(np.int64),
             "n_destinations": np.bincount(row, minlength=tract.size),
             "n_support": n_support,

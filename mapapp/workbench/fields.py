@@ -76,7 +76,13 @@ def exact_number(
     """
     return html.Div(
         [
-            _text_row(name, label, value),
+            html.Div(
+                [
+                    html.Label(label, htmlFor=name, className="label"),
+                    dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact"),
+                ],
+                className="row-between",
+            ),
             dmc.Slider(
                 id=f"{name}-slider",
                 value=nearest(value, stops),
@@ -95,26 +101,18 @@ def exact_number(
     )
 
 
-def typed_text(name: str, label: str, value: str, hint: str = "") -> Component:
-    """A text, component `name`, with its label beside it and a hint below that it is described by."""
-    about = f"{name}-hint"
-    return html.Div(
-        [
-            _text_row(name, label, value, **(aria(describedby=about) if hint else {})),
-            *([html.P(hint, className="hint", id=about)] if hint else []),
-        ],
-        className="field number-field",
+def typed_text(name: str, label: str, value: str, hint: str) -> Component:
+    """A text, component `name`, with its label above it and a hint below, which screen readers read after the label."""
+    field: Component = dmc.TextInput(
+        id=name,
+        value=value,
+        label=label,
+        description=hint,
+        inputWrapperOrder=["label", "input", "description"],
+        size="sm",
+        debounce=True,
     )
-
-
-def _text_row(name: str, label: str, value: str, **attributes: str) -> Component:
-    return html.Div(
-        [
-            html.Label(label, htmlFor=name, className="label"),
-            dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact", **attributes),
-        ],
-        className="row-between",
-    )
+    return field
 
 
 def nearest(value: str, stops: Sequence[str]) -> int:

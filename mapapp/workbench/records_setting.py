@@ -57,7 +57,7 @@ NUMBERS: Final = {
 """Numbers that can be typed exactly, and their labels."""
 TEXTS: Final = {
     "split": "Split: seeds, parameters[, structure]",
-    "n_min": "Seeds for certain",
+    "n_min": "Least number of seeds",
     "floor": "Seed floor",
     "similarity": "Similarity γ",
     "total": "Records in all",

@@ -7,8 +7,8 @@ from typing import Final
 from tests.browser.conftest import Visit
 
 TOUCH_PX: Final = 44
-_SMALL_TARGETS: Final = """(least) => {
-  const targets = document.querySelectorAll(
+_SMALL_TARGETS: Final = """([least, within]) => {
+  const targets = document.querySelector(within).querySelectorAll(
     "a[href], button:not([disabled]), input:not([type=hidden]), select, textarea, summary, [role=option], .modebar-btn"
   );
   const small = [];
@@ -42,10 +42,10 @@ def assert_accessible(visit: Visit, what: str) -> None:
     visit.wait_until("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def assert_large_enough_to_touch(visit: Visit, what: str) -> None:
-    """Every control is at least 44 pixels wide and high, as success criterion 2.5.5 of WCAG 2.2 asks.
+def assert_large_enough_to_touch(visit: Visit, what: str, within: str = "body") -> None:
+    """Every control within an element is at least 44 pixels wide and high, as success criterion 2.5.5 of WCAG 2.2 asks.
 
     Links within text are excepted there, too. The label of a control counts as part of it.
     """
-    small = visit.page.evaluate(_SMALL_TARGETS, TOUCH_PX)
+    small = visit.page.evaluate(_SMALL_TARGETS, [TOUCH_PX, within])
     assert not small, f"{what}: {small}"

@@ -19,8 +19,10 @@ from mapapp.workbench.controls import STOPS
 from mapapp.workbench.fields import nearest
 from mapapp.workbench.guard import Access
 from mapapp.workbench.panels import digits
+from mapapp.workbench.records_setting import TEXTS
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import NUMBERS, preset_values, read_setting
+from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
 from tests.running_server import running
 
@@ -314,6 +316,39 @@ def test_records_follow_the_keyboard_and_are_compared_on_request(visit: Visit) -
     visit.page.locator("#worker-records-kept [role=slider]").press("Home")
     expect(visit.page.locator("#worker-records-tries-card")).to_be_hidden()
     results.get_by_text("The controls have changed since.").wait_for()
+
+
+@pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
+def test_rare_settings_of_records_are_collapsed_named_and_large_enough_to_touch(visit: Visit) -> None:
+    enter(visit)
+    visit.page.wait_for_selector("#kl-all", state="attached", timeout=PATIENCE_MS)
+    visit.page.get_by_role("tab", name="Records").click()
+    visit.page.locator("#worker-records-epsilon-found").wait_for()
+    group = visit.page.get_by_role("group", name="More settings")
+    expect(group.get_by_role("textbox")).to_have_count(0)
+    group.locator("summary").click()
+    for name, label in TEXTS.items():
+        field = group.get_by_role("textbox", name=label)
+        expect(field).to_have_accessible_description(re.compile("Empty: "))
+        assert field.get_attribute("id") == f"worker-records-{name}"
+    for label in (
+        "Which attributes depend on which",
+        "A structure from fewer than 100,000 workers",
+        "Accountant",
+    ):
+        expect(group.get_by_role("radiogroup", name=label)).to_be_visible()
+    assert_large_enough_to_touch(visit, "more settings", ".more-settings")
+    expect(group.get_by_role("radio", name="Learn anyway")).to_be_disabled()
+    group.get_by_text("Learned", exact=True).click()
+    said = visit.page.locator("#worker-records-said")
+    said.filter(has_text="or add --anyway").wait_for()
+    expect(group.get_by_role("radio", name="Learn anyway")).to_be_enabled()
+    field = group.get_by_role("textbox", name=TEXTS["floor"])
+    group.get_by_text("Public", exact=True).click()
+    field.fill("20")
+    field.press("Enter")
+    visit.page.locator("#worker-records-command", has_text="--seed-floor 20").wait_for()
+    assert_accessible(visit, "more settings")
 
 
 def test_the_slider_follows_a_number_however_it_is_written(visit: Visit) -> None:
