@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -26,3 +27,22 @@ def in_order(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def work_in_order(
+    work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int
+) -> Iterator[_Result]:
+    """Results in the order of their items, computed by threads a little ahead of the caller."""
+    pending: deque[Future[_Result]] = deque()
+    waiting = iter(items)
+    pool = ThreadPoolExecutor(max_workers=threads)
+    try:
+        while True:
+            # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
+            for item in islice(waiting, threads + 1 - len(pending)):
+                pending.append(pool.submit(work, item))
+            if not pending:
+                return
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

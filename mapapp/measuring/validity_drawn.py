@@ -28,8 +28,8 @@ from mapapp.answers.certificate_reader import read_certificate
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
 from mapapp.measuring.compared_workers import ratio
-from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import read_privacy
+from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import Certificate
 from mapapp.publishing.compared_homes import ComparedHomes, Places, commute_miles, compare_homes
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces

@@ -17,7 +17,6 @@ from engine.placement import place_blocks
 from engine.points import CellTriangles, count_homes, place_points, sort_homes
 from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers
-from geodata.points import cut_cells
 from geodata.store import Store
 from mapapp.publishing.certified_weights import SynthesizerWeights
 from mapapp.publishing.drawn_points import draw_points
@@ -125,12 +124,6 @@ def open_source(
         privacy=privacy,
         parameters=parameters,
     )
-
-
-def read_cells(store: Store, used: npt.NDArray[np.bool_], *, threads: int = 1) -> CellTriangles:
-    """Cut the cells of the blocks that are `used` (bool[blocks]) into triangles."""
-    cut = cut_cells(store.batches("cells"), used=used, threads=threads)
-    return CellTriangles(triangle_ptr=cut.ptr, triangle=cut.triangle)
 
 
 def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:

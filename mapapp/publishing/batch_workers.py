@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.streams import SecretKey
+from geodata.in_order import work_in_order
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch import (
     DrawnBatch,
@@ -21,8 +19,8 @@ from mapapp.publishing.batch import (
     jobs_of,
     points_of,
     prepare_batch,
-    read_cells,
 )
+from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.promise import CertifiedBatch
 
 Columns = dict[str, npt.NDArray[np.generic]]
@@ -120,22 +118,3 @@ def _in_order(
     for done, result in enumerate(work_in_order(work, numbers, threads), 1):
         yield result
         report(stage, done, len(numbers))
-
-
-def work_in_order(
-    work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int
-) -> Iterator[_Result]:
-    """Results in the order of their items, computed by threads a little ahead of the caller."""
-    pending: deque[Future[_Result]] = deque()
-    waiting = iter(items)
-    pool = ThreadPoolExecutor(max_workers=threads)
-    try:
-        while True:
-            # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
-            for item in islice(waiting, threads + 1 - len(pending)):
-                pending.append(pool.submit(work, item))
-            if not pending:
-                return
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)

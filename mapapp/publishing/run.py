@@ -27,8 +27,9 @@ from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.beside import beside_claims, confidential_hashes, publications_beside
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
-from mapapp.publishing.certificate.terms import FOR_RELEASE, Certificate, ExactNumber
+from mapapp.publishing.certificate.terms import FOR_RELEASE, TEST_KEY_REASON, Certificate, ExactNumber
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
+from mapapp.publishing.cluster.client import cluster_client
 from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts
@@ -39,8 +40,6 @@ from mapapp.publishing.promise import CertifiedBatch, make_certificate
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.release_sizes import ReleaseSizes
-
-TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,15 +192,6 @@ def run_synthesis(
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
     return _outcome(release_path, certificate, source, certified, runner.n_edited_out)
-
-
-def cluster_client(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Client | None]:
-    """A cluster's client; None on this machine alone, which needs no Dask."""
-    if scheduler is None:
-        return nullcontext()
-    from mapapp.publishing.cluster.connection import connected
-
-    return connected(scheduler, secret=not key.is_test)
 
 
 def _runner(

@@ -22,9 +22,9 @@ from mapapp.publishing.certificate.certificate import (
     certificate_rows,
     certificate_text,
     check_certificate,
-    keyed_file_hash,
     keyed_hash,
 )
+from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import CertificateCheck
 
 V3 = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")

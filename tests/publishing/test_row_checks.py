@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 from geodata.store import Store, open_store
-from mapapp.publishing.batch import read_cells
+from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.certificate.row_checks import (
     JobsCheck,

@@ -13,11 +13,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +30,7 @@ from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.certificate.check import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.mechanism import accepted_claims, own_claims, stated_privacy
 from mapapp.publishing.certificate.sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
+from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import (
     FIELDS,
     FOR_RELEASE,
@@ -60,13 +58,9 @@ __all__ = [
     "certificate_rows",
     "certificate_text",
     "check_certificate",
-    "keyed_file_hash",
     "keyed_hash",
     "merge_rows",
-    "software_versions",
 ]
-
-_CHUNK = 1 << 20
 
 _CAVEATS = (
     "Ordinary (epsilon, delta)-differential privacy also holds for everything computed from the release, such as "
@@ -88,26 +82,6 @@ _PAPER_CAVEATS = (
 def keyed_hash(key: bytes, data: bytes) -> str:
     """HMAC-SHA256 of confidential bytes under the commitment key, in hexadecimal."""
     return hmac.new(key, data, hashlib.sha256).hexdigest()
-
-
-def keyed_file_hash(key: bytes, path: Path) -> str:
-    """HMAC-SHA256 of a confidential file under the commitment key, in hexadecimal."""
-    code = hmac.new(key, digestmod=hashlib.sha256)
-    with open(path, "rb") as file:
-        while chunk := file.read(_CHUNK):
-            code.update(chunk)
-    return code.hexdigest()
-
-
-def software_versions() -> dict[str, str]:
-    """Versions of what computed the release."""
-    versions = {"python": platform.python_version()}
-    for name in ("commutemap", "numpy", "scipy", "numba"):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "not installed"
-    return versions
 
 
 def build_certificate(

@@ -23,10 +23,11 @@ from engine.streams import PublicSeed
 from geodata.errors import StoreError
 from geodata.store import Store, open_store
 from mapapp.answers.publication import is_bound
-from mapapp.publishing.batch import SynthesisSource, open_source, read_cells
+from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import prepare_all
 from mapapp.publishing.beside import check_beside
-from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate, software_versions
+from mapapp.publishing.block_cells import read_cells
+from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
@@ -44,10 +45,10 @@ from mapapp.publishing.certificate.row_checks import (
     release_rows,
 )
 from mapapp.publishing.certificate.rows_in_order import NotInOrder, blocks_with_work
-from mapapp.publishing.certificate.terms import LATER_FIELDS, Certificate
+from mapapp.publishing.certificate.stamps import software_versions
+from mapapp.publishing.certificate.terms import LATER_FIELDS, TEST_KEY_REASON, Certificate
 from mapapp.publishing.chosen_setting import check_design
 from mapapp.publishing.promise import make_certificate
-from mapapp.publishing.run import TEST_KEY_REASON
 
 __all__ = ["check_release"]
 

@@ -22,6 +22,7 @@ __all__ = [
     "RULE_4_1",
     "RULE_4_4",
     "SINGLE_HOMES_CAVEAT",
+    "TEST_KEY_REASON",
     "UNIT",
     "CertificateCheck",
     "composition",
@@ -36,6 +37,7 @@ __all__ = [
 
 FOR_RELEASE = "for release"
 NOT_FOR_RELEASE = "not for release"
+TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
 FIELDS = (
     "schema_version",

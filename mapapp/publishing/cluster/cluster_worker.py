@@ -40,10 +40,10 @@ from mapapp.publishing.batch import (
     jobs_of,
     points_of,
     prepare_batch,
-    read_cells,
 )
 from mapapp.publishing.batch_workers import Columns
-from mapapp.publishing.certificate.certificate import software_versions
+from mapapp.publishing.block_cells import read_cells
+from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.cluster.dask_types import Addressed
 from mapapp.publishing.inputs import synthesizers_of
 from mapapp.publishing.private_files import writing_private

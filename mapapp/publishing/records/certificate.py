@@ -29,7 +29,7 @@ from mapapp.publishing.beside import (
     beside_claims,
     known_of_records,
 )
-from mapapp.publishing.certificate.certificate import software_versions
+from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
 from mapapp.publishing.ledger_entry import RecordsSpent, SpentPart
 from mapapp.publishing.records.choice import DEFAULT_DELTA

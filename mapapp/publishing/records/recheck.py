@@ -22,8 +22,8 @@ from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import RECORDS
 from geodata.store import Store, open_store
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
-from mapapp.publishing.batch import read_cells
 from mapapp.publishing.beside import check_beside
+from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,

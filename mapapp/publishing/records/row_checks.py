@@ -16,11 +16,10 @@ from engine.points import CellTriangles
 from engine.records.placing import commute_bands
 from engine.records.structure import Structure
 from engine.streams import SecretKey
-from mapapp.publishing.certificate.terms import CertificateCheck
+from mapapp.publishing.certificate.terms import TEST_KEY_REASON, CertificateCheck
 from mapapp.publishing.records.attributes import BAND, RecordAttributes
 from mapapp.publishing.records.placement import RecordRows, job_rows, point_columns
 from mapapp.publishing.records.rows_in_order import WorkplaceRows
-from mapapp.publishing.run import TEST_KEY_REASON
 
 __all__ = [
     "BandsCheck",

@@ -22,7 +22,9 @@ from geodata.store import Store, StoreWriter, open_store, refuse_existing, store
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
-from mapapp.publishing.certificate.certificate import keyed_file_hash
+from mapapp.publishing.certificate.stamps import keyed_file_hash
+from mapapp.publishing.certificate.terms import TEST_KEY_REASON
+from mapapp.publishing.cluster.client import cluster_client
 from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, at_least, promised_amounts
@@ -44,7 +46,6 @@ from mapapp.publishing.records.runner import (
 from mapapp.publishing.records.tasks import RowsOfRange
 from mapapp.publishing.records.words import record_lines
 from mapapp.publishing.records.workers import WORKERS, count_workers, has_workers
-from mapapp.publishing.run import TEST_KEY_REASON, cluster_client
 
 __all__ = ["RecordsOutcome", "make_records", "read_plan", "reasons_against", "worker_hashes"]
 

@@ -22,7 +22,7 @@ from geodata.worker_schema import Attribute, WorkerSchema
 from mapapp.errors import UsageError
 from mapapp.publishing.beside import GIVEN_SEGMENTS
 from mapapp.publishing.certificate.publication_check import is_written_alike
-from mapapp.publishing.certificate.terms import CertificateCheck
+from mapapp.publishing.certificate.terms import TEST_KEY_REASON, CertificateCheck
 from mapapp.publishing.records.attributes import (
     BAND,
     HOME_PUMA,
@@ -35,7 +35,6 @@ from mapapp.publishing.records.certificate import Made, earlier_promise_in_words
 from mapapp.publishing.records.choice import AccountantName, Choice, StructureName
 from mapapp.publishing.records.paper import PAPER_REASON
 from mapapp.publishing.records.plan import Plan, learning_rules, plan_records
-from mapapp.publishing.run import TEST_KEY_REASON
 
 __all__ = [
     "STANDARD",

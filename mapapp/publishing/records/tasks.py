@@ -16,7 +16,7 @@ import numpy.typing as npt
 from engine.points import CellTriangles
 from engine.records.groups import GroupTable, Seeds
 from engine.streams import SecretKey
-from mapapp.publishing.batch import read_cells
+from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.private_files import writing_private
 from mapapp.publishing.records.drawing import Chunk, RecordSource, draw_chunk, read_seeds, try_chunk
 from mapapp.publishing.records.placement import job_rows, place_codes, point_columns, sort_rows

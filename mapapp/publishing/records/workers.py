@@ -14,9 +14,9 @@ import pyarrow
 
 from engine.records.placing import commute_bands
 from geodata.errors import StoreError
+from geodata.in_order import work_in_order
 from geodata.store import Store
 from geodata.worker_schema import JOB_LABELS
-from mapapp.publishing.batch_workers import work_in_order
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 
 __all__ = [

@@ -15,7 +15,7 @@ from geodata.schema import GEOGRAPHY
 from geodata.store import Store
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims
-from mapapp.publishing.certificate.certificate import software_versions
+from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
 from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.frames import name_of

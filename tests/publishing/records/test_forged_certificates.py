@@ -21,7 +21,7 @@ from geodata.store import Store, open_store
 from geodata.worker_schema import WorkerSchema
 from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.publication import bind_publication
-from mapapp.publishing.batch import read_cells
+from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.records import attributes as attributes_module

@@ -16,7 +16,7 @@ import pytest
 
 from engine.streams import SecretKey
 from geodata.store import open_store, store_digest
-from mapapp.publishing.batch import read_cells
+from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.records import run, runner, sorted_parts, tasks, workers
 from mapapp.publishing.records.choice import Choice
