@@ -18,7 +18,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.publication import title_with_year
 from mapapp.answers.result_cache import ResultCache
 
-CACHED_ANSWERS: Final = 64
+CACHED_ANSWERS: Final = 128
 CACHED_BYTES: Final = 256 << 20
 _SHAPES: Final = (
     "layer",

@@ -57,12 +57,16 @@ def thinned(found: Places) -> Places:
 def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map: `unit_id`, `name`, and `workers` at the drawn end."""
     question = release.areas.usual.settled(question)
-    names = _drawn_units(release, question.layer)
-    found = served_answers.units(release, question)
-    found = found[found["kind"] == "unit"]
-    workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
-    counts = [workers.get(unit_id, 0) for unit_id in names]
-    return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+
+    def make() -> pandas.DataFrame:
+        names = _drawn_units(release, question.layer)
+        found = served_answers.units(release, question)
+        found = found[found["kind"] == "unit"]
+        workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
+        counts = [workers.get(unit_id, 0) for unit_id in names]
+        return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+
+    return release.once(("unit frame", question), make)
 
 
 @dataclass(frozen=True, slots=True)

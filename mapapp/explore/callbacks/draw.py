@@ -340,13 +340,18 @@ def flow_caption(
 
 def unit_labels(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map, as from `map_content.unit_frame`, with `label`, the text shown on hover."""
-    frame = map_content.unit_frame(release, question)
-    verb = words.VERB[question.shown_end]
-    label = [
-        f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
-        for name, count in zip(frame["name"], frame["workers"], strict=True)
-    ]
-    return frame[["unit_id", "workers"]].assign(label=label)
+    question = release.areas.usual.settled(question)
+
+    def make() -> pandas.DataFrame:
+        frame = map_content.unit_frame(release, question)
+        verb = words.VERB[question.shown_end]
+        label = [
+            f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
+            for name, count in zip(frame["name"], frame["workers"], strict=True)
+        ]
+        return frame[["unit_id", "workers"]].assign(label=label)
+
+    return release.once(("unit labels", question), make)
 
 
 def _count(workers: int, verb: str) -> str:
