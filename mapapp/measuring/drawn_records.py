@@ -18,13 +18,14 @@ from engine.precompile import RECORD_STAGES, ensure_compiled
 from engine.records.drawing import draw_records
 from engine.records.structure import Structure
 from engine.records.tables import learn_model
+from geodata.store import Store
 from geodata.worker_schema import WorkerSchema
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
 from mapapp.progress import Report, part_of
-from mapapp.publishing.records.attributes import RecordAttribute, attributes_over
+from mapapp.publishing.records.attributes import RecordAttribute, RecordAttributes, attributes_over
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
 from mapapp.publishing.records.workers import read_codes
@@ -142,12 +143,22 @@ def draw_flows(
             }
         )
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    n_workers = len(columns["age"])
+    report("counting flows", n_workers, n_workers)
     jobs = pandas.DataFrame(columns)
     jobs = jobs.groupby(list(columns), as_index=False).size().rename(columns={"size": "count"})
     missing = [str(name) for name in data.store.manifest.get("missing_attributes", ())]
     attributes = attributes_over(data.store, WorkerSchema(), missing=missing)
     real, drawn = (
-        np.concatenate(list(read_codes(store, attributes, table="jobs")))
+        _read_flows(store, attributes, n_workers, report)
         for store in (data.store, data.store.with_table("jobs", jobs))
     )
     return DrawnFlows(attributes=attributes.attributes, real=real, drawn=drawn)
+
+
+def _read_flows(store: Store, attributes: RecordAttributes, n_workers: int, report: Report) -> Codes:
+    parts = []
+    for codes in read_codes(store, attributes, table="jobs"):
+        report("counting flows", n_workers, n_workers)
+        parts.append(codes)
+    return np.concatenate(parts)
