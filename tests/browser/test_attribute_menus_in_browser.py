@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +94,24 @@ def test_the_search_box_and_the_menu_of_publications_are_accessible_while_open(
     visit.page.keyboard.press("Escape")
     visit.page.locator(OPEN_LIST).wait_for(state="hidden")
     expect(menu).to_be_focused()
+
+
+IN_SIGHT = """() => {
+  const { left, top, height } = document.getElementById("no-error-a").getBoundingClientRect();
+  const hit = document.elementFromPoint(left + 4, top + Math.min(height, 8));
+  return hit?.closest("#no-error-a") !== null && hit !== null;
+}"""
+
+
+@pytest.mark.parametrize("visit", [DESK, PHONE], ids=["desk", "phone"], indirect=True)
+def test_the_mark_of_a_missing_error_leads_to_the_note_that_says_why(visit: Visit) -> None:
+    visit.go("/?analysis=profile&area=all")
+    visit.settle()
+    mark = visit.page.locator(".count a.no-error")
+    expect(mark).to_have_attribute(
+        "aria-label", re.compile("^No ±, note a: The certificate states no expected")
+    )
+    assert_accessible(visit, "marks")
+    mark.focus()
+    visit.page.keyboard.press("Enter")
+    visit.wait_until(IN_SIGHT)
