@@ -59,22 +59,35 @@ def commutemap_json(*arguments: object) -> dict[str, Any]:
     return dict(json.loads(commutemap(*arguments, "--json").output))
 
 
+def used_so_far(pid: int) -> tuple[float, float]:
+    """Processor seconds of a running process, and the peak of its memory in GiB."""
+    times = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[11:13]
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    peak_kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), int(peak_kib) / 2**20
+
+
 @contextmanager
-def serving(release: Path, *options: object, source: Path | None = None) -> Iterator[tuple[int, str]]:
+def serving(
+    release: Path,
+    *options: object,
+    source: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[tuple[int, str]]:
     """Serve a release on a free port of this machine until the block ends; yields process id and address.
 
-    `source` is the checkout whose program is run, this one by default.
+    `source` is the checkout whose program is run, this one by default; `environment` has more variables.
     """
     start = "from mapapp.start import main; main()"  # as the installed command starts
     command = [sys.executable, "-c", start, "serve", str(release), "--port", "0", *map(str, options)]
-    environment = {"PYTHONPATH": str(source.resolve())} if source else {}
+    more = {"PYTHONPATH": str(source.resolve())} if source else {}
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=source,
-        env=os.environ | environment,
+        env=os.environ | more | dict(environment or {}),
     )
     try:
         yield process.pid, _address_of(process)

@@ -1,9 +1,10 @@
 """Worker records by the command: `python -m benchmarks.records_command [--dataset D] [--records N] [--kept NAMES]`.
 
 Generates a nation (or takes the dataset D) and makes records of it with `commutemap records`, each number of records in
-a process of its own; then certifies and exports the last ones. Prints seconds by the clock, processor seconds, and the
+a process of its own; then certifies and exports the last ones, asks questions about them, and serves them until the
+address is printed. The first question prepares the records. Prints seconds by the clock, processor seconds, and the
 peak of memory of each command: memory should not grow with the number of records, and time should in proportion.
-Needs 25 GB of disk. Budget: 10 minutes and 8 GiB for 140 million workers on 2 cores; 5 s for Rhode Island.
+Needs 35 GB of disk. Budget: 10 minutes and 8 GiB for 140 million workers on 2 cores; 5 s for Rhode Island.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +36,7 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kept", default="none", help="attributes that are kept from seeds")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only-records", action="store_true", help="neither certify nor export them")
+    parser.add_argument("--only-records", action="store_true", help="neither certify, export, nor ask")
     return parser
 
 
@@ -60,8 +62,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
             show("records", n, commands.commutemap("records", dataset, records, *options))
         if not chosen.only_records:
             show("certify", n, commands.run("mapapp.cli", "certify", records))
-            exported = (folder / "export", "--to", "parquet")
-            show("export --to parquet", n, commands.commutemap("export", records, *exported))
+            for form in ("parquet", "csv"):
+                out = folder / f"export-{form}"
+                show(f"export --to {form}", n, commands.commutemap("export", records, out, "--to", form))
+            ask(records, n, {"COMMUTEMAP_HOME": str(folder / "home")})
+
+
+def ask(records: Path, n: int, environment: Mapping[str, str]) -> None:
+    """Put questions about the whole country, the first of which prepares the records; then serve them."""
+    for analysis in ("profile", "profile", "cross-table"):
+        asked = ("analyze", records, "--analysis", analysis, "--area", "all")
+        show(f"analyze --analysis {analysis}", n, commands.commutemap(*asked, environment=environment))
+    start = time.perf_counter()
+    with commands.serving(records, environment=environment) as (pid, _):
+        wall_s, (processor_s, peak_gib) = time.perf_counter() - start, commands.used_so_far(pid)
+    served = commands.Finished(output="", wall_s=wall_s, processor_s=processor_s, peak_gib=peak_gib)
+    show("serve", n, served)
 
 
 def show(command: str, n: int, done: commands.Finished) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,9 @@ def _run_in_this_process(module: str, *arguments: object, environment: object = 
 
 
 @contextlib.contextmanager
-def _serving_in_this_process(release: Path, *options: object) -> Iterator[tuple[int, str]]:
+def _serving_in_this_process(
+    release: Path, *options: object, environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, str]]:
     from mapapp.explore.server import create_app, listen
 
     with running(*listen(create_app([release]), port=0)) as address:
