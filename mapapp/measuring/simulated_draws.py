@@ -15,7 +15,7 @@ import numpy.typing as npt
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import SecretKey, attempt_key
 from engine.synthesis import Synthesizers
-from mapapp.publishing.batch_workers import work_in_order
+from geodata.in_order import work_in_order
 from mapapp.publishing.certified_weights import SynthesizerWeights
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.mechanisms import Units, draw_support_points
