@@ -6,8 +6,9 @@ over workplace tracts: see `mapapp.answers.weighted_errors` and `mapapp.answers.
 
 If H cuts a support point, synthetic homes within the point are placed by population, but real homes are not: they
 cluster toward the workplace, as in the public gravity model. With g the share of the point's gravity mass in H, and s
-its share of people, placing by population may have moved C (1 - g/s) workers; the sum of these is `placement`. The
-expected error is the root of bias squared plus variance plus placement squared: the root mean squared error of C.
+its share of people, placing by population may have moved C (1 - g/s) workers; the sum of these is `placement`. Under
+Algorithms 1-2, it also has what real homes differ from the gravity model. The expected error is the root of bias
+squared plus variance plus placement squared: the root mean squared error of C.
 
 The gravity model is a model; docs/validity.md reports how well the error covers.
 

@@ -88,6 +88,19 @@ class TractPrior:
         found = second - 2.0 * mean * first + mean**2 * np.add.reduceat(squares, self.first)
         return np.asarray(np.maximum(found, 0.0))
 
+    def deviation(self, values: Floats, mean: Floats) -> Floats:
+        """Return the mean absolute deviation of a worker's value in each point from its mean: float64[R, K].
+
+        Parameters
+        ----------
+        values : float64[R, n_tracts]
+        mean : float64[R, K]
+            By point.
+        """
+        times = np.diff(np.append(self.first, self.order.size))
+        off = np.abs(values[:, self.order] - np.repeat(mean, times, axis=1))
+        return np.asarray(np.add.reduceat(off * self.people, self.first, axis=1))
+
     def of_points(self, home: HomeShares, *parts: Floats) -> list[Floats]:
         """Return the share of each point in R home areas, float64[R, K], by people, or by gravity mass."""
         if isinstance(home, np.ndarray):
@@ -157,7 +170,7 @@ class SupportPriors:
         _, point = np.unique(unit, return_inverse=True)
         people = np.maximum(self._population, 1.0)
         of_point = np.bincount(point, people)
-        pull = people * self._decay(miles)
+        pull = people * self.decay(miles)
         mass = self._mass(tract, pull, point)
         share = mass / mass.sum()
         away = np.bincount(point, people * miles) / of_point
@@ -192,7 +205,7 @@ class SupportPriors:
             return np.ones(n_points)
         return np.asarray(np.bincount(point, pull * (self._population > 0), n_points), dtype=np.float64)
 
-    def _decay(self, miles: Floats) -> Floats:
+    def decay(self, miles: Floats) -> Floats:
         """Return the decay of commuting with distance in the gravity model; all ones for the uniform prior."""
         if self._terms.gravity is None:
             return np.ones_like(miles)

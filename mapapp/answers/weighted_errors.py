@@ -9,9 +9,14 @@ H among the M workers of W:
     variance of its draw       n p (1 - p) (n + T) / (1 + T)            Dirichlet-multinomial
     variance of its pruning    (n/T)^2 sum over points of alpha^2 f (1 - f) (s - p)^2,   s the share of the point in H
 
-If H cuts a support point, synthetic homes within the point are placed by population, but real homes are not. As draws,
-both count, so the variance there is 2 n p (1 - p). To estimate p, each tract gets one extra worker, half of it in H, so
-that a count of 0 does not look exact.
+If H cuts a support point, synthetic homes within the point are placed by population, but real homes are not. Placing
+has the variance n p (1 - p), and the real homes `CLUSTERED` times that, since neighbors work in the same places. To
+estimate p, each tract gets one extra worker, half of it in H, so that a count of 0 does not look exact.
+
+And the share s of a point's workers who live in H has a relative error of `HOMES` (1 - s), alike in all points and
+workplace tracts of a count: with C_i workers of H in point i, placing may have moved HOMES times the sum of C_i (1 - s)
+workers, besides those whom the gravity model moves. `benchmarks.homes_within_points` measures both numbers; released
+counts of support points that are single tracts show about the same.
 
 Approximations: p is estimated from the count itself; a point with workers keeps its whole alpha, which is assumed to be
 spread as C is; C is assumed to be spread over points as the prior is; domain editing enters by its probability.
@@ -32,7 +37,12 @@ from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["WeightedErrors"]
+__all__ = ["CLUSTERED", "HOMES", "WeightedErrors"]
+
+CLUSTERED: Final = 1.7
+"""Variance of how many real workers of a support point live in a part of it, as a multiple of that of drawing homes."""
+HOMES: Final = 0.4
+"""Relative error of the share of a support point's workers who live in a small part of it."""
 
 _CERTAIN: Final = 1.0
 _KEPT_BYTES: Final = 64 << 20
@@ -78,7 +88,7 @@ class WeightedErrors:
         self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
     def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
-        """Return bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
+        """Return bias, variance, and two parts of placement that one tract adds to R counts: float64[4, R]."""
         prior, (n, times, _) = self._support.of_tract(tract), synthesizers
         workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
@@ -88,17 +98,19 @@ class WeightedErrors:
         t = n + mass
         spread, moved = within_points(prior.share, s, g)
         factor = (n + t) / (1.0 + t)
-        factor = factor + (2.0 - factor) * spread[:, None]
+        factor = factor + (1.0 + CLUSTERED - factor) * spread[:, None]
         pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ kept.varied)
         # Without the extra half worker: it only gives a count of 0 some spread and must not add bias.
         bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
         variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
-        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count])
+        inside = s @ prior.share
+        unlike = count * ((s * (1.0 - s)) @ prior.share) / np.where(inside > 0, inside, np.inf)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count, unlike])
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
-        """Return bias, variance and placement, which the tracts add up themselves."""
-        bias, variance, placement = sums
-        return bias, variance, np.abs(placement)
+        """Return bias, variance and placement from what the tracts add."""
+        bias, variance, placement, unlike = sums
+        return bias, variance, np.hypot(placement, HOMES * unlike)
 
     def _least(self, n: Floats) -> Floats:
         """Return the certified least weight of synthesizers of n workers; between listed counts, that of the next."""
@@ -133,7 +145,7 @@ class WeightedErrors:
         synthesizers: Synthesizers,
         found: tuple[Floats, Floats],
     ) -> Floats:
-        """Return bias, variance and placement that one workplace tract adds to each of R sums: float64[3, R]."""
+        """Return bias, variance, and two parts of placement that one tract adds to R sums: float64[4, R]."""
         prior, (n, all_times, _) = self._support.of_tract(tract), synthesizers
         times = all_times[0]
         workers = float(times @ n)
@@ -150,7 +162,8 @@ class WeightedErrors:
         spread = np.maximum(square - mean**2, 0.0)
         within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
         pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ kept.varied)
-        drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + 2.0 * within[:, None]
+        drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + (1.0 + CLUSTERED) * within[:, None]
         bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
         variance = times * (n * drawn + pruning)
-        return np.stack([bias.sum(axis=1), variance.sum(axis=1), ((s - g) @ prior.share) * workers])
+        moved, unlike = (s - g) @ prior.share, prior.deviation(values[0], s) @ prior.share / 2.0
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * workers, unlike * workers])

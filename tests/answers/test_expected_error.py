@@ -17,6 +17,7 @@ from geodata.store import Store, open_store
 from mapapp.answers.expected_error import CountError, ExpectedErrors
 from mapapp.answers.prior_terms import SupportTerms
 from mapapp.answers.support_prior import SupportPriors
+from mapapp.answers.weighted_errors import HOMES
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.prior import public_prior
@@ -108,6 +109,44 @@ def test_the_error_is_that_of_many_draws(retention: float, inside: range) -> Non
     assert actual < root < 1.5 * actual
     covered = np.mean([low <= real <= high for low, high in (found.interval for found in stated)])
     assert covered > 0.8
+
+
+def test_homes_that_are_not_spread_as_people_are_within_points_are_covered() -> None:
+    """Four tracts far away are one point: 400 workers, of whom real homes put more or fewer in a tract than people do.
+
+    Real shares have the relative error that is stated, and neighbors work in the same places. No noise is drawn.
+    """
+    rng = np.random.default_rng(11)
+    n_draws, n_workers, share = 4_000, 400, 0.25
+    off = share * (1.0 + HOMES * (1.0 - share) * rng.standard_normal(n_draws))
+    of_pairs = rng.binomial(n_workers // 2, np.clip(off, 0.0, 1.0))
+    real = np.where(rng.random(n_draws) < 0.7, 2 * of_pairs, rng.binomial(n_workers, np.clip(off, 0.0, 1.0)))
+    drawn = rng.binomial(n_workers, share, n_draws)
+    radii = {"tract_radius_mi": 0.5, "puma_radius_mi": 1.5}
+    errors = ExpectedErrors(certificate_of({1: 1e-6}, 1.0, **radii), line_of_tracts(8), NO_FLOWS)
+    workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": 1, "n_synthesizers": [n_workers * 4]})
+    home = np.zeros(8)
+    home[5] = 1.0
+    stated = np.mean([errors.of_count(home, workplaces, {0: int(count)}).error ** 2 for count in drawn[:300]])
+    assert 1.0 < np.sqrt(stated / np.mean((drawn - real) ** 2)) < 1.3
+    whole = np.zeros(8)
+    whole[4:] = 1.0
+    assert errors.of_count(whole, workplaces, {0: n_workers}).placement == 0.0
+
+
+def test_sums_of_homes_within_points_are_as_uncertain_as_counts() -> None:
+    errors = ExpectedErrors(
+        certificate_of({1: 1e-6}, 1.0, tract_radius_mi=0.5, puma_radius_mi=1.5), line_of_tracts(8), NO_FLOWS
+    )
+    workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": 1, "n_synthesizers": [1_600]})
+    home, total = np.zeros((1, 8)), np.zeros((1, 8))
+    home[0, [5, 6]] = 1.0
+    total[0, 0] = 200.0  # half of the point, which is one of four that are equally likely
+    one = errors.of_count(home[0], workplaces, {0: 200})
+    tract, n, times = (workplaces[name].to_numpy() for name in ("tract_index", "n_workers", "n_synthesizers"))
+    (as_sum,) = errors.of_sums(lambda _: (home, home), total, total, tract, n, times)
+    assert one.placement == pytest.approx(HOMES * 200 * 0.5)
+    assert as_sum == pytest.approx(one.error, rel=0.05)
 
 
 def the_prior(store: Store, **synthesis: Any) -> tuple[Any, Any, SupportPriors]:
