@@ -7,7 +7,8 @@ is fitted by
     clustered D s (1 - s)  +  toward D^2 (g - s)^2  +  homes^2 D^2 s^2 (1 - s)^2
 
 for areas with D s > 1, by least squares of errors relative to (D s + 2)^2. Expected errors under Algorithms 1-2 use
-`CLUSTERED` and `HOMES` (`mapapp.answers.weighted_errors`), and the whole of the second term.
+`CLUSTERED` and `HOMES`, `EVERYWHERE` for the sum over all workplaces (`mapapp.answers.weighted_errors`), and the whole
+of the second term.
 
 Rows: real homes of the setting's points of several tracts, which a release does not show; real homes of points that are
 single tracts, taken together by PUMA; and the same in a release under the test key, which everybody can see. A released
@@ -42,6 +43,7 @@ GROUPS: Final = {
     "tract to tract": ["work", "home"],
     "tract to town": ["work", "home_town"],
     "town to town": ["work_town", "home_town"],
+    "home tract, all workplaces": ["home"],
 }
 SMALLEST = ("--dataset", "{dataset}")
 

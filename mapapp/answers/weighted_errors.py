@@ -13,10 +13,12 @@ If H cuts a support point, synthetic homes within the point are placed by popula
 has the variance n p (1 - p), and the real homes `CLUSTERED` times that, since neighbors work in the same places. To
 estimate p, each tract gets one extra worker, half of it in H, so that a count of 0 does not look exact.
 
-And the share s of a point's workers who live in H has a relative error of `HOMES` (1 - s), alike in all points and
-workplace tracts of a count: with C_i workers of H in point i, placing may have moved HOMES times the sum of C_i (1 - s)
-workers, besides those whom the gravity model moves. `benchmarks.homes_within_points` measures both numbers; released
-counts of support points that are single tracts show about the same.
+And the share s of a point's workers who live in H has a relative error of `HOMES` (1 - s), alike in all points of a
+workplace tract. With C_i workers of H in point i, it adds HOMES U to the placement, besides what the gravity model
+moves, where U is the sum of C_i (1 - s) in the tract. Of its square, the part `EVERYWHERE` is alike in all workplace
+tracts and adds up; the rest is alike among about `NEIGHBORS` tracts, so the sum of U squared counts at most as
+NEIGHBORS times the sum of U^2. `benchmarks.homes_within_points` measures these numbers; released counts of support
+points that are single tracts show about the same.
 
 Approximations: p is estimated from the count itself; a point with workers keeps its whole alpha, which is assumed to be
 spread as C is; C is assumed to be spread over points as the prior is; domain editing enters by its probability.
@@ -37,12 +39,17 @@ from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["CLUSTERED", "HOMES", "WeightedErrors"]
+__all__ = ["CLUSTERED", "EVERYWHERE", "HOMES", "NEIGHBORS", "WeightedErrors"]
 
 CLUSTERED: Final = 1.7
 """Variance of how many real workers of a support point live in a part of it, as a multiple of that of drawing homes."""
 HOMES: Final = 0.4
 """Relative error of the share of a support point's workers who live in a small part of it."""
+
+EVERYWHERE: Final = 0.25
+"""Part of the square of this error that is alike in all workplace tracts."""
+NEIGHBORS: Final = 8.0
+"""Workplace tracts, as many as in a town, among which the rest of it is alike."""
 
 _CERTAIN: Final = 1.0
 _KEPT_BYTES: Final = 64 << 20
@@ -88,7 +95,7 @@ class WeightedErrors:
         self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
     def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
-        """Return bias, variance, and two parts of placement that one tract adds to R counts: float64[4, R]."""
+        """Return bias, variance, and parts of placement that one tract adds to R counts: float64[5, R]."""
         prior, (n, times, _) = self._support.of_tract(tract), synthesizers
         workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
@@ -105,12 +112,14 @@ class WeightedErrors:
         variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
         inside = s @ prior.share
         unlike = count * ((s * (1.0 - s)) @ prior.share) / np.where(inside > 0, inside, np.inf)
-        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count, unlike])
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count, unlike, unlike**2])
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement from what the tracts add."""
-        bias, variance, placement, unlike = sums
-        return bias, variance, np.hypot(placement, HOMES * unlike)
+        bias, variance, placement, unlike, squares = sums
+        local = np.minimum(unlike**2, NEIGHBORS * squares)
+        unlike_squared = EVERYWHERE * unlike**2 + (1.0 - EVERYWHERE) * local
+        return bias, variance, np.sqrt(placement**2 + HOMES**2 * unlike_squared)
 
     def _least(self, n: Floats) -> Floats:
         """Return the certified least weight of synthesizers of n workers; between listed counts, that of the next."""
@@ -145,7 +154,7 @@ class WeightedErrors:
         synthesizers: Synthesizers,
         found: tuple[Floats, Floats],
     ) -> Floats:
-        """Return bias, variance, and two parts of placement that one tract adds to R sums: float64[4, R]."""
+        """Return bias, variance, and parts of placement that one tract adds to R sums: float64[5, R]."""
         prior, (n, all_times, _) = self._support.of_tract(tract), synthesizers
         times = all_times[0]
         workers = float(times @ n)
@@ -166,4 +175,5 @@ class WeightedErrors:
         bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
         variance = times * (n * drawn + pruning)
         moved, unlike = (s - g) @ prior.share, prior.deviation(values[0], s) @ prior.share / 2.0
-        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * workers, unlike * workers])
+        unlike = unlike * workers
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * workers, unlike, unlike**2])

@@ -134,6 +134,24 @@ def test_homes_that_are_not_spread_as_people_are_within_points_are_covered() -> 
     assert errors.of_count(whole, workplaces, {0: n_workers}).placement == 0.0
 
 
+def test_homes_of_many_workplaces_differ_less_than_those_of_a_few() -> None:
+    """Within points, real homes differ from people alike among a town's workplaces, and by half as much everywhere."""
+    tracts = line_of_tracts(400)
+    certificate = certificate_of({1: 1e-6}, 1.0, tract_radius_mi=0.5, puma_radius_mi=0.6)
+    errors = ExpectedErrors(certificate, tracts, NO_FLOWS)
+    home = np.zeros(400)
+    home[1] = 1.0
+    relative = []
+    for n_works in (1, 8, 200):
+        works = range(100, 100 + n_works)
+        workplaces = pandas.DataFrame({"tract_index": works, "n_workers": 1, "n_synthesizers": 4_000})
+        found = errors.of_count(home, workplaces, dict.fromkeys(works, 100))
+        relative.append(found.placement / (100 * n_works))
+    assert relative[0] == pytest.approx(HOMES * 0.75)
+    assert relative[1] == pytest.approx(HOMES * 0.75)
+    assert relative[2] == pytest.approx(HOMES * 0.75 * math.sqrt(0.25 + 0.75 * 8 / 200))
+
+
 def test_sums_of_homes_within_points_are_as_uncertain_as_counts() -> None:
     errors = ExpectedErrors(
         certificate_of({1: 1e-6}, 1.0, tract_radius_mi=0.5, puma_radius_mi=1.5), line_of_tracts(8), NO_FLOWS
