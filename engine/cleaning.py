@@ -16,7 +16,17 @@ import numpy.typing as npt
 
 from engine._arrays import FloatArray, as_amounts, as_int
 from engine._kernels.arrays import Addresses, PointLists
-from engine._kernels.cleaning import FREED_BITS, Ranges, clean_range
+from engine._kernels.cleaning import (
+    FREED_BITS,
+    PointPlaces,
+    PointSums,
+    Ranges,
+    RangeSums,
+    clean_range,
+    count_workers,
+    order_ranges,
+    sum_ranges,
+)
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError
@@ -95,19 +105,10 @@ def clean_points(
             f"{shares.size} shares, {noise.freed.size} expectations and {numbers.size} tract numbers: give "
             f"{coarsening.support_level.size} and {n_tracts} twice"
         )
-    tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
-    at = coarsening.support_ptr[tract] + drawn.synthetic_point
-    counts = np.bincount(at, minlength=shares.size).astype(np.int64)
-    by_point = np.zeros(at.size, dtype=np.bool_)
-    if noise.by_point is not None:
-        by_point = np.repeat(noise.by_point, np.diff(drawn.synthetic_ptr))
-    in_proportion = np.bincount(at[~by_point], minlength=shares.size).astype(np.int64)
-    ranges = _ranges(coarsening, shares, _Drawn(counts, in_proportion), noise, ranges_mi)
-    order = np.lexsort((synthesizers.segment, synthesizers.destination, synthesizers.tract))
-    cell_ptr = np.searchsorted(synthesizers.tract[order], np.arange(n_tracts + 1)).astype(np.int64)
-    cells = PointLists(cell_ptr, order.astype(np.int32))
-    addresses = Addresses(np.arange(n_tracts, dtype=np.int32), numbers, np.zeros(n_tracts, dtype=np.int64))
     points = PointLists(drawn.synthetic_ptr, drawn.synthetic_point.copy())
+    ranges = _ranges(coarsening, shares, _counted(synthesizers, coarsening, noise, points), noise, ranges_mi)
+    cells = _cells_by_tract(synthesizers, n_tracts)
+    addresses = Addresses(np.arange(n_tracts, dtype=np.int32), numbers, np.zeros(n_tracts, dtype=np.int64))
     most_points = int(coarsening.n_support.max(initial=0))
 
     def clean(start: int, stop: int) -> int:
@@ -116,8 +117,8 @@ def clean_points(
             (start, stop), cells, addresses, ranges, len(ranges_mi) + 1, key.words, new_stream(), left, points
         )
 
-    work = np.bincount(tract, minlength=n_tracts) + coarsening.n_support
-    failed = max(run_ranges(clean, work.astype(np.int64), threads), default=-1)
+    n_workers = np.bincount(synthesizers.tract, np.diff(drawn.synthetic_ptr), n_tracts).astype(np.int64)
+    failed = max(run_ranges(clean, n_workers + coarsening.n_support, threads), default=-1)
     if failed >= 0:
         raise OverflowRefusedError(
             f"the random stream of destination tract {numbers[failed]} passed its 2^32 blocks: clean fewer workers"
@@ -125,41 +126,69 @@ def clean_points(
     return SyntheticPoints(synthetic_ptr=points.ptr, synthetic_point=points.point)
 
 
-class _Drawn(NamedTuple):
-    """Drawn workers of each point, [K]: all, and those of units that are read in proportion."""
+def _counted(
+    synthesizers: Synthesizers, coarsening: Coarsening, noise: ExpectedNoise, points: PointLists
+) -> PointSums:
+    """Drawn workers of each point."""
+    n_points = coarsening.support_level.size
+    drawn = np.zeros(n_points, dtype=np.int64)
+    by_point, in_proportion = noise.by_point, np.zeros(n_points, dtype=np.int64)
+    if by_point is None:
+        by_point, in_proportion = np.zeros(0, dtype=np.bool_), drawn
+    counts = PointSums(drawn, in_proportion)
+    if not count_workers(synthesizers.tract, by_point, coarsening.support_ptr, points, counts):
+        raise ParameterError(
+            "a drawn point is not in its destination tract's support: give its own coarsening"
+        )
+    return counts
 
-    counts: Ints
-    in_proportion: Ints
+
+def _cells_by_tract(synthesizers: Synthesizers, n_tracts: int) -> PointLists:
+    """Synthesizers of each tract, by destination and segment."""
+    tract, destination, segment = synthesizers.tract, synthesizers.destination, synthesizers.segment
+    tied = destination[1:] == destination[:-1]
+    rises = (destination[1:] > destination[:-1]) | (tied & (segment[1:] > segment[:-1]))
+    same = tract[1:] == tract[:-1]
+    if np.all((tract[1:] > tract[:-1]) | (same & rises)):
+        order = np.arange(tract.size)
+    else:
+        order = np.lexsort((segment, destination, tract))
+    cell_ptr = np.searchsorted(tract[order], np.arange(n_tracts + 1)).astype(np.int64)
+    return PointLists(cell_ptr, order.astype(np.int32))
 
 
 def _ranges(
     coarsening: Coarsening,
     share: FloatArray,
-    drawn: _Drawn,
+    counts: PointSums,
     noise: ExpectedNoise,
     ranges_mi: tuple[float, ...],
 ) -> Ranges:
     """What each commute range of each tract loses or gains, and its points, the least plausible first."""
-    n_ranges, counts = len(ranges_mi) + 1, drawn.counts
-    range_of_point = np.searchsorted(ranges_mi, coarsening.support_distance_mi, side="right")
-    group = coarsening.tract_of_point * n_ranges + range_of_point
-    n_groups = coarsening.n_destination_tracts * n_ranges
-    # Points without workers lose none and, as workers are added in proportion, gain none. Ties stay in order.
-    occupied = np.flatnonzero(counts)
-    order = occupied[np.lexsort((share[occupied], counts[occupied], group[occupied]))]
-    first = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
-    before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[order])))
-    local = np.arange(share.size) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)
-    changes = _changes(_expected(coarsening, share, drawn, noise, group, n_ranges))
-    return Ranges(
+    limits = np.array(ranges_mi, dtype=np.float64)
+    places = PointPlaces(
+        coarsening.support_ptr, coarsening.support_level, coarsening.support_distance_mi, share
+    )
+    n_groups = coarsening.n_destination_tracts * (limits.size + 1)
+    sums = RangeSums(*np.zeros((4, n_groups), dtype=np.int64))
+    sum_ranges(places, limits, counts, sums)
+    first = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sums.occupied)))
+    # Points without workers lose none and, as workers are added in proportion, gain none.
+    n_occupied = int(first[-1])
+    changes = _changes(_expected(coarsening, share, sums, noise, limits))
+    lists = Ranges(
         first=first,
         taken=changes.taken,
         chance=changes.chance,
-        added=changes.added,
-        point=local[order].astype(np.int32),
-        workers=counts[order],
-        cumulative=before[1:] - before[first[group[order]]],
+        added=np.zeros(n_groups, dtype=np.int64),
+        point=np.empty(n_occupied, dtype=np.int32),
+        workers=np.empty(n_occupied, dtype=np.int64),
+        cumulative=np.empty(n_occupied, dtype=np.int64),
     )
+    # No share is below 0, so their bits have their order; 0 is added to make -0 a 0.
+    bits = (share + 0.0).view(np.int64)
+    order_ranges(places, limits, counts.drawn, bits, np.empty(n_occupied, dtype=np.int64), lists)
+    return lists._replace(added=changes.added)
 
 
 class _Expected(NamedTuple):
@@ -175,41 +204,28 @@ class _Expected(NamedTuple):
 
 
 def _expected(
-    coarsening: Coarsening, share: FloatArray, drawn: _Drawn, noise: ExpectedNoise, group: Ints, n_ranges: int
+    coarsening: Coarsening, share: FloatArray, sums: RangeSums, noise: ExpectedNoise, limits: FloatArray
 ) -> _Expected:
     """What is expected without noise, in exact whole numbers."""
-    n_tracts = coarsening.n_destination_tracts
-    is_remainder = coarsening.support_level == LEVEL_REMAINDER
-    has_remainder = np.bincount(coarsening.tract_of_point[is_remainder], minlength=n_tracts)
-    # Workers of the remainder, noise among them, were drawn again by prior share.
-    of_remainder = np.floor(share * _ONE).astype(np.int64)
-    received = np.where(is_remainder, 0, _ONE)
-    received += has_remainder[coarsening.tract_of_point] * of_remainder
-
-    def by_range(values: Ints) -> Ints:
-        added = np.zeros(n_tracts * n_ranges, dtype=np.int64)
-        np.add.at(added, group, values)
-        return added.reshape(n_tracts, n_ranges)
-
-    counts, in_proportion = by_range(drawn.counts), by_range(drawn.in_proportion)
-    scale = coarsening.n_support.tolist()
+    counts, in_proportion, received = (
+        values.reshape(-1, limits.size + 1) for values in (sums.drawn, sums.in_proportion, sums.received)
+    )
     least = [
         [
             max(count * (k << (2 * FREED_BITS)) - freed * parts, 0)
             for count, parts in zip(*of_tract, strict=True)
         ]
         for k, freed, *of_tract in zip(
-            scale, noise.freed.tolist(), in_proportion.tolist(), by_range(received).tolist(), strict=True
+            coarsening.n_support.tolist(),
+            noise.freed.tolist(),
+            in_proportion.tolist(),
+            received.tolist(),
+            strict=True,
         )
     ]
-    read = np.zeros((n_tracts, n_ranges), dtype=np.int64)
+    read = np.zeros_like(counts)
     if noise.workers is not None:
-        read = by_range(np.where(is_remainder, 0, noise.workers))
-        # The remainder's own, 2^-20 of a worker at a time.
-        last = np.zeros(n_tracts, dtype=np.int64)
-        last[coarsening.tract_of_point[is_remainder]] = noise.workers[is_remainder]
-        parts = by_range(has_remainder[coarsening.tract_of_point] * of_remainder)
-        read += (last[:, None] * parts) >> FREED_BITS
+        read = _read_by_range(coarsening, share, noise.workers, limits)
     # Nobody can be added to a range without workers.
     n_read = (counts - in_proportion).sum(axis=1).tolist()
     return _Expected(
@@ -217,6 +233,26 @@ def _expected(
         (least, np.where(counts > 0, np.maximum(read, 0), 0).tolist()),
         (in_proportion.sum(axis=1).tolist(), n_read),
     )
+
+
+def _read_by_range(coarsening: Coarsening, share: FloatArray, workers: Ints, limits: FloatArray) -> Ints:
+    """Real workers of each range, [T, ranges], from those of points: the remainder's are spread by prior share."""
+    n_tracts, n_ranges = coarsening.n_destination_tracts, limits.size + 1
+    tract = coarsening.tract_of_point
+    group = tract * n_ranges + np.searchsorted(limits, coarsening.support_distance_mi, side="right")
+    is_remainder = coarsening.support_level == LEVEL_REMAINDER
+    has_remainder = np.bincount(tract[is_remainder], minlength=n_tracts)
+
+    def by_range(values: Ints) -> Ints:
+        added = np.zeros(n_tracts * n_ranges, dtype=np.int64)
+        np.add.at(added, group, values)
+        return added.reshape(n_tracts, n_ranges)
+
+    # The remainder's own, 2^-20 of a worker at a time.
+    last = np.zeros(n_tracts, dtype=np.int64)
+    last[tract[is_remainder]] = workers[is_remainder]
+    parts = by_range(has_remainder[tract] * np.floor(share * _ONE).astype(np.int64))
+    return by_range(np.where(is_remainder, 0, workers)) + ((last[:, None] * parts) >> FREED_BITS)
 
 
 class _Changes(NamedTuple):

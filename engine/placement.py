@@ -8,7 +8,10 @@ import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
 from engine._kernels.arrays import Addresses, PointLists
+from engine._kernels.chacha import LANE_WORDS, WINDOW_WORDS
 from engine._kernels.placement import (
+    MOST_TOGETHER,
+    DrawnPlaces,
     Geography,
     KnownParts,
     PlacementSpace,
@@ -116,9 +119,17 @@ def place_blocks(
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
     workers = PointLists(drawn.synthetic_ptr, drawn.synthetic_point)
     people = blocks.tract_population
-    public_blocks = TractBlocks(blocks.block_ptr, blocks.block_sum, people, np.diff(blocks.block_ptr))
+    public_blocks = TractBlocks(
+        ptr=blocks.block_ptr,
+        running=blocks.block_sum,
+        people=people,
+        before=blocks.block_sum[blocks.block_ptr[:-1]],
+        n_blocks=np.diff(blocks.block_ptr),
+    )
     geography = _geography(coarsening, people)
     most_points = int(coarsening.n_support.max())
+    # As many workers as have their first blocks made together, or one synthesizer.
+    most_workers = int(np.diff(drawn.synthetic_ptr).max()) + MOST_TOGETHER
 
     def place(start: int, stop: int) -> int:
         return place_range(
@@ -130,7 +141,7 @@ def place_blocks(
             public_blocks,
             mode == "representative",
             key.words,
-            _space(most_points, tracts.n_tracts),
+            _space(most_points, most_workers, tracts.n_tracts),
             placed,
         )
 
@@ -153,11 +164,14 @@ def _geography(coarsening: Coarsening, people: npt.NDArray[np.int64]) -> Geograp
     return Geography(pumas, superpumas, tracts.place, *coarsening.square_limits)
 
 
-def _space(most_points: int, n_tracts: int) -> PlacementSpace:
+def _space(most_points: int, most_workers: int, n_tracts: int) -> PlacementSpace:
     """Arrays that one thread works in."""
     return PlacementSpace(
         known=KnownParts(*np.zeros((4, most_points), dtype=np.int64)),
         listed=TractList(np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64)),
+        places=DrawnPlaces(*np.empty((3, most_workers), dtype=np.int64)),
+        lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
+        window=np.empty(WINDOW_WORDS, dtype=np.uint32),
         stream=new_stream(),
     )
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from engine._jit import lean_jit
-from engine._kernels.arrays import Addresses, Floats, Indices, Ints, PointLists, Words
+from engine._kernels.arrays import Addresses, Bools, Floats, Indices, Ints, PointLists, Words
 from engine._kernels.chacha import STAGE_CLEAN, below, has_run_out, next_word, open_stream
+from engine._kernels.coarsening import REMAINDER, Levels
 from engine._kernels.exponential import Thetas
 from engine._kernels.normalizers import PRICE_UNITS
 from engine._kernels.sorting import sort_values
@@ -16,10 +17,16 @@ __all__ = [
     "FREED_BITS",
     "MOST_FREED",
     "FreedSpace",
+    "PointPlaces",
+    "PointSums",
+    "RangeSums",
     "Ranges",
     "clean_range",
+    "count_workers",
     "expected_freed_range",
     "occupied_points",
+    "order_ranges",
+    "sum_ranges",
 ]
 
 FREED_BITS = 20
@@ -30,6 +37,8 @@ MOST_FREED = 128
 
 _FEW_FREED = 24.0  # up to here the sum over 0 to MOST_FREED leaves out nothing that would change 2^-20
 _STEPS = 50
+_KEY_BITS = 51  # of a share in a key
+_MOST_KEY = (1 << 12) - 1
 
 
 class FreedSpace(NamedTuple):
@@ -40,6 +49,34 @@ class FreedSpace(NamedTuple):
     counts: Ints
     weights: Floats
     longer: Floats
+
+
+class PointSums(NamedTuple):
+    """Drawn workers of each support point [K]: all, and those of units that are read in proportion."""
+
+    drawn: Ints
+    in_proportion: Ints
+
+
+class PointPlaces(NamedTuple):
+    """Support points of each destination tract: CSR offsets [T + 1], level, distance in miles, and prior share [K]."""
+
+    ptr: Ints
+    level: Levels
+    distance_mi: Floats
+    share: Floats
+
+
+class RangeSums(NamedTuple):
+    """Of each range of each tract [T * G]: workers drawn, those read in proportion, and points with workers.
+
+    ``received`` is the part of noise that is spread evenly over points: 2^-20 for each point that has a whole share.
+    """
+
+    drawn: Ints
+    in_proportion: Ints
+    occupied: Ints
+    received: Ints
 
 
 class _Law(NamedTuple):
@@ -195,6 +232,124 @@ def expected_freed_range(
             mean = _mean_by_sum(counts, n_occupied, n_workers, law, space) * law.spread
         expected[unit] = np.int64(mean * (1 << FREED_BITS))
     return -1
+
+
+@lean_jit
+def count_workers(
+    tract: Indices, by_point: Bools, support_ptr: Ints, synthetic: PointLists, counts: PointSums
+) -> bool:
+    """Count the workers of every support point; ``by_point`` may be empty, and then both counts are one array.
+
+    Returns whether all workers are in a point of their tract.
+    """
+    some_by_point = by_point.size > 0
+    for cell in range(tract.size):
+        first, last = support_ptr[tract[cell]], support_ptr[tract[cell] + 1]
+        for worker in range(synthetic.ptr[cell], synthetic.ptr[cell + 1]):
+            point = first + synthetic.point[worker]
+            if point >= last:
+                return False
+            counts.drawn[point] += 1
+            if some_by_point and not by_point[cell]:
+                counts.in_proportion[point] += 1
+    return True
+
+
+@lean_jit
+def _range_of(distance_mi: float, limits: Floats) -> int:
+    """Number of limits up to and with a distance."""
+    number = 0
+    for position in range(limits.size):
+        number += distance_mi >= limits[position]
+    return number
+
+
+@lean_jit
+def sum_ranges(places: PointPlaces, limits: Floats, counts: PointSums, sums: RangeSums) -> None:
+    """Add up each commute range of each destination tract into ``sums``, zeros at first."""
+    n_ranges = limits.size + 1
+    for tract in range(places.ptr.size - 1):
+        first, last = places.ptr[tract], places.ptr[tract + 1]
+        has_remainder = last > first and places.level[last - 1] == REMAINDER
+        for point in range(first, last):
+            here = tract * n_ranges + _range_of(places.distance_mi[point], limits)
+            sums.drawn[here] += counts.drawn[point]
+            sums.in_proportion[here] += counts.in_proportion[point]
+            sums.occupied[here] += counts.drawn[point] > 0
+            if places.level[point] != REMAINDER:
+                sums.received[here] += 1 << FREED_BITS
+            if has_remainder:
+                # Workers of the remainder, noise among them, were drawn again by prior share.
+                sums.received[here] += np.int64(places.share[point] * (1 << FREED_BITS))
+
+
+@lean_jit
+def _comes_before(
+    one: tuple[int, int], other: tuple[int, int], first: int, drawn: Ints, share_bits: Ints
+) -> bool:
+    """Whether a (key, point) is less plausible than another: by workers, then by share, then by point."""
+    if one[0] != other[0]:
+        return one[0] < other[0]
+    here, there = first + one[1], first + other[1]
+    if drawn[here] != drawn[there]:
+        return bool(drawn[here] < drawn[there])
+    if share_bits[here] != share_bits[there]:
+        return bool(share_bits[here] < share_bits[there])
+    return one[1] < other[1]
+
+
+@lean_jit
+def _sort_range(keys: Ints, points: Indices, first: int, drawn: Ints, share_bits: Ints) -> None:
+    """Sort the points of one range, with their keys: Shell's sort, as they are some dozens."""
+    gap = 1
+    while gap < keys.size // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, keys.size):
+            key, point, j = keys[i], points[i], i
+            while j >= gap and _comes_before(
+                (key, point), (keys[j - gap], points[j - gap]), first, drawn, share_bits
+            ):
+                keys[j], points[j] = keys[j - gap], points[j - gap]
+                j -= gap
+            keys[j], points[j] = key, point
+        gap //= 3
+
+
+@lean_jit
+def order_ranges(
+    places: PointPlaces, limits: Floats, drawn: Ints, share_bits: Ints, keys: Ints, ranges: Ranges
+) -> None:
+    """List the points with workers of each range in ``ranges``, the least plausible first, with running workers.
+
+    ``ranges.first`` is given, with running offsets of the same numbers. ``share_bits`` holds the shares as integers of
+    the same order: their bits, as none is below 0. ``keys`` has room for a number for each such point: its workers, up
+    to 2^12, and then the first bits of its share, which mostly decide.
+    """
+    n_ranges = limits.size + 1
+    for tract in range(places.ptr.size - 1):
+        first = places.ptr[tract]
+        begin = tract * n_ranges
+        # While the lists are filled, the numbers of workers to add count how far they are.
+        for here in range(begin, begin + n_ranges):
+            ranges.added[here] = ranges.first[here]
+        for point in range(first, places.ptr[tract + 1]):
+            if drawn[point] == 0:
+                continue
+            here = begin + _range_of(places.distance_mi[point], limits)
+            at = ranges.added[here]
+            ranges.added[here] += 1
+            keys[at] = (min(drawn[point], _MOST_KEY) << _KEY_BITS) | (share_bits[point] >> (63 - _KEY_BITS))
+            ranges.point[at] = point - first
+        for here in range(begin, begin + n_ranges):
+            start, stop = ranges.first[here], ranges.first[here + 1]
+            _sort_range(keys[start:stop], ranges.point[start:stop], first, drawn, share_bits)
+            total = np.int64(0)
+            for at in range(start, stop):
+                count = drawn[first + ranges.point[at]]
+                total += count
+                ranges.workers[at], ranges.cumulative[at] = count, total
+            ranges.added[here] = 0
 
 
 @lean_jit

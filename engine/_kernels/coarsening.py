@@ -15,16 +15,20 @@ from engine._kernels.arrays import Bools, Floats, Indices, Ints
 from engine._kernels.sorting import sort_values
 
 __all__ = [
+    "REMAINDER",
     "TABLE_STEPS",
     "CoarseningSpace",
     "DecayTable",
     "FarStates",
+    "Levels",
     "LocatedPoints",
     "PointValues",
     "SuperPumas",
     "TractUnits",
+    "UnitNumbers",
     "count_points",
     "fill_points",
+    "find_homes",
     "find_points",
     "is_beyond",
     "is_pooled",
@@ -34,6 +38,9 @@ __all__ = [
 ]
 
 Levels = npt.NDArray[np.int8]
+
+REMAINDER = 3
+"""Level of the point that holds all points that editing removed."""
 
 TABLE_STEPS = 1 << 17
 """Steps of the table of miles and decay over chords from 0 to 2, each 0.06 miles near the destination."""
@@ -97,6 +104,14 @@ class PointValues(NamedTuple):
     population: Ints
     mean_distance: Floats
     mass: Floats
+
+
+class UnitNumbers(NamedTuple):
+    """Number of the point of each tract, PUMA, and SuperPUMA (pools of far states follow these); -1: no point."""
+
+    tract: Indices
+    puma: Indices
+    superpuma: Indices
 
 
 class CoarseningSpace(NamedTuple):
@@ -418,6 +433,20 @@ def _find(level: int, unit: int, first: int, last: int, support_level: Levels, s
 
 
 @lean_jit
+def _unit_of(
+    destination: int, home: int, tracts: TractUnits, limits: tuple[float, float], far: FarStates
+) -> tuple[int, int]:
+    """Level and unit of the point that holds an origin tract for a destination tract before editing."""
+    square = square_chord(tracts.place, destination, home)
+    if is_pooled(home, square, far):
+        return 2, far.first_unit + far.group[home]
+    level = level_of(square, limits[0], limits[1])
+    if level == 0:
+        return 0, home
+    return level, tracts.puma[home] if level == 1 else tracts.superpuma[home]
+
+
+@lean_jit
 def find_points(
     position: Indices,
     origin: Ints,
@@ -432,18 +461,76 @@ def find_points(
     A tract whose point editing removed is in the remainder (level 3, the last point) if there is one; else -1.
     """
     for worker in range(position.size):
-        at, home = position[worker], origin[worker]
-        square = square_chord(tracts.place, support.destination[at], home)
-        level = level_of(square, limits[0], limits[1])
-        unit = home
-        if level == 1:
-            unit = tracts.puma[home]
-        elif level == 2:
-            unit = tracts.superpuma[home]
-        if is_pooled(home, square, far):
-            level, unit = 2, far.first_unit + far.group[home]
+        at = position[worker]
+        level, unit = _unit_of(support.destination[at], origin[worker], tracts, limits, far)
         first, last = support.ptr[at], support.ptr[at + 1]
         point = _find(level, unit, first, last, support.level, support.unit)
         if point < 0 and last > first and support.level[last - 1] == 3:
             point = last - 1
         found[worker] = point - first if point >= 0 else -1
+
+
+@lean_jit
+def _set_numbers(at: int, support: LocatedPoints, numbers: UnitNumbers, is_set: bool) -> int:
+    """Set the number of every unit that is a point of a destination tract, or -1 again; return that of all others."""
+    first, last = support.ptr[at], support.ptr[at + 1]
+    without = -1
+    for point in range(first, last):
+        number = point - first if is_set else -1
+        level = support.level[point]
+        if level == 0:
+            numbers.tract[support.unit[point]] = number
+        elif level == 1:
+            numbers.puma[support.unit[point]] = number
+        elif level == 2:
+            numbers.superpuma[support.unit[point]] = number
+        else:
+            without = number
+    return without
+
+
+@lean_jit
+def find_homes(
+    tract: Indices,
+    worker_ptr: Ints,
+    home: Indices,
+    tract_of_home: Indices,
+    tracts: TractUnits,
+    limits: tuple[float, float],
+    far: FarStates,
+    support: LocatedPoints,
+    numbers: UnitNumbers,
+    found: Indices,
+) -> int:
+    """As :func:`find_points`, of the workers of synthesizers; return how many live in points that editing removed.
+
+    ``home`` numbers a place, such as a block, and ``tract_of_home`` says in which origin tract it lies. Synthesizers
+    of one tract follow each other, so the points of their units are looked up in ``numbers``, which are -1 before and
+    after. Returns -1 if a place lies in no origin tract.
+    """
+    n_removed, at, without = 0, -1, -1
+    for synthesizer in range(tract.size):
+        if tract[synthesizer] != at:
+            if at >= 0:
+                _set_numbers(at, support, numbers, False)
+            at = tract[synthesizer]
+            without = _set_numbers(at, support, numbers, True)
+        destination = support.destination[at]
+        for worker in range(worker_ptr[synthesizer], worker_ptr[synthesizer + 1]):
+            origin = tract_of_home[home[worker]]
+            if not 0 <= origin < tracts.population.size:
+                return -1
+            level, unit = _unit_of(destination, origin, tracts, limits, far)
+            if level == 0:
+                number = numbers.tract[unit]
+            elif level == 1:
+                number = numbers.puma[unit]
+            else:
+                number = numbers.superpuma[unit]
+            if number < 0:
+                number = without
+                n_removed += 1
+            found[worker] = number
+    if at >= 0:
+        _set_numbers(at, support, numbers, False)
+    return n_removed

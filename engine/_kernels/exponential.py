@@ -26,13 +26,14 @@ from engine._kernels.chacha import (
     POSITION,
     STAGE_MOVE,
     below,
+    fill_blocks,
     half_at,
     has_run_out,
-    open_stream,
     read_ahead,
 )
 from engine._kernels.chance import Chance, FreedGuess, chance_of, first_guess, happens, is_slow, next_guess
 from engine._kernels.normalizers import PRICE_UNITS
+from engine._kernels.openings import first_blocks, lay_openings, open_prepared
 from engine._kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
 from engine._kernels.sorting import sort_values
 
@@ -44,6 +45,7 @@ MOST_WORKERS = 1 << 22
 """Limits of points and workers in one synthesizer, below which no product passes 2^62."""
 
 _LEAST_V = 1 << 19
+_BYTES_OF_WORKER = 4  # of the stream, in a usual table
 _LONG = 32  # occupied points from which blocks made together cost less than one by one
 
 
@@ -61,7 +63,8 @@ class Thetas(NamedTuple):
 class MoveSpace(NamedTuple):
     """Scratch space of one thread: a zero for each point, lists for the largest synthesizer, lanes and a stream.
 
-    Occupied points, their numbers of workers, how many of these they free, and the points of those who moved.
+    Occupied points, their numbers of workers, how many of these they free, and the points of those who moved; a window
+    of first blocks.
     """
 
     at_point: Ints
@@ -70,6 +73,7 @@ class MoveSpace(NamedTuple):
     freed: Ints
     moved: Indices
     lanes: Words
+    window: Words
     stream: Ints
     priced: PricedSpace
 
@@ -272,6 +276,44 @@ def _merge(points: Indices, left: Ints, moved: Indices, drawn: Indices) -> None:
 
 
 @lean_jit
+def _draw_table(
+    one: int,
+    workers: PointLists,
+    tract: int,
+    support_ptr: Ints,
+    thetas: Thetas,
+    key: Words,
+    space: MoveSpace,
+    synthetic: PointLists,
+) -> None:
+    """Draw the table of one synthesizer, whose stream is open."""
+    first, n_workers = workers.ptr[one], workers.ptr[one + 1] - workers.ptr[one]
+    n_points = support_ptr[tract + 1] - support_ptr[tract]
+    drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
+    if n_workers == 0 or n_points == 1:
+        # Nothing to draw: of no workers, or of workers that can live in one place alone, there is one table.
+        drawn[:] = 0
+        return
+    stream = space.stream
+    n_occupied = _count(workers.point[first : first + n_workers], space.at_point, space.points, space.counts)
+    points, counts = space.points[:n_occupied], space.counts[:n_occupied]
+    numerator, denominator, price = thetas.numerator[one], thetas.denominator[one], thetas.price[one]
+    if price < PRICE_UNITS:
+        law = PricedLaw(numerator, denominator, price, n_points)
+        n_freed = free_and_lay_out(key, stream, law, points, counts, space.freed, space.priced)
+        moved = space.priced.moved[:n_freed]
+    else:
+        n_freed = _free_all(
+            key, space.lanes, stream, counts, (n_workers, n_points), (numerator, denominator), space.freed
+        )
+        moved = space.moved[:n_freed]
+        _lay_out(key, stream, n_points, moved)
+    for position in range(n_occupied):
+        counts[position] -= space.freed[position]
+    _merge(points, counts, moved, drawn)
+
+
+@lean_jit
 def exponential_range(
     bounds: tuple[int, int],
     workers: PointLists,
@@ -283,34 +325,26 @@ def exponential_range(
     synthetic: PointLists,
 ) -> int:
     """Draw synthesizers ``bounds``; return the first whose stream ran out, or `DONE`."""
-    stream = space.stream
-    for one in range(bounds[0], bounds[1]):
-        first, n_workers = workers.ptr[one], workers.ptr[one + 1] - workers.ptr[one]
-        n_points = support_ptr[addresses.tract[one] + 1] - support_ptr[addresses.tract[one]]
-        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
-        if n_workers == 0 or n_points == 1:
-            # Nothing to draw: of no workers, or of workers that can live in one place alone, there is one table.
-            drawn[:] = 0
-            continue
-        n_occupied = _count(
-            workers.point[first : first + n_workers], space.at_point, space.points, space.counts
+    stop = bounds[0]
+    while stop < bounds[1]:
+        start, lane = stop, 0
+        stop = lay_openings(
+            start, bounds[1], STAGE_MOVE, workers.ptr, _BYTES_OF_WORKER, addresses, space.lanes
         )
-        points, counts = space.points[:n_occupied], space.counts[:n_occupied]
-        numerator, denominator, price = thetas.numerator[one], thetas.denominator[one], thetas.price[one]
-        open_stream(STAGE_MOVE, addresses.destination[one], addresses.segment[one], stream)
-        if price < PRICE_UNITS:
-            law = PricedLaw(numerator, denominator, price, n_points)
-            n_freed = free_and_lay_out(key, stream, law, points, counts, space.freed, space.priced)
-            moved = space.priced.moved[:n_freed]
-        else:
-            n_freed = _free_all(
-                key, space.lanes, stream, counts, (n_workers, n_points), (numerator, denominator), space.freed
+        fill_blocks(key, space.lanes, space.window)
+        for one in range(start, stop):
+            n_blocks = first_blocks(workers.ptr[one + 1] - workers.ptr[one], _BYTES_OF_WORKER)
+            open_prepared(
+                STAGE_MOVE,
+                addresses.destination[one],
+                addresses.segment[one],
+                space.window,
+                lane,
+                n_blocks,
+                space.stream,
             )
-            moved = space.moved[:n_freed]
-            _lay_out(key, stream, n_points, moved)
-        for position in range(n_occupied):
-            counts[position] -= space.freed[position]
-        _merge(points, counts, moved, drawn)
-        if has_run_out(stream):
-            return one
+            lane += n_blocks
+            _draw_table(one, workers, addresses.tract[one], support_ptr, thetas, key, space, synthetic)
+            if has_run_out(space.stream):
+                return one
     return DONE

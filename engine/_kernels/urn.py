@@ -46,6 +46,8 @@ __all__ = [
     "UrnRules",
     "UrnSpace",
     "find_weight",
+    "find_weight_near",
+    "guess_weight",
     "redraw_range",
     "synthesize_range",
 ]
@@ -53,6 +55,8 @@ __all__ = [
 # Below this total, 16 random bits times it stay below 2^62.
 _HALF_WORD_TOTAL = 1 << 46
 _ONE_WORKER = 1 << WEIGHT_BITS
+
+_NEAR = 8
 
 
 class UrnRules(NamedTuple):
@@ -109,6 +113,28 @@ def find_weight(cumulative: Ints, first: int, last: int, value: int) -> int:
         else:
             first = middle + 1
     return first
+
+
+@lean_jit
+def guess_weight(first: int, last: int, total: int, value: int) -> int:
+    """Where a value below ``total`` falls if all weights in [first, last) are equal; rounding may be off by one."""
+    return first + min(int(value / total * (last - first)), last - first - 1)
+
+
+@lean_jit
+def find_weight_near(cumulative: Ints, first: int, last: int, guess: int, value: int) -> int:
+    """As :func:`find_weight`, beginning at a guess within the range; whatever it is, the result is the same."""
+    at = guess
+    if cumulative[at] > value:
+        stop = max(at - _NEAR, first)
+        while at > stop and cumulative[at - 1] > value:
+            at -= 1
+        return at if at > stop else find_weight(cumulative, first, at, value)
+    stop = min(at + _NEAR, last)
+    at += 1
+    while at < stop and cumulative[at] <= value:
+        at += 1
+    return at if at < stop else find_weight(cumulative, at, last, value)
 
 
 @lean_jit

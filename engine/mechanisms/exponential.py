@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._kernels.arrays import PointLists
-from engine._kernels.chacha import LANE_WORDS
+from engine._kernels.chacha import LANE_WORDS, WINDOW_WORDS
 from engine._kernels.exponential import (
     MOST_POINTS,
     MOST_WORKERS,
@@ -184,6 +184,7 @@ def _space(most_workers: int, most_points: int) -> MoveSpace:
         freed=np.empty(most_workers, dtype=np.int64),
         moved=np.empty(most_workers, dtype=np.int32),
         lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
+        window=np.empty(WINDOW_WORDS, dtype=np.uint32),
         stream=new_stream(),
         priced=PricedSpace(*(np.empty(2 * MOST_EXACT_WORKERS, dtype=np.int32) for _ in range(4))),
     )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.coarsening import LEVEL_REMAINDER
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import place_blocks
 from engine.points import CellTriangles, count_homes, place_points, sort_homes
@@ -221,15 +220,11 @@ def _likelihood(
     geography: Geography, inputs: Inputs, support: Support, weights: SynthesizerWeights
 ) -> tuple[Synthesizers, int]:
     """Every worker's support point. Under `drop` editing some workers have no point, and leave the likelihood."""
-    coarsening = support.coarsening
     n = inputs.count
-    tract = np.repeat(inputs.tract, n)
-    point = coarsening.find(tract, geography.tract_of_block[inputs.worker_origin])
-    in_remainder = (
-        coarsening.support_level[coarsening.support_ptr[tract] + np.maximum(point, 0)] == LEVEL_REMAINDER
+    point, n_edited_out = support.coarsening.find_homes(
+        inputs.tract, inputs.worker_ptr, inputs.worker_origin, geography.tract_of_block
     )
-    n_edited_out = int(np.count_nonzero((point < 0) | in_remainder))
-    if np.any(point < 0):
+    if n_edited_out and np.any(point < 0):
         kept = point >= 0
         n = np.bincount(np.repeat(np.arange(n.size), n)[kept], minlength=n.size)
         point = point[kept]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.coarsening import LEVEL_PUMA, LEVEL_SUPERPUMA, LEVEL_TRACT, coarsen
+from engine.coarsening import LEVEL_PUMA, LEVEL_REMAINDER, LEVEL_SUPERPUMA, LEVEL_TRACT, coarsen
+from engine.editing import EditingMode
 from engine.errors import ParameterError
 from engine.gravity import GravityDecay
 from engine.tracts import OriginTracts
@@ -145,6 +146,45 @@ def test_bad_tracts_are_refused(change: dict[str, Any], message: str) -> None:
     given_input = {"lon_deg": two, "lat_deg": two, "puma": two, "superpuma": two, "population": two}
     with pytest.raises(ParameterError, match=message):
         OriginTracts(**(given_input | change))
+
+
+@pytest.mark.jit_off
+@given(SEED, st.sampled_from(["pool", "drop", "none"]), st.booleans())
+def test_homes_of_workers_are_found_one_by_one_too(seed: int, mode: EditingMode, shuffled: bool) -> None:
+    world, rng = make_world(seed, mode=mode), np.random.default_rng(seed + 1)
+    coarse = world.edited.coarsening
+    n_places = 3 * world.tracts.n_tracts
+    tract_of_place = rng.integers(0, world.tracts.n_tracts, n_places).astype(np.int32)
+    n_workers = rng.integers(0, 6, 15)
+    position = rng.integers(0, coarse.n_destination_tracts, 15)
+    position = position if shuffled else np.sort(position)
+    home = rng.integers(0, n_places, n_workers.sum())
+    ptr = np.concatenate(([0], np.cumsum(n_workers)))
+    point, n_removed = coarse.find_homes(position, ptr, home, tract_of_place)
+    part = points_of_tracts(coarse)
+    wanted = part[np.repeat(position, n_workers), tract_of_place[home]]
+    assert point.tolist() == wanted.tolist()
+    levels = [
+        LEVEL_REMAINDER if number < 0 else coarse.support_level[coarse.support_ptr[tract] + number]
+        for tract, number in zip(np.repeat(position, n_workers), wanted, strict=True)
+    ]
+    assert n_removed == levels.count(LEVEL_REMAINDER)
+
+
+def test_bad_homes_are_refused() -> None:
+    coarse = make_world(1).coarsening
+    one = np.zeros(1, np.int64)
+    for change, message in (
+        ({"position": one + coarse.n_destination_tracts}, "position runs"),
+        ({"home": one + 1}, "home runs"),
+        ({"tract_of_home": one - 1}, "lies in no origin tract"),
+        ({"tract_of_home": one + coarse.tracts.n_tracts}, "lies in no origin tract"),
+        ({"position": np.zeros(2, np.int64)}, "one each"),
+        ({"worker_ptr": np.array([0, 2])}, "must end at 1"),
+    ):
+        given_input = {"position": one, "worker_ptr": np.array([0, 1]), "home": one, "tract_of_home": one}
+        with pytest.raises(ParameterError, match=message):
+            coarse.find_homes(**(given_input | change))
 
 
 def test_bad_input_is_refused() -> None:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine._kernels.arrays import Indices
+from engine._kernels.urn import find_weight, find_weight_near, guess_weight
 from engine.coarsening import LEVEL_REMAINDER, coarsen
 from engine.editing import EditingMode
 from engine.errors import ParameterError, SupportError
@@ -70,6 +71,20 @@ def test_threads_order_and_partition_do_not_matter(seed: int, mode: PlacementMod
     order = np.random.default_rng(seed).permutation(chosen.tract.size)
     for position, blocks in enumerate(place(take(chosen, order))):
         assert blocks.tolist() == whole[order[position]].tolist()
+
+
+@pytest.mark.jit_off
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=60), st.data())
+def test_a_weight_is_found_from_any_guess(weights: list[int], data: st.DataObject) -> None:
+    weights[-1] += 1
+    before = data.draw(st.integers(0, 9))
+    cumulative = np.concatenate(([before], before + np.cumsum(weights))).astype(np.int64)
+    total, last = sum(weights), len(weights) + 1
+    for value in {0, total - 1, data.draw(st.integers(0, total - 1))}:
+        wanted = find_weight(cumulative, 1, last, before + value)
+        assert 1 <= guess_weight(1, last, total, value) < last
+        for guess in range(1, last):
+            assert find_weight_near(cumulative, 1, last, guess, before + value) == wanted
 
 
 def one_part(block_population: list[int], n_workers: int, block_ptr: list[int]) -> Indices:
