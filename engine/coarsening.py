@@ -100,6 +100,13 @@ class Coarsening:
         return np.repeat(np.arange(self.n_destination_tracts), self.n_support)
 
     @property
+    def local_points(self) -> npt.NDArray[np.int32]:
+        """Local number (0 to k_t - 1) of each support point: int32[K]."""
+        local = np.arange(self.support_level.size, dtype=np.int32)
+        local -= np.repeat(self.support_ptr[:-1].astype(np.int32), self.n_support)
+        return local
+
+    @property
     def square_limits(self) -> tuple[float, float]:
         """Squared chords of q50 and q90, as the kernels compare them."""
         return chord_of_miles(self.q50_mi) ** 2, chord_of_miles(self.q90_mi) ** 2
@@ -307,7 +314,16 @@ def _tract_units(tracts: OriginTracts) -> TractUnits:
 
 def _superpumas(tracts: OriginTracts) -> SuperPumas:
     ptr, member = tracts.superpuma_members
-    return SuperPumas(ptr, member, tracts.superpuma_reach, tracts.place[member], tracts.population[member])
+    people = tracts.population[member]
+    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(people)))
+    return SuperPumas(
+        ptr=ptr,
+        member=member,
+        reach=tracts.superpuma_reach,
+        population=np.diff(running[ptr]),
+        member_place=np.ascontiguousarray(tracts.place[member].T),
+        member_population=people.astype(np.float64),
+    )
 
 
 def _space(tracts: OriginTracts, support_ptr: npt.NDArray[np.int64]) -> CoarseningSpace:
@@ -316,7 +332,8 @@ def _space(tracts: OriginTracts, support_ptr: npt.NDArray[np.int64]) -> Coarseni
     return CoarseningSpace(
         point_of_puma=np.empty(int(tracts.puma.max()) + 1, dtype=np.int32),
         point_of_superpuma=np.empty(ptr.size - 1, dtype=np.int32),
-        room=np.empty((int(np.diff(ptr).max()), 2)),
+        step=np.empty((2, int(np.diff(ptr).max())), dtype=np.int32),
+        part=np.empty((2, int(np.diff(ptr).max()))),
         plain=np.empty((int(np.diff(support_ptr).max()), 2)),
     )
 

@@ -47,12 +47,14 @@ class EditedDomain:
 
     def carry(self, amounts: FloatArray) -> FloatArray:
         """Amounts of the points before editing, such as prior mass, summed over the points after it: float64[K]."""
-        kept = self.new_point >= 0
         n_before = self.new_point.size
         if amounts.size != n_before:
             raise ParameterError(
                 f"{amounts.size} amounts for {n_before} points before editing: give one each"
             )
+        if not self.n_eliminated.any():
+            return amounts.astype(np.float64)
+        kept = self.new_point >= 0
         at = self.coarsening.support_ptr[self.tract_before] + self.new_point
         return np.bincount(at[kept], amounts[kept], self.coarsening.support_level.size).astype(np.float64)
 
@@ -111,9 +113,11 @@ def edit_domain(
         )
     if np.any(coarsening.support_level == LEVEL_REMAINDER):
         raise ParameterError("these support points have been edited already: edit the original coarsening")
-    threshold = np.where(mass == 0, _elimination_threshold(coarsening, elimination), 0)
+    thresholds = _thresholds(elimination)
     eliminated = np.zeros(n_points, dtype=np.bool_)
-    if mode != "none":
+    is_candidate = mass == 0
+    if mode != "none" and is_candidate.any():
+        threshold = np.where(is_candidate, _elimination_threshold(coarsening, thresholds), 0)
         eliminated = _draw_eliminated(key, coarsening, threshold, destination_tract)
     n_eliminated = np.bincount(coarsening.tract_of_point[eliminated], minlength=n_tracts)
     emptied = np.flatnonzero(n_eliminated == coarsening.n_support)
@@ -123,28 +127,35 @@ def edit_domain(
             "give it prior mass, or lower the elimination probabilities"
         )
     if not eliminated.any():
-        whole = np.arange(n_points) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)
         return EditedDomain(
             coarsening=coarsening,
-            new_point=whole.astype(np.int32),
+            new_point=coarsening.local_points,
             tract_before=coarsening.tract_of_point,
             n_eliminated=n_eliminated,
         )
     return _rebuild(coarsening, eliminated, n_eliminated, pool=mode == "pool")
 
 
-def _elimination_threshold(
-    coarsening: Coarsening, elimination: Sequence[tuple[float, float]]
-) -> npt.NDArray[np.int64]:
-    """Elimination probability of each point by distance alone, in units of 2^-32, rounded down."""
-    threshold = np.zeros(coarsening.support_level.size, dtype=np.int64)
-    for distance_mi, probability in sorted(elimination):
+def _thresholds(elimination: Sequence[tuple[float, float]]) -> list[tuple[float, int]]:
+    """Distances, rising, and elimination probabilities in units of 2^-32, rounded down."""
+    for distance_mi, probability in elimination:
         if not (distance_mi >= 0 and 0 <= probability <= 1):
             raise ParameterError(
                 f"elimination ({distance_mi} mi, {probability}): give a distance of at least 0 and a "
                 "probability of 0 to 1"
             )
-        threshold[coarsening.support_distance_mi > distance_mi] = int(probability * RETENTION_UNITS)
+    return [
+        (distance_mi, int(probability * RETENTION_UNITS)) for distance_mi, probability in sorted(elimination)
+    ]
+
+
+def _elimination_threshold(
+    coarsening: Coarsening, thresholds: list[tuple[float, int]]
+) -> npt.NDArray[np.int64]:
+    """Elimination probability of each point by distance alone, in units of 2^-32."""
+    threshold = np.zeros(coarsening.support_level.size, dtype=np.int64)
+    for distance_mi, probability in thresholds:
+        threshold[coarsening.support_distance_mi > distance_mi] = probability
     return threshold
 
 

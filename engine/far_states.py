@@ -46,14 +46,19 @@ class FarPools:
         Far states pooled; all other points keep their order, and pools follow them by group.
     new_point : int32[K apart]
         Local number after pooling of each point before it.
+    keep_numbers : bool
+        Whether every point is known to keep its number, because no pool holds several states.
     """
 
     apart: Coarsening
     pooled: Coarsening
     new_point: npt.NDArray[np.int32]
+    keep_numbers: bool = False
 
     def carry(self, amounts: FloatArray) -> FloatArray:
         """Amounts of the points apart, such as prior mass, summed over the pooled points: float64[K pooled]."""
+        if self.keep_numbers:
+            return amounts
         return np.bincount(self._at, amounts, self.pooled.support_level.size).astype(np.float64)
 
     @property
@@ -81,7 +86,18 @@ def pool_far_states(apart: Coarsening, miles: float) -> FarPools:
     """
     if not miles > 0:
         raise ParameterError(f"far_state_miles is {miles}; it must be a distance in miles above 0")
-    is_pooled, group = _pooled_points(apart, miles)
+    pooled_at, groups = _pooled_points(apart, miles)
+    if _stay_in_place(apart, pooled_at, groups):
+        own_unit = apart.support_unit
+        if pooled_at.size:
+            own_unit = own_unit.copy()
+            own_unit[pooled_at] = apart.tracts.n_superpumas + groups
+        alone = replace(apart, support_unit=own_unit, far_state_miles=miles)
+        return FarPools(apart=apart, pooled=alone, new_point=apart.local_points, keep_numbers=True)
+    is_pooled = np.zeros(apart.support_level.size, dtype=np.bool_)
+    is_pooled[pooled_at] = True
+    group = np.zeros(is_pooled.size, dtype=np.int64)
+    group[pooled_at] = groups
     tract, n_tracts = apart.tract_of_point, apart.n_destination_tracts
     n_groups = int(apart.tracts.far_group.max(initial=-1)) + 1
     pool = tract[is_pooled] * n_groups + group[is_pooled]
@@ -115,8 +131,19 @@ def _shared(array: npt.NDArray[_Number], before: npt.NDArray[_Number]) -> npt.ND
     return before if np.array_equal(array, before) else array
 
 
-def _pooled_points(apart: Coarsening, miles: float) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Which points are pooled, and the group of each such point."""
+def _stay_in_place(apart: Coarsening, pooled_at: npt.NDArray[np.int64], group: npt.NDArray[np.int64]) -> bool:
+    """Whether pools hold one point each, of the level of pools and last in their tracts, by group as pools are."""
+    tract = np.searchsorted(apart.support_ptr, pooled_at, side="right") - 1
+    n_pooled = np.bincount(tract, minlength=apart.n_destination_tracts)
+    rank = np.arange(tract.size) - (np.cumsum(n_pooled) - n_pooled)[tract]
+    is_last = pooled_at == apart.support_ptr[tract + 1] - n_pooled[tract] + rank
+    rises = (np.diff(tract) > 0) | (np.diff(group) > 0)
+    is_level = apart.support_level[pooled_at] == LEVEL_SUPERPUMA
+    return bool(is_last.all() and rises.all() and is_level.all())
+
+
+def _pooled_points(apart: Coarsening, miles: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Positions of the points that are pooled, rising, and their groups."""
     tracts, n_tracts = apart.tracts, apart.n_destination_tracts
     states = np.flatnonzero(tracts.far_group >= 0)
     position = np.repeat(np.arange(n_tracts, dtype=np.int32), states.size)
@@ -126,11 +153,8 @@ def _pooled_points(apart: Coarsening, miles: float) -> tuple[npt.NDArray[np.bool
     mark_pooled(apart.destination, position, origin, tracts.place, far, marks)
     position, origin = position[marks], origin[marks]
     at = apart.support_ptr[position] + apart.find(position, origin)
-    is_pooled = np.zeros(apart.support_level.size, dtype=np.bool_)
-    is_pooled[at] = True
-    group = np.zeros(is_pooled.size, dtype=np.int64)
-    group[at] = tracts.far_group[origin]
-    return is_pooled, group
+    order = np.argsort(at, kind="stable")
+    return at[order], tracts.far_group[origin[order]].astype(np.int64)
 
 
 def _sums(
@@ -164,6 +188,8 @@ class FarSplit:
         Local numbers of points apart.
     cumulative : int64[...]
         Running weights within each pool.
+    keeps_numbers : bool
+        Whether every point is known to be the point apart of the same number, so that there is nothing to split.
     """
 
     apart: Coarsening
@@ -172,6 +198,7 @@ class FarSplit:
     member_ptr: npt.NDArray[np.int64]
     member: npt.NDArray[np.int32]
     cumulative: npt.NDArray[np.int64]
+    keeps_numbers: bool = False
 
     @classmethod
     def of(cls, pools: FarPools, edited: EditedDomain) -> "FarSplit":
@@ -180,6 +207,17 @@ class FarSplit:
         Weights are shares of a pool in units of 2^-40, rounded up; without any population all count alike.
         """
         apart, after = pools.apart, edited.coarsening
+        if pools.keep_numbers and not edited.n_eliminated.any():
+            none = np.zeros(0, dtype=np.int64)
+            return cls(
+                apart=apart,
+                support_ptr=after.support_ptr,
+                only=pools.new_point,
+                member_ptr=np.zeros(1, dtype=np.int64),
+                member=none.astype(np.int32),
+                cumulative=none,
+                keeps_numbers=True,
+            )
         new = edited.new_point[pools._at]
         at = after.support_ptr[apart.tract_of_point] + new
         kept = np.flatnonzero((new >= 0) & (after.support_level[np.maximum(at, 0)] != LEVEL_REMAINDER))
@@ -257,6 +295,8 @@ def split_far_states(
     """
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
+    if split.keeps_numbers:
+        return drawn
     tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
     at = split.support_ptr[tract] + drawn.synthetic_point
     if np.any(at >= split.support_ptr[tract + 1]) or np.any(split.only[at] == _NO_POINT):

@@ -1,11 +1,12 @@
 """The support points of a batch of destination tracts, as the accountants and the draw take them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
+from engine._kernels.arrays import PointLists
 from engine._kernels.skipping import N_CLASSES, sort_into_classes
 from engine.errors import ParameterError
 from engine.units import RETENTION_UNITS
@@ -27,11 +28,6 @@ class SupportTable:
         f_i in units of 2^-32, from 1 (a point kept only if a worker lives there would reveal that worker) to 2^32,
         which is certain. :func:`engine.pruning.retention_threshold` ensures that a point whose final weight is above 1
         is never pruned, and the accounting relies on it.
-    class_ptr : int64[T * 10 + 1]
-        Made from the retentions: CSR offsets of the points of each (destination tract, retention class).
-    class_point : int32[K]
-        Made from the retentions: local points of each tract by retention class, so that pruning can jump
-        from one candidate to the next instead of looking at every point.
 
     Raises
     ------
@@ -42,8 +38,6 @@ class SupportTable:
     support_ptr: npt.NDArray[np.int64]
     base_weight: npt.NDArray[np.int64]
     retention: npt.NDArray[np.int64]
-    class_ptr: npt.NDArray[np.int64] = field(init=False, repr=False)
-    class_point: npt.NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         weight = as_int("base_weight", self.base_weight)
@@ -51,15 +45,10 @@ class SupportTable:
         ptr = as_ptr("support_ptr", self.support_ptr, total=weight.size)
         if retention.size != weight.size:
             raise ParameterError(f"{retention.size} retentions for {weight.size} base weights: give one each")
-        class_ptr = np.empty((ptr.size - 1) * N_CLASSES + 1, dtype=np.int64)
-        class_point = np.empty(retention.size, dtype=np.int32)
-        sort_into_classes(ptr, retention, np.empty(N_CLASSES, dtype=np.int64), class_ptr, class_point)
         for name, array in (
             ("support_ptr", ptr),
             ("base_weight", weight),
             ("retention", retention),
-            ("class_ptr", class_ptr),
-            ("class_point", class_point),
         ):
             object.__setattr__(self, name, array)
 
@@ -67,3 +56,14 @@ class SupportTable:
     def n_support(self) -> npt.NDArray[np.int64]:
         """Number of support points of each destination tract: int64[T]."""
         return np.diff(self.support_ptr)
+
+    def retention_classes(self) -> PointLists:
+        """Local points of each tract by retention class, from which pruning jumps from candidate to candidate.
+
+        CSR offsets int64[T * 10 + 1] of each (destination tract, class), and points int32[K]. Made anew in each call.
+        """
+        class_ptr = np.empty((self.support_ptr.size - 1) * N_CLASSES + 1, dtype=np.int64)
+        class_point = np.empty(self.retention.size, dtype=np.int32)
+        room = np.empty(N_CLASSES, dtype=np.int64)
+        sort_into_classes(self.support_ptr, self.retention, room, class_ptr, class_point)
+        return PointLists(class_ptr, class_point)

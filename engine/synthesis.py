@@ -207,10 +207,11 @@ def _rules(synthesizers: Synthesizers, certain_above: int) -> UrnRules:
 
 
 def _candidates(support: SupportTable, certain_above: int) -> Candidates:
+    classes = support.retention_classes()
     return Candidates(
-        classes=PointLists(support.class_ptr, support.class_point),
+        classes=classes,
         heavy=_heavy_points(support, certain_above),
-        retain_blocks=_retain_blocks(support),
+        retain_blocks=_retain_blocks(classes.ptr),
         jumps=JUMP_TABLES,
     )
 
@@ -235,9 +236,9 @@ def _heavy_points(support: SupportTable, certain_above: int) -> PointLists:
     return PointLists(ptr, (heavy - np.repeat(support.support_ptr[:-1], np.diff(ptr))).astype(np.int32))
 
 
-def _retain_blocks(support: SupportTable) -> npt.NDArray[np.int64]:
+def _retain_blocks(class_ptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Random blocks that most synthesizers of a tract read to prune it, a quarter to spare: int64[T]."""
-    n_points = np.diff(support.class_ptr).reshape(-1, N_CLASSES)[:, :CERTAIN_CLASS]
+    n_points = np.diff(class_ptr).reshape(-1, N_CLASSES)[:, :CERTAIN_CLASS]
     words = (n_points >> np.arange(CERTAIN_CLASS)) + (n_points > 0)
     blocks: npt.NDArray[np.int64] = 1 + 5 * words.sum(axis=1) // BLOCK_BYTES
     return blocks

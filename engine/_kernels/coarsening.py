@@ -72,13 +72,17 @@ class FarStates(NamedTuple):
 
 
 class SuperPumas(NamedTuple):
-    """CSR lists of the tracts of each SuperPUMA, its reach, and place and population of the tracts in list order."""
+    """CSR lists of the tracts of each SuperPUMA, its reach and population; then of the tracts in list order.
+
+    These are their places [3, n], and their population as floating-point numbers, which hold it exactly.
+    """
 
     ptr: Ints
     member: Indices
     reach: Floats
+    population: Ints
     member_place: Floats
-    member_population: Ints
+    member_population: Floats
 
 
 class DecayTable(NamedTuple):
@@ -117,13 +121,15 @@ class UnitNumbers(NamedTuple):
 class CoarseningSpace(NamedTuple):
     """Scratch space: the point of each PUMA and of each SuperPUMA (-1: no point), and two sums.
 
-    ``room`` holds two numbers for each tract of the largest SuperPUMA; ``plain`` the unweighted sum of miles and the
-    number of tracts for each point of a destination tract.
+    ``step`` and ``part`` [2, n] say for each tract of a SuperPUMA, and for each of two destination tracts, between
+    which entries of the table its distance lies; ``plain`` has the unweighted sum of miles and the number of tracts for
+    each point of a destination tract.
     """
 
     point_of_puma: Indices
     point_of_superpuma: Indices
-    room: Floats
+    step: Indices
+    part: Floats
     plain: Floats
 
 
@@ -238,37 +244,104 @@ def _add(point: int, people: int, miles: float, pull: float, sums: PointValues, 
 
 
 @lean_jit
-def _add_whole_unit(
-    point: int,
-    tract_place: Floats,
-    span: tuple[int, int],
-    superpumas: SuperPumas,
-    table: Floats,
-    room: Floats,
-    sums: PointValues,
-    plain: Floats,
+def _find_steps(
+    place: Floats, tract: int, span: tuple[int, int], there: Floats, step: Indices, part: Floats
 ) -> None:
-    """Add a SuperPUMA that lies wholly beyond the exact range. Separate loops, as the compiler vectorises each."""
-    there, people = superpumas.member_place, superpumas.member_population
+    """Where in the table the distances from a tract to those of a SuperPUMA lie: a loop of vector instructions."""
     first, last = span
-    x, y, z = tract_place[0], tract_place[1], tract_place[2]
+    x, y, z = place[tract, 0], place[tract, 1], place[tract, 2]
+    east, north, up = there[0], there[1], there[2]
     for position in range(first, last):
-        dx, dy, dz = x - there[position, 0], y - there[position, 1], z - there[position, 2]
-        step = math.sqrt(dx * dx + dy * dy + dz * dz) * (TABLE_STEPS / 2)
-        below = min(int(step), TABLE_STEPS - 1)
-        part = step - below
-        miles, pull = table[below, 0], table[below, 1]
-        room[position - first, 0] = miles + part * (table[below + 1, 0] - miles)
-        room[position - first, 1] = pull + part * (table[below + 1, 1] - pull)
-    total, miles_of_people, pulled, miles_of_tracts = np.int64(0), 0.0, 0.0, 0.0
+        dx, dy, dz = x - east[position], y - north[position], z - up[position]
+        exact = math.sqrt(dx * dx + dy * dy + dz * dz) * (TABLE_STEPS / 2)
+        below = min(np.int32(exact), np.int32(TABLE_STEPS - 1))
+        step[position - first] = below
+        part[position - first] = exact - below
+
+
+@lean_jit
+def _sum_pair(
+    span: tuple[int, int], people: Floats, table: Floats, step: Indices, part: Floats
+) -> tuple[float, float, float, float]:
+    """Miles and decay of a SuperPUMA's people, for each of two destination tracts.
+
+    Every sum adds its numbers in the order of the tracts. Two at once, as an addition waits for the one before it.
+    """
+    first, last = span
+    miles, pull, other_miles, other_pull = 0.0, 0.0, 0.0, 0.0
     for position in range(first, last):
-        count, miles = people[position], room[position - first, 0]
-        total += count
-        miles_of_people += count * miles
-        pulled += count * room[position - first, 1]
-        miles_of_tracts += miles
-    sums.population[point], sums.mean_distance[point], sums.mass[point] = total, miles_of_people, pulled
-    plain[point, 0], plain[point, 1] = miles_of_tracts, last - first
+        count = people[position]
+        # Unsigned, so that the compiler need not provide for positions from the end.
+        below, share = np.uint32(step[0, position - first]), part[0, position - first]
+        above = below + np.uint32(1)
+        miles += count * (table[below, 0] + share * (table[above, 0] - table[below, 0]))
+        pull += count * (table[below, 1] + share * (table[above, 1] - table[below, 1]))
+        below, share = np.uint32(step[1, position - first]), part[1, position - first]
+        above = below + np.uint32(1)
+        other_miles += count * (table[below, 0] + share * (table[above, 0] - table[below, 0]))
+        other_pull += count * (table[below, 1] + share * (table[above, 1] - table[below, 1]))
+    return miles, pull, other_miles, other_pull
+
+
+@lean_jit
+def _plain_mean(n_tracts: int, table: Floats, step: Indices, part: Floats) -> float:
+    """Mean miles to the tracts of a SuperPUMA where nobody lives."""
+    total = 0.0
+    for position in range(n_tracts):
+        below = step[position]
+        total += table[below, 0] + part[position] * (table[below + 1, 0] - table[below, 0])
+    return total / n_tracts
+
+
+@lean_jit
+def _exact_beyond(limits: tuple[float, float]) -> float:
+    """Chord beyond which a whole SuperPUMA is one point, and its miles and decay are read from the table."""
+    return max(math.sqrt(limits[1]), (_EXACT_STEPS + 1) * (2.0 / TABLE_STEPS))
+
+
+@lean_jit
+def _sum_whole_units(
+    pair: tuple[int, int],
+    place: Floats,
+    superpumas: SuperPumas,
+    limits: tuple[float, float],
+    table: Floats,
+    space: CoarseningSpace,
+    support: LocatedPoints,
+    values: PointValues,
+) -> None:
+    """Fill the values of points that are SuperPUMAs beyond the exact range, for two destination tracts together."""
+    beyond = _exact_beyond(limits)
+    points = (support.ptr[pair[0]], support.ptr[pair[1]])
+    for unit in range(superpumas.ptr.size - 1):
+        span = (superpumas.ptr[unit], superpumas.ptr[unit + 1])
+        if span[0] == span[1]:
+            continue
+        here = is_beyond(place, support.destination[pair[0]], superpumas.reach, unit, beyond)
+        there = is_beyond(place, support.destination[pair[1]], superpumas.reach, unit, beyond)
+        if not (here or there):
+            continue
+        for side in range(2):
+            tract = support.destination[pair[side]]
+            _find_steps(place, tract, span, superpumas.member_place, space.step[side], space.part[side])
+        sums = _sum_pair(span, superpumas.member_population, table, space.step, space.part)
+        people = superpumas.population[unit]
+        for side in range(2):
+            if not (there if side == 1 else here):
+                continue
+            point = points[side]
+            # Points rise by level and unit, and this one is there.
+            while support.level[point] < 2 or support.unit[point] < unit:
+                point += 1
+            points = (points[0], point) if side == 1 else (point, points[1])
+            values.population[point] = people
+            values.mass[point] = sums[2 * side + 1]
+            if people > 0:
+                values.mean_distance[point] = sums[2 * side] / people
+            else:
+                values.mean_distance[point] = _plain_mean(
+                    span[1] - span[0], table, space.step[side], space.part[side]
+                )
 
 
 @lean_jit
@@ -359,11 +432,13 @@ def _sum_points(
     space: CoarseningSpace,
     sums: PointValues,
 ) -> None:
-    """Add every origin tract to the sums of its point; ``near`` lists the tracts that are points themselves."""
+    """Add every origin tract but those of whole SuperPUMAs beyond the exact range to the sums of its point.
+
+    ``near`` lists the tracts that are points themselves.
+    """
     place, puma, population = tracts.place, tracts.puma, tracts.population
     ptr, member = superpumas.ptr, superpumas.member
-    # Beyond both: one point, and its miles and decay are read from the table.
-    beyond = max(math.sqrt(limits[1]), (_EXACT_STEPS + 1) * (2.0 / TABLE_STEPS))
+    beyond = _exact_beyond(limits)
     for point in range(near.size):
         origin = near[point]
         miles, pull = _miles_and_decay(square_chord(place, tract, origin), decay)
@@ -372,9 +447,6 @@ def _sum_points(
         if ptr[unit] == ptr[unit + 1]:
             continue
         if is_beyond(place, tract, superpumas.reach, unit, beyond):
-            point = space.point_of_superpuma[unit]
-            span = (ptr[unit], ptr[unit + 1])
-            _add_whole_unit(point, place[tract], span, superpumas, decay.table, space.room, sums, space.plain)
             continue
         for place_in_list in range(ptr[unit], ptr[unit + 1]):
             origin = member[place_in_list]
@@ -413,8 +485,11 @@ def fill_points(
         for point in range(last - first):
             if sums.population[point] > 0:
                 sums.mean_distance[point] /= sums.population[point]
-            else:
+            elif plain[point, 1] > 0:
                 sums.mean_distance[point] = plain[point, 0] / plain[point, 1]
+    for position in range(bounds[0], bounds[1], 2):
+        pair = (position, min(position + 1, bounds[1] - 1))
+        _sum_whole_units(pair, tracts.place, superpumas, limits, decay.table, space, support, values)
 
 
 @lean_jit
