@@ -27,7 +27,7 @@ from mapapp.publishing.geography import (
     read_geography,
     read_workplaces,
 )
-from mapapp.publishing.inputs import Inputs, WorkplaceCounts, read_counts, read_inputs
+from mapapp.publishing.inputs import Inputs, RowCounts, WorkplaceCounts, read_counts, read_homes, read_inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
 from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
@@ -73,10 +73,19 @@ class SynthesisSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBatch:
-    """Support points of a batch and the prior weights certified for them: public."""
+    """Support points of a batch and the prior weights certified for them: public.
+
+    Attributes
+    ----------
+    support : Support
+    certified : CertifiedBatch
+    counts : RowCounts or None
+        Synthesizers as they were read; without them they are read again with the homes.
+    """
 
     support: Support
     certified: CertifiedBatch
+    counts: RowCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +145,19 @@ def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     counts = source.counts(batch)
     support = source.support(counts.destination_tract)
     return PreparedBatch(
-        support=support, certified=certify_batch(counts, support, source.privacy, source.parameters)
+        support=support,
+        certified=certify_batch(counts, support, source.privacy, source.parameters),
+        counts=RowCounts.of(counts),
     )
 
 
 def draw_batch(key: SecretKey, source: SynthesisSource, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
-    inputs = source.inputs(batch)
+    inputs = None
+    if prepared.counts is not None:
+        inputs = read_homes(source.store, source.workplaces, batch, prepared.counts)
+    if inputs is None:
+        inputs = source.inputs(batch)
     return draw_workers(
         key,
         inputs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from mapapp.publishing.batch import (
     prepare_batch,
 )
 from mapapp.publishing.block_cells import read_cells
+from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.promise import CertifiedBatch
 
 Columns = dict[str, npt.NDArray[np.generic]]
@@ -69,24 +71,39 @@ class ThreadRunner:
         self._source = source
         self._threads = threads
         self._report = report
-        self._prepared: list[PreparedBatch] = []
+        self._prepared: dict[int, PreparedBatch] = {}
         self._drawn: list[DrawnBatch] = []
+        self._ones: npt.NDArray[np.int64] = np.ones(0, dtype=np.int64)
 
     def certify(self) -> list[CertifiedBatch]:
         """As in `BatchRunner`."""
-        self._prepared = list(prepare_all(self._source, threads=self._threads, report=self._report))
-        return [batch.certified for batch in self._prepared]
+        certified = []
+        for number, batch in enumerate(prepare_all(self._source, threads=self._threads, report=self._report)):
+            certified.append(batch.certified)
+            self._prepared[number] = self._kept(batch)
+        return certified
 
     def jobs(self, key: SecretKey) -> Iterator[Columns]:
         """As in `BatchRunner`."""
         draws = self._in_order(
             "drawing synthetic workers",
-            lambda batch: draw_batch(key, self._source, batch, self._prepared[batch]),
+            # Gigabytes of support points are needed until their workers are drawn.
+            lambda batch: draw_batch(key, self._source, batch, self._prepared.pop(batch)),
         )
         for drawn in draws:
             self._drawn.append(drawn)
             self.n_edited_out += drawn.n_edited_out
             yield jobs_of(drawn)
+
+    def _kept(self, batch: PreparedBatch) -> PreparedBatch:
+        """What drawing needs of a batch."""
+        proof = OWN_PROOFS.get(self._source.parameters.mechanism)
+        if proof is None or proof.uses_weights:
+            return batch
+        n_points = batch.support.share.size
+        if self._ones.size < n_points:
+            self._ones = np.ones(2 * n_points, dtype=np.int64)
+        return replace(batch, support=batch.support.without_weights(self._ones))
 
     def points(self, key: SecretKey) -> Iterator[Columns]:
         """As in `BatchRunner`."""

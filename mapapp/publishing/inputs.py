@@ -88,6 +88,8 @@ class WorkplaceCounts:
         Position in `destination_tract`.
     count : int64[S]
         n of each synthesizer.
+    in_order : bool
+        Whether the rows were read by destination and segment, as every writer of ours leaves them.
     """
 
     destination_tract: Ints
@@ -95,6 +97,7 @@ class WorkplaceCounts:
     segment: Ints
     tract: npt.NDArray[np.int32]
     count: Ints
+    in_order: bool = False
 
     @classmethod
     def of(cls, inputs: Inputs) -> WorkplaceCounts:
@@ -105,6 +108,39 @@ class WorkplaceCounts:
             segment=inputs.segment,
             tract=inputs.tract,
             count=inputs.count,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCounts:
+    """Synthesizers in the order in which a store holds their rows, in little memory, since a nation has millions.
+
+    Attributes
+    ----------
+    destination_tract : int64[T]
+        As in `WorkplaceCounts`; so are the others.
+    destination : int32[S]
+    segment : int8[S]
+    tract, count : int32[S]
+    """
+
+    destination_tract: Ints
+    destination: npt.NDArray[np.int32]
+    segment: npt.NDArray[np.int8]
+    tract: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, counts: WorkplaceCounts) -> RowCounts | None:
+        """The synthesizers of a batch; None if its rows were not in their order."""
+        if not counts.in_order or int(counts.count.max(initial=0)) > np.iinfo(np.int32).max:
+            return None
+        return cls(
+            destination_tract=counts.destination_tract,
+            destination=counts.destination.astype(np.int32),
+            segment=counts.segment.astype(np.int8),
+            tract=counts.tract,
+            count=counts.count.astype(np.int32),
         )
 
 
@@ -131,12 +167,41 @@ def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batc
     )
 
 
+def read_homes(store: Store, workplaces: Workplaces, batch: int, counts: RowCounts) -> Inputs | None:
+    """Read the homes of one batch whose synthesizers are known in the order of the rows: two columns instead of six.
+
+    Returns
+    -------
+    Inputs or None
+        None if the homes of a synthesizer do not rise; then :func:`read_inputs` sorts the rows.
+    """
+    jobs = _jobs(store, workplaces, batch, ["origin_index", "count"])
+    origin, count = np.asarray(jobs["origin_index"]), np.asarray(jobs["count"])
+    if np.any(count != 1):
+        origin = np.repeat(origin, count)
+    worker_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts.count, dtype=np.int64)))
+    falls = np.flatnonzero(origin[1:] < origin[:-1]) + 1
+    # Homes may only fall where a synthesizer begins.
+    at = np.searchsorted(worker_ptr, falls)
+    if worker_ptr[-1] != origin.size or np.any(worker_ptr[at] != falls):
+        return None
+    return Inputs(
+        destination_tract=counts.destination_tract,
+        destination=counts.destination.astype(np.int64),
+        segment=counts.segment.astype(np.int64),
+        tract=counts.tract,
+        worker_ptr=worker_ptr,
+        worker_origin=origin,
+    )
+
+
 def read_counts(store: Store, geography: Geography, workplaces: Workplaces, batch: int) -> WorkplaceCounts:
     """Read the public part of one batch of destination tracts; homes, which take most of the time, are not read."""
     jobs = _jobs(store, workplaces, batch, _PUBLIC_COLUMNS)
     synthesizer = _synthesizer_of(jobs)
     count = np.asarray(jobs["count"])
-    if np.any(synthesizer[1:] < synthesizer[:-1]):
+    in_order = not np.any(synthesizer[1:] < synthesizer[:-1])
+    if not in_order:
         order = np.argsort(synthesizer, kind="stable")
         synthesizer, count = synthesizer[order], count[order]
     distinct, n_workers = _summed(synthesizer, count)
@@ -148,6 +213,7 @@ def read_counts(store: Store, geography: Geography, workplaces: Workplaces, batc
         segment=distinct % N_SEGMENTS,
         tract=tract,
         count=n_workers,
+        in_order=in_order,
     )
 
 
@@ -190,7 +256,12 @@ def synthesizers_of(jobs: Mapping[str, npt.ArrayLike]) -> tuple[Ints, Ints, Ints
 
 def _synthesizer_of(jobs: Mapping[str, npt.ArrayLike]) -> Ints:
     """A number for the (destination, segment) of every row, in this order."""
-    return np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)
+    # Segments in single bytes, as they are stored: int64 columns take eight times as long to make.
+    bytes_of_segment = (np.asarray(jobs[name], dtype=np.int8) for name in ("age", "earnings", "industry"))
+    segment = np.asarray(segment_code(*bytes_of_segment), dtype=np.int8)
+    synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS
+    synthesizer += segment
+    return synthesizer
 
 
 def _summed(synthesizer: Ints, count: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:

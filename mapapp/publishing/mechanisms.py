@@ -63,12 +63,15 @@ class OwnProof:
         worker.
     caveats : tuple of str
         For the certificate.
+    uses_weights : bool
+        Whether the draw reads prior weights.
     """
 
     uses: tuple[str, ...]
     promise: Callable[[PrivacyParameters], MechanismPromise]
     draw: _Draw
     caveats: tuple[str, ...]
+    uses_weights: bool = True
 
 
 def _by_unit(mechanism: Callable[..., SyntheticPoints]) -> _Draw:
@@ -98,6 +101,7 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
         uses=("epsilon",),
         promise=lambda privacy: exponential_promise(privacy.epsilon),
         draw=_by_unit(exponential),
+        uses_weights=False,
         caveats=(
             "Among all ways in which the public number of workers could live, those that differ from the real one in "
             "few workers are more likely to be drawn. The promise holds in both readings with delta 0, and for "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,26 @@ class Support:
     n_eliminated: int
     n_without_flows: int
     far_split: FarSplit | None = None
+
+    def without_weights(self, ones: npt.NDArray[np.int64]) -> Support:
+        """What a draw reads that uses neither prior weights nor retentions: less than half of the memory.
+
+        Parameters
+        ----------
+        ones : int64[K or more]
+            Ones that several supports share.
+        """
+        nobody = np.zeros(0, dtype=np.int64)
+        n_points = self.share.size
+        split = self.far_split
+        return replace(
+            self,
+            coarsening=replace(self.coarsening, support_population=nobody),
+            table=SupportTable(
+                support_ptr=self.table.support_ptr, base_weight=ones[:n_points], retention=ones[:n_points]
+            ),
+            far_split=split and replace(split, apart=replace(split.apart, support_population=nobody)),
+        )
 
     @property
     def coarsening_of_homes(self) -> Coarsening:

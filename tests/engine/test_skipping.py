@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine._kernels import chacha, skipping
-from engine._kernels.arrays import Ints, PointLists
+from engine._kernels.arrays import Ints
 from engine.units import RETENTION_UNITS
 from tests.engine.worlds import KEY, one_table
 from tests.oracles.chacha import Stream, WrittenStream
@@ -41,7 +41,7 @@ def keep(stream: Ints, thresholds: list[int], already: Collection[int] = ()) -> 
         stream,
         skipping.JUMP_TABLES,
         digits,
-        PointLists(table.class_ptr, table.class_point),
+        table.retention_classes(),
         0,
         table.retention,
         skipping.KeptPoints(kept, marks, 1),
@@ -87,8 +87,9 @@ def test_the_table_says_what_every_number_of_a_cell_says(c: int) -> None:
 def test_points_are_sorted_by_class(thresholds: list[int]) -> None:
     table = one_table([0] * len(thresholds), thresholds)
     classes = [9 if out_of == RETENTION_UNITS else retention_class(out_of) for out_of in thresholds]
-    assert table.class_point.tolist() == sorted(range(len(thresholds)), key=classes.__getitem__)
-    assert np.diff(table.class_ptr).tolist() == [classes.count(c) for c in range(10)]
+    found = table.retention_classes()
+    assert found.point.tolist() == sorted(range(len(thresholds)), key=classes.__getitem__)
+    assert np.diff(found.ptr).tolist() == [classes.count(c) for c in range(10)]
 
 
 @pytest.mark.jit_off
