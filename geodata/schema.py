@@ -36,7 +36,7 @@ SCHEMA_VERSION = 1
 CRS = "EPSG:4326"
 
 StoreKind = Literal["dataset", "release", "table", "records"]
-_Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "pandas.Series")
+_Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "npt.NDArray[np.int8]", "pandas.Series")
 
 AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
 EARNINGS_BANDS = ("$1,250 a month or less", "$1,251 to $3,333 a month", "More than $3,333 a month")

@@ -10,6 +10,9 @@ from engine._kernels.chacha import next_half
 __all__ = ["Chance", "FreedGuess", "chance_of", "first_guess", "happens", "is_slow", "next_guess"]
 
 
+_SHORT_WHOLE = 1 << 46  # below it, 16 digits at once stay below 2^63
+
+
 class Chance(NamedTuple):
     """A chance as a fraction: its first 16 binary digits, and rest / whole of a unit of the last of them."""
 
@@ -29,6 +32,9 @@ class FreedGuess(NamedTuple):
 @lean_jit
 def _next_digit(rest: int, whole: int) -> tuple[int, int]:
     """Next 16 binary digits of rest / whole, at most 1, and what is left; doubling stays below 2^63."""
+    if whole < _SHORT_WHOLE:
+        digit = (rest << 16) // whole
+        return digit, (rest << 16) - digit * whole
     digit = 0
     for _ in range(16):
         rest, digit = rest << 1, digit << 1

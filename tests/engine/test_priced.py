@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine._kernels import normalizers
 from engine._kernels.chacha import BLOCK_LIMIT, COUNTER, has_run_out, open_stream
+from engine._kernels.chance import chance_of
 from engine._kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
 from engine.lone_worker import stay_apart
 from engine.mechanisms import exponential as mechanism
@@ -349,3 +350,12 @@ def test_the_promise_says_whether_there_is_a_price() -> None:
     assert now.numbers == before.numbers | {"price_bits": 12}
     assert "price" in now.rule
     assert "price" not in before.rule
+
+
+@pytest.mark.jit_off
+@given(st.sampled_from([1, 3, 1 << 20, (1 << 46) - 1, 1 << 46, (1 << 62) - 1]), st.data())
+def test_digits_of_a_chance_are_those_of_the_fraction(whole: int, data: st.DataObject) -> None:
+    part = data.draw(st.integers(0, whole))
+    chance = chance_of(part, whole)
+    assert chance.digit == (part << 16) // whole
+    assert chance.rest == (0 if part == whole else (part << 16) % whole)
