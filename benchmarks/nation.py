@@ -4,6 +4,9 @@ Generates the nation (or takes the one at DIR) and makes releases of it, each in
 segments by either preset, whose radii are not designed; and by Algorithms 1 and 2 with one segment, every
 destination's workers in one synthesizer. Prints what each stage costs by the clock, and the peak of memory. Needs 8 GB
 of disk. Budget: 120 s and 12 GiB on 2 cores, for coarsening, certification, pruning, drawing and writing.
+
+`--every 20` works on every 20th batch only, in one thread and without writing, and prints the processor time of each
+stage, scaled to all batches. Laws of tables are found before.
 """
 
 from __future__ import annotations
@@ -14,15 +17,20 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from benchmarks import commands
+from engine.streams import PublicSeed, SecretKey
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
+from mapapp.publishing.batch import PreparedBatch, SynthesisSource, draw_batch, jobs_of, open_source
+from mapapp.publishing.inputs import RowCounts
 from mapapp.publishing.presets import PRESETS
+from mapapp.publishing.promise import certify_batch
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of
 
@@ -35,6 +43,14 @@ STAGES = {
     "writing the release": "copying public tables, hashes",
 }
 SMALLEST = ("--size", "small")
+
+Made = TypeVar("Made")
+
+
+class Timed(Protocol):
+    """Runs some work as part of a stage."""
+
+    def __call__(self, stage: str, work: Callable[[], Made], /) -> Made: ...
 
 
 def in_one_segment(store: Store, path: Path) -> None:
@@ -108,6 +124,41 @@ def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -
     )
 
 
+def sample(dataset: Path, preset: str, every: int) -> dict[str, float]:
+    """Processor seconds of each stage of all batches, from every few of them."""
+    privacy, parameters = parameters_of(dataset, {"preset": preset, "design": "none", "prior": "gravity"})
+    source = open_source(
+        open_store(dataset, "dataset", verify=False), PublicSeed.for_tests(), privacy, parameters
+    )
+    numbers = range(0, source.workplaces.n_batches, every)
+    seconds: dict[str, float] = {}
+
+    def timed(stage: str, work: Callable[[], Made], /) -> Made:
+        began = time.process_time()
+        made = work()
+        seconds[stage] = seconds.get(stage, 0.0) + time.process_time() - began
+        return made
+
+    for _ in range(2):  # the first time loads kernels and finds the laws of tables
+        seconds.clear()
+        for number in numbers:
+            _sample_batch(source, number, timed)
+    return {stage: spent * source.workplaces.n_batches / len(numbers) for stage, spent in seconds.items()}
+
+
+def _sample_batch(source: SynthesisSource, number: int, timed: Timed) -> None:
+    privacy, parameters = source.privacy, source.parameters
+    counts = timed("reading workplaces", lambda: source.counts(number))
+    support = timed("support points, prior", lambda: source.support(counts.destination_tract))
+    certified = timed("certification", lambda: certify_batch(counts, support, privacy, parameters))
+    prepared = PreparedBatch(support=support, certified=certified, counts=RowCounts.of(counts))
+    drawn = timed(
+        "reading homes, drawing, home blocks",
+        lambda: draw_batch(SecretKey.for_tests(), source, number, prepared),
+    )
+    timed("rows of `jobs`", lambda: jobs_of(drawn))
+
+
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -115,6 +166,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--dataset", type=Path, default=None)
     parser.add_argument("--size", default="nation", help="of the country to generate")
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--every", type=int, default=None, help="work on every few batches only")
     parser.add_argument("--release", type=Path, default=None, help=argparse.SUPPRESS)
     parser.add_argument("--preset", choices=tuple(PRESETS), default="onthemap-v3", help=argparse.SUPPRESS)
     return parser
@@ -131,6 +183,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if chosen.dataset is None:
             made = commands.commutemap("demo", dataset, "--size", chosen.size)
             print(f"generating the country: {made.wall_s:.1f} s, {made.peak_gib:.1f} GiB\n", flush=True)
+        if chosen.every is not None:
+            for preset in PRESETS:
+                print(f"\n27 segments, {preset}, processor time\n\n| stage | seconds |\n|---|---|")
+                for stage, spent in sample(dataset, preset, chosen.every).items():
+                    print(f"| {stage} | {spent:.1f} |", flush=True)
+            return
         in_one_segment(open_store(dataset, "dataset", verify=False), place / "merged.dataset")
         runs = [(f"27 segments, {preset}", dataset, preset) for preset in PRESETS]
         for title, path, preset in (

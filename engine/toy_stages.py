@@ -6,6 +6,7 @@ Only :mod:`engine.precompile` imports this module, and only to compile: it impor
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
