@@ -156,8 +156,8 @@ def _commands(dataset: Path, sources: Path, release: Path, folder: Path) -> Iter
     yield "records", partial(_command, made, "records", dataset, made, "--test-key")
     yield "audit", partial(_command, made, "audit", dataset, release, "--question", "all")
     report = made.with_suffix(".pdf")
-    options = ("--analysis", "inflow-outflow", "--area", "state:81", "-o", report)
-    yield "report, PDF", partial(_command, report, "report", release, *options)
+    asked = ("--analysis", "inflow-outflow", "--area", "state:81", "-o", report)
+    yield "report, PDF", partial(_command, report, "report", release, *asked)
 
 
 def _command(made: Path, *arguments: object) -> float:

@@ -28,7 +28,6 @@ import numpy.typing as npt
 
 from engine._jit import lean_jit
 from engine._kernels import chacha, skipping, urn
-from engine._kernels.arrays import PointLists
 from engine.mechanisms.exponential import exponential
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
@@ -199,7 +198,7 @@ def chacha_seconds_per_byte(wide: bool) -> float:
 def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int) -> tuple[float, float]:
     """Mean bytes that pruning and drawing read from their streams, over the first synthesizers."""
     support = SupportTable(**table)
-    k = int(support.n_support.max())
+    k, classes = int(support.n_support.max()), support.retention_classes()
     digits = np.empty(skipping.JUMP_DIGITS, np.int64)
     stream, lanes = np.zeros(chacha.STREAM_FIELDS, np.int64), np.zeros(chacha.LANE_WORDS, np.uint32)
     read = np.zeros(2)
@@ -213,7 +212,7 @@ def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int
             stream,
             skipping.JUMP_TABLES,
             digits,
-            PointLists(support.class_ptr, support.class_point),
+            classes,
             tract,
             support.retention[first:last],
             skipping.KeptPoints(kept, marks, one),
