@@ -29,6 +29,7 @@ from engine.streams import Stage, new_stream
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 from tests.engine.examples import examples
+from tests.engine.laws import draw_with
 from tests.engine.test_exponential_twin import e_to
 from tests.engine.test_mechanisms import digest
 from tests.engine.worlds import KEY, Ints, make_synthesizers, one_table, same_synthesizers, take
@@ -45,7 +46,7 @@ UNITS: tuple[Unit, ...] = ("cell", "block", "tract")
 def _without_price() -> Iterator[None]:
     """Draw small tables without a price; tests/engine/test_priced.py draws them with one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanism, "law_of", unpriced_law)
+        draw_with(patch, unpriced_law)
         yield
 
 

@@ -14,7 +14,6 @@ import pytest
 from scipy import special, stats
 
 from engine._kernels.dealing import shuffle_range
-from engine.mechanisms import exponential as mechanism
 from engine.mechanisms import thetas
 from engine.mechanisms.exponential import exponential
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, unpriced_law
@@ -24,6 +23,7 @@ from engine.streams import new_stream
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers
 from engine.units import RETENTION_UNITS
+from tests.engine.laws import draw_with
 from tests.engine.test_exponential_twin import e_to
 from tests.engine.test_synthesis_law import FALSE_ALARM, assert_follows, observed_counts
 from tests.engine.worlds import KEY, Ints, one_table, same_synthesizers
@@ -42,7 +42,7 @@ LARGEST_Z = float(stats.norm.isf(FALSE_ALARM / 20))
 def _without_price() -> Iterator[None]:
     """Draw small tables without a price; tests/engine/test_priced.py draws them with one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mechanism, "law_of", unpriced_law)
+        draw_with(patch, unpriced_law)
         yield
 
 
@@ -92,7 +92,7 @@ def test_small_tables_include_ratios_below_and_above_one() -> None:
 def test_a_ratio_of_one_follows_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     table, theta = (5, 0), Fraction(1, 2)
     assert u_of(table, theta) == 1
-    monkeypatch.setattr(mechanism, "law_of", lambda *_: TableLaw(2 << THETA_BITS, PRICE_UNITS))
+    draw_with(monkeypatch, lambda *_: TableLaw(2 << THETA_BITS, PRICE_UNITS))
     assert_follows(drawn_counts(table, "1", N_COPIES, 6_000_000), twin.law(table, theta))
 
 

@@ -18,7 +18,6 @@ from engine._kernels.chacha import BLOCK_LIMIT, COUNTER, has_run_out, open_strea
 from engine._kernels.chance import chance_of
 from engine._kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
 from engine.lone_worker import stay_apart
-from engine.mechanisms import exponential as mechanism
 from engine.mechanisms import prices
 from engine.mechanisms.exponential import exponential, exponential_promise
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, law_of, unpriced_law
@@ -26,6 +25,7 @@ from engine.mechanisms.thetas import THETA_UNITS
 from engine.streams import Stage, new_stream
 from engine.synthesis import SyntheticPoints
 from tests.engine.examples import examples
+from tests.engine.laws import draw_with
 from tests.engine.test_exponential_law import LARGEST_Z, Law, Table, counted, many_workers, workers_of
 from tests.engine.test_exponential_twin import e_to
 from tests.engine.test_synthesis_law import assert_follows, observed_counts
@@ -44,7 +44,7 @@ def fractions_of(law: TableLaw) -> tuple[Fraction, Fraction]:
 def drawn_by(
     table: Table, law: TableLaw, monkeypatch: pytest.MonkeyPatch, n_copies: int, first: int
 ) -> SyntheticPoints:
-    monkeypatch.setattr(mechanism, "law_of", lambda *_: law)
+    draw_with(monkeypatch, lambda *_: law)
     copies = same_synthesizers(n_copies, workers_of(table), sum(table), 1, first=first)
     return exponential(KEY, copies, one_table([1] * len(table)), epsilon="4", threads=2)
 
