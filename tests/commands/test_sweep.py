@@ -221,7 +221,7 @@ def test_a_stopped_sweep_of_records_keeps_its_rows_and_resumes(
         (["--over", "epsilon=1", "--sample", "3"], ["--sample is an option of releases"]),
         (["--over", "epsilon=1", "--preset", "recommended"], ["--preset is an option of releases"]),
         (["--over", "epsilon=1", "--n-min", "3", "--seeds", "0"], ["--seeds"]),
-        (["--over", "records=10000000000"], ["more than the dataset's workers"]),
+        (["--over", "records=10000000000"], ["more than the dataset has workers"]),
     ],
 )
 def test_errors_of_sweeps_of_records_are_one_line(

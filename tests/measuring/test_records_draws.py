@@ -100,7 +100,7 @@ def test_draws_differ_by_their_number_alone(real: RecordWorkers) -> None:
 
 
 def test_more_records_than_workers_are_refused(real: RecordWorkers) -> None:
-    with pytest.raises(UsageError, match="more than the dataset's workers"):
+    with pytest.raises(UsageError, match="more than the dataset has workers"):
         real.plan(Choice(n_records=real.n_workers + 1))
 
 

@@ -177,7 +177,7 @@ def test_the_command_line_is_read_back_as_the_setting(
         ({"similarity": "0.5"}, "--similarity 0.5"),
         ({"n_min": "1"}, "--n-min 1: give 2"),
         ({"n_min": "2900"}, "are sure to be seeds"),
-        ({"total": "3001"}, "--records 3,001 is more than the dataset's workers"),
+        ({"total": "3001"}, "--records 3,001 is more than the dataset has workers"),
         ({"total": "1000"}, "more might pass than there is room for"),
         ({"given": "epsilon", "accountant": "paper"}, "--epsilon with --accountant paper"),
     ],

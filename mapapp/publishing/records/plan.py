@@ -115,8 +115,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
     """
     if choice.n_records is not None and choice.n_records > n_workers:
         raise UsageError(
-            f"--records {choice.n_records:,} is more than the dataset's workers, whose number it must not exceed; give "
-            "fewer, or leave it out"
+            f"--records {choice.n_records:,} is more than the dataset has workers; give fewer, or leave it out"
         )
     kept = _kept_attributes(attributes.names, choice.kept)
     _refuse_large_groups(attributes, kept, choice)

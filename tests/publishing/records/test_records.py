@@ -180,9 +180,9 @@ def test_more_records_than_workers_are_refused_before_they_are_charged(
     """They would state more seeds, and more workers behind the tables, than there are."""
     n_workers = count_workers(open_store(dataset, "dataset"))
     choice = Choice(kept=kept, n_records=n_workers + 1)
-    with pytest.raises(UsageError, match=r"more than the dataset's workers.*; give fewer"):
+    with pytest.raises(UsageError, match="more than the dataset has workers; give fewer"):
         make_records(dataset, tmp_path / "r", choice)
-    with pytest.raises(UsageError, match="more than the workers of"):
+    with pytest.raises(UsageError, match="more than the dataset has workers"):
         plan_only(dataset, choice)
     assert Ledger(dataset).entries() == ()
     assert not (tmp_path / "r").exists()
