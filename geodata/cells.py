@@ -103,17 +103,21 @@ def cut_cells(
     done = np.array([0, 0])
     published = np.flatnonzero(~derived & ~whole)
     chunks = [published[i : i + _TRACTS_AT_ONCE] for i in range(0, published.size, _TRACTS_AT_ONCE)]
-    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        for number, n_cut in enumerate(pool.map(work.cut_published, chunks)):
-            done += n_cut
-            progress(STAGE, min((number + 1) * _TRACTS_AT_ONCE, published.size), tract_polygon.size)
+    together = derived & ~whole
+    states = [np.flatnonzero(together & (region == state)) for state in np.unique(region[together])]
     tract = tract_polygon.copy()
-    for state in np.unique(region[derived & ~whole]):
-        of_state = np.flatnonzero(derived & ~whole & (region == state))
-        done[1] += work.cut_derived(of_state)
-        progress(STAGE, int(published.size + of_state.size), tract_polygon.size)
-    for position in np.flatnonzero(derived):
-        tract[position] = union_of(work.cell[block_ptr[position] : block_ptr[position + 1]])
+    n_done = 0
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        # A state is the longest piece of work. At the end, the other threads would wait for it.
+        cut = [(tracts, pool.submit(work.cut_derived, tracts)) for tracts in states]
+        cut += [(tracts, pool.submit(work.cut_published, tracts)) for tracts in chunks]
+        for tracts, future in cut:
+            done += future.result()
+            n_done += tracts.size
+            progress(STAGE, n_done, tract_polygon.size)
+        unions = np.flatnonzero(derived)
+        for position, union in zip(unions, pool.map(work.union_of_cells, unions), strict=True):
+            tract[position] = union
     return Cells(work.cell, tract, derived, int(done[0]), int(done[1]))
 
 
@@ -153,7 +157,7 @@ class _Work:
             moved, shared = moved + n_moved, shared + n_shared
         return moved, shared
 
-    def cut_derived(self, tracts: Ints) -> int:
+    def cut_derived(self, tracts: Ints) -> tuple[int, int]:
         rows = np.concatenate([np.arange(self.block_ptr[t], self.block_ptr[t + 1]) for t in tracts])
         published = self.tract_polygon[~shapely.is_missing(self.tract_polygon)]
         shared = 0
@@ -163,7 +167,10 @@ class _Work:
             if side.size:
                 self.cell[side], n_shared = cells_in_hull(self.point[side], published)
                 shared += n_shared
-        return shared
+        return 0, shared
+
+    def union_of_cells(self, position: int) -> shapely.Geometry:
+        return union_of(self.cell[self.block_ptr[position] : self.block_ptr[position + 1]])
 
 
 def cells_in_polygon(point: Floats, polygon: shapely.Geometry) -> tuple[Shapes, int, int]:
@@ -220,17 +227,28 @@ def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
 
 def _voronoi(site: Floats, extent: shapely.Geometry) -> tuple[Shapes, Ints]:
     """Cells of the distinct sites, and the position of each site's cell among them."""
-    grid = np.round(site / _SAME_PLACE_DEG).astype(np.int64)
-    _, first, owner = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    first, owner = _distinct(np.round(site / _SAME_PLACE_DEG).astype(np.int64))
     distinct = site[first]
     if len(distinct) == 1:
-        return np.array([extent], dtype=object), owner.astype(np.int64).ravel()
+        return np.array([extent], dtype=object), owner
     # A degree of longitude is shorter than one of latitude; distances must be right on the ground.
     scale = np.array([np.cos(np.radians(site[:, 1].mean())), 1.0])
     stretched = shapely.transform(extent, lambda xy: xy * scale)
-    sites = shapely.multipoints(distinct * scale)
+    sites = shapely.linestrings(
+        distinct * scale
+    )  # only its vertices count, and it is made faster than points
     cell = shapely.get_parts(shapely.voronoi_polygons(sites, extend_to=stretched, ordered=True))
-    return shapely.transform(cell, lambda xy: xy / scale), owner.astype(np.int64).ravel()
+    return shapely.transform(cell, lambda xy: xy / scale), owner
+
+
+def _distinct(grid: Ints) -> tuple[Ints, Ints]:
+    """The first row of each distinct pair, in order of pairs, and the position of each row's pair among them."""
+    order = np.lexsort((grid[:, 1], grid[:, 0]))
+    ordered = grid[order]
+    starts = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    owner = np.empty(order.size, dtype=np.int64)
+    owner[order] = np.cumsum(starts) - 1
+    return order[starts], owner
 
 
 def _hull(point: Floats) -> shapely.Geometry:
@@ -252,11 +270,11 @@ def _shared_out(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:
         owner = owner.copy()
         owner[lost] = owner[kept[tree.nearest(shapely.points(site[lost]))]]
     result = cell[owner]
-    held, n_sharing = np.unique(owner, return_counts=True)
-    for position in held[n_sharing > 1]:
+    n_sharing = np.bincount(owner)
+    for position in np.flatnonzero(n_sharing > 1):
         sharing = np.flatnonzero(owner == position)
         result[sharing] = _strips(cell[position], sharing.size)
-    return result, int((n_sharing - 1).sum())
+    return result, owner.size - int(np.count_nonzero(n_sharing))
 
 
 def _strips(polygon: shapely.Geometry, n: int) -> Shapes:
@@ -285,7 +303,10 @@ def _without_crumbs(cell: Shapes) -> Shapes:
 def _polygonal(geometry: Shapes) -> Shapes:
     """Drop the points and lines that clipping leaves; nothing else changes."""
     geometry = np.array(geometry, dtype=object)
-    for row in np.flatnonzero(shapely.get_type_id(geometry) == 7):
+    kind = shapely.get_type_id(geometry)
+    if ((kind == 3) | (kind == 6)).all():
+        return geometry
+    for row in np.flatnonzero(kind == 7):
         parts = shapely.get_parts(shapely.get_parts(geometry[row]))
         polygons = parts[shapely.get_type_id(parts) == 3]
         geometry[row] = polygons[0] if polygons.size == 1 else shapely.multipolygons(polygons)

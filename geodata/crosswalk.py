@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,11 +78,17 @@ def counties_of(paths: Sequence[Path]) -> list[str]:
     return sorted({county for part in found for county in part.to_pylist()})
 
 
-def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
+def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
     """Read crosswalks of one or more states.
 
     The columns `trct`, `cty` and `st` state the units of a block; if they put a block into a state whose
     crosswalk is missing, `hierarchy` decides.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    threads : int
+        Number of files to read at a time; the result is the same for any number.
 
     Raises
     ------
@@ -90,9 +97,10 @@ def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
     SourceRowError
         A code has the wrong length, a place is not a number in range, or a block occurs twice.
     """
-    files = [_read(path) for path in sorted(paths)]
-    vintage = _one_vintage(files)
-    parts = [_columns(text, f"tabblk{vintage}") for text in files]
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        files = list(pool.map(_read, sorted(paths)))
+        vintage = _one_vintage(files)
+        parts = list(pool.map(lambda text: _columns(text, f"tabblk{vintage}"), files))
     table = pyarrow.concat_tables(parts, promote_options="default").to_pandas()
     codes = sorted((name for name in table.columns if name.startswith("layer_")), key=_place_of_layer)
     texts = [name for name in table.columns if name not in ("lon_deg", "lat_deg")]

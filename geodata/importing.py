@@ -236,7 +236,7 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
     total = (0 if sources.workers else len(sources.od)) + 6
     progress(READING, 0, total)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        crosswalk = pool.submit(read_crosswalks, sources.crosswalks)
+        crosswalk = pool.submit(read_crosswalks, sources.crosswalks, threads=threads)
         od = [pool.submit(read_od, path) for path in sorted(sources.od) if not sources.workers]
         flows = pool.submit(read_flows, sources.prior_flows)
         places = crosswalk.result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
 import re
 import zlib
 from collections.abc import Iterable, Sequence
@@ -84,7 +85,7 @@ def read_bytes(path: Path) -> tuple[bytes, str]:
             raise SourceFileError(
                 f"{path}: the gzip file is truncated or damaged ({error}); download it again"
             ) from error
-    if not raw.strip():
+    if not raw or raw.isspace():  # unlike strip, neither copies the file
         raise SourceFileError(f"{path}: the file is empty; download it again")
     return raw.removeprefix(_BYTE_ORDER_MARK), digest
 
@@ -196,10 +197,10 @@ def _split(line: str) -> list[str]:
 
 def _header(path: Path, content: bytes, wanted: Sequence[str]) -> list[str]:
     try:
-        line = content.split(b"\n", 1)[0].decode("utf-8")
+        line = io.BytesIO(content).readline().decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
-    found = _split(line.rstrip("\r"))
+    found = _split(line.rstrip("\r\n"))
     called = {name.lower(): name for name in wanted}
     names = [called.get(name.lower(), name.lower()) for name in found]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -14,9 +14,8 @@ import click
 from engine.errors import EngineError
 from geodata.errors import GeodataError
 from mapapp.commands.command_table import CommandTable
-from mapapp.errors import UsageError
+from mapapp.errors import LedgerError, UsageError
 from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
-from mapapp.publishing.ledger_entry import LedgerError
 
 EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h

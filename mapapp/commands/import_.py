@@ -23,8 +23,6 @@ from mapapp.commands.options import (
 )
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
-from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import budget_fact
 
 if TYPE_CHECKING:
     from geodata.recognize import Sources
@@ -125,6 +123,8 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
             progress=report,
         )
         if budget is not None:
+            from mapapp.publishing.ledger_entry import budget_fact  # loads the accountant, and all of numba
+
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
     print_result(*_summary(dataset, imported.facts, unused), as_json=as_json)
@@ -146,6 +146,8 @@ def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path],
     """Return what writes the budget before the dataset appears, so that it never exists without its budget."""
     if budget is None:
         return None
+    from mapapp.publishing.ledger import Ledger
+
     epsilon, delta = budget
 
     def write(directory: Path) -> None:

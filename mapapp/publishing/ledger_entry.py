@@ -12,6 +12,7 @@ from typing import TypedDict
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
+from mapapp.errors import LedgerError
 from mapapp.publishing.certificate.terms import Certificate
 
 __all__ = [
@@ -39,10 +40,6 @@ _INFINITE = "infinite"
 _KINDS = ("budget", "records", "release", "settlement", "table", "withdrawal")
 PUBLICATIONS = ("records", "release", "table")
 """Kinds of entries that are about something published, which can be withdrawn."""
-
-
-class LedgerError(ValueError):
-    """The ledger is unreadable, or a release would pass the dataset's budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

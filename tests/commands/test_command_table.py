@@ -27,6 +27,12 @@ def test_a_synthesis_starts_without_what_other_commands_need() -> None:
     assert output.splitlines()[-1] == "[]"
 
 
+def test_an_import_starts_without_what_a_synthesis_compiles() -> None:
+    code = "import sys, mapapp.cli, mapapp.commands.import_, geodata.importing; print('numba' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output == "False\n"
+
+
 def test_a_table_of_commands_is_a_mapping() -> None:
     table = CommandTable(["import", "demo"])
     assert list(table) == ["import", "demo"]
