@@ -45,29 +45,31 @@ class Cleaning(NamedTuple):
     ----------
     change : float64[K]
         Workers whom a point gained or, if negative, lost.
-    noise : float
+    noise : float or float64[T, 1, 1]
         Part of those who were drawn again whom noise had put where they were.
     """
 
     change: Floats
-    noise: float
+    noise: float | Floats
 
     @classmethod
     def none(cls, n_points: int) -> Cleaning:
         """Return the changes of a release that was not cleaned."""
         return cls(np.zeros(n_points), 0.0)
 
-    def parts_of(self, freed: Floats, stayed: Floats, of_tract: tuple[float, float]) -> Floats:
+    def parts_of(
+        self, freed: Floats, stayed: Floats, of_tract: tuple[float | Floats, float | Floats]
+    ) -> Floats:
         """Return the part of the changes that falls on tables with these numbers of workers, freed and not.
 
         Parameters
         ----------
-        freed, stayed : float64[R, J]
-        of_tract : tuple of float
+        freed, stayed : float64[R, J] or float64[T, R, J]
+        of_tract : tuple of float or float64[T, 1, 1]
             The same numbers for all tables of the tract.
         """
-        all_freed, all_stayed = (max(total, 1e-9) for total in of_tract)
-        return self.noise * freed / all_freed + (1.0 - self.noise) * stayed / all_stayed
+        all_freed, all_stayed = (np.maximum(total, 1e-9) for total in of_tract)
+        return np.asarray(self.noise * freed / all_freed + (1.0 - self.noise) * stayed / all_stayed)
 
 
 def cleaning_of(tables: NoisyTables, away_mi: Floats, share: Floats, *, by_point: bool) -> Cleaning:

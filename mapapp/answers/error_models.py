@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -26,7 +26,7 @@ from mapapp.answers.prior_terms import (
     mechanism_of,
     unit_of,
 )
-from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers
+from mapapp.answers.support_prior import SupportPriors, TractValues
 from mapapp.answers.table_errors import TableErrors
 from mapapp.answers.table_noise import (
     ExponentialNoise,
@@ -43,38 +43,17 @@ __all__ = ["ErrorModel", "check_terms", "error_model", "has_error_model"]
 
 
 class ErrorModel(Protocol):
-    """What one workplace tract adds to the errors of counts and sums, and the errors that follow from all tracts."""
+    """What workplace tracts add to the errors of counts and sums, and the errors that follow from all of them."""
 
-    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
-        """Return what the tract adds to the sums that :meth:`errors_of` needs for R counts: float64[P, R].
-
-        Parameters
-        ----------
-        tract : int
-        home : float64[R, n_tracts], dense or sparse
-            Share of each tract's people in each home area.
-        synthesizers : Synthesizers
-            Those of the work area in the tract.
-        count : float64[R]
-        """
-
-    def of_sums(
-        self,
-        tract: int,
-        values: tuple[Floats, Floats],
-        synthesizers: Synthesizers,
-        found: tuple[Floats, Floats],
-    ) -> Floats:
-        """Return what the tract adds to the sums that :meth:`errors_of` needs for R sums over workers: float64[P, R].
+    def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
+        """Return what workplace tracts add to the sums that :meth:`errors_of` needs: float64[P, R], added up.
 
         Parameters
         ----------
-        tract : int
-        values : tuple of float64[R, n_tracts]
-            Mean and mean square of a worker's value by home tract.
-        synthesizers : Synthesizers
-        found : tuple of float64[R]
-            Sums of values and of squared values of the synthetic workers.
+        asked : iterable of TractValues
+            At least one, read a few at a time.
+        is_count : bool
+            Whether values are 1 in the home area and 0 elsewhere.
         """
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:

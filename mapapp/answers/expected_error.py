@@ -30,7 +30,7 @@ import pandas
 
 from mapapp.answers.error_models import ErrorModel, error_model, has_error_model
 from mapapp.answers.noisy_tables import ReleasedTables
-from mapapp.answers.support_prior import HomeShares, Synthesizers
+from mapapp.answers.support_prior import HomeShares, Synthesizers, TractValues
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -170,16 +170,15 @@ class ExpectedErrors:
         n = n_workers[order].astype(np.float64)
         times = n_synthesizers[:, order].astype(np.float64)
         units = None if n_units is None else n_units[order].astype(np.float64)
-        step = max(-(-tracts.size // _MOST_TRACTS), 1)
-        parts: list[Floats] = []
-        for number in range(0, tracts.size, step):
-            rows = slice(first[number], first[number + 1])
-            one = int(tracts[number])
+
+        def of_tract(number: int) -> TractValues:
+            rows, one = slice(first[number], first[number + 1]), int(tracts[number])
             home = home_shares(one) if callable(home_shares) else home_shares
             synthesizers = Synthesizers(n[rows], times[:, rows], None if units is None else units[rows])
             read = np.asarray(counts[:, one], dtype=np.float64)
-            parts.append(self._model.of_counts(one, home, synthesizers, read))
-        found = self._errors_of(parts, tracts.size, len(counts), least=0.0)
+            return TractValues(one, (home, home), synthesizers, (read, read))
+
+        found = self._errors_of(of_tract, tracts.size, len(counts), is_count=True)
         return [
             CountError(int(total), float(bias), math.sqrt(variance), float(placement))
             for total, bias, variance, placement in zip(counts.sum(axis=1), *found, strict=True)
@@ -219,21 +218,22 @@ class ExpectedErrors:
         first = np.append(np.searchsorted(tract[order], tracts), tract.size)
         n, times = n_workers[order].astype(np.float64), n_synthesizers[order].astype(np.float64)
         units = None if n_units is None else n_units[order].astype(np.float64)
-        step = max(-(-tracts.size // _MOST_TRACTS), 1)
-        parts: list[Floats] = []
-        for number in range(0, tracts.size, step):
+
+        def of_tract(number: int) -> TractValues:
             rows, one = slice(first[number], first[number + 1]), int(tracts[number])
             synthesizers = Synthesizers(n[rows], times[None, rows], None if units is None else units[rows])
-            found = totals[:, one], squares[:, one]
-            parts.append(self._model.of_sums(one, values(one), synthesizers, found))
-        bias, variance, placement = self._errors_of(parts, tracts.size, len(totals), least=-math.inf)
+            return TractValues(one, values(one), synthesizers, (totals[:, one], squares[:, one]))
+
+        bias, variance, placement = self._errors_of(of_tract, tracts.size, len(totals), is_count=False)
         return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
 
     def _errors_of(
-        self, parts: list[Floats], n_tracts: int, n_counts: int, *, least: float
+        self, of_tract: Callable[[int], TractValues], n_tracts: int, n_counts: int, *, is_count: bool
     ) -> tuple[Floats, Floats, Floats]:
-        """Return bias, variance and placement from what those tracts add that were read, which represent all."""
-        if not parts:
+        """Return bias, variance and placement; if there are many tracts, some that are read represent all."""
+        if not n_tracts:
             nothing = np.zeros(n_counts)
             return nothing, nothing, nothing
-        return self._model.errors_of(np.sum(parts, axis=0) * (n_tracts / len(parts)), least)
+        read = range(0, n_tracts, -(-n_tracts // _MOST_TRACTS))
+        sums = self._model.of_tracts(map(of_tract, read), is_count=is_count)
+        return self._model.errors_of(sums * (n_tracts / len(read)), 0.0 if is_count else -math.inf)

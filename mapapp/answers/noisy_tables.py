@@ -5,7 +5,7 @@ A table has the n workers of a cell, block or tract over k support points: those
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,8 +25,10 @@ __all__ = [
     "ReleasedRows",
     "ReleasedTables",
     "add_up_tables",
+    "padded",
     "parts_of_classes",
     "tables_of",
+    "together",
     "workers_by_size",
 ]
 
@@ -125,6 +127,7 @@ class NoisyTables(NamedTuple):
     """All tables of a workplace tract, added up by J classes, over K points.
 
     Classes are those of n. If a mechanism hides points, the same classes follow again, for the points that it hides.
+    In :func:`together`, T tracts lead all arrays as a further dimension.
 
     Attributes
     ----------
@@ -156,8 +159,36 @@ class NoisyTables(NamedTuple):
     @property
     def kept(self) -> Floats:
         """Part of the workers of each class who are expected to stay: float64[J]."""
-        part = (self.gained - self.lost.sum(axis=1)) / np.maximum(self.workers.sum(axis=1), 1.0)
+        part = (self.gained - self.lost.sum(axis=-1)) / np.maximum(self.workers.sum(axis=-1), 1.0)
         return np.asarray(np.clip(1.0 - part, 0.0, 1.0))
+
+
+def together(tracts: Sequence[NoisyTables]) -> NoisyTables:
+    """Return the tables of T tracts as arrays with a further first dimension; shorter ones end in zeros."""
+    n_classes, n_points = (max(each.workers.shape[axis] for each in tracts) for axis in (0, 1))
+    both, by_class = (n_classes, n_points), (n_classes,)
+    tables, kept_at = ([getattr(each, name) for each in tracts] for name in ("n_tables", "kept_at"))
+    return NoisyTables(
+        workers=padded([each.workers for each in tracts], both),
+        lost=padded([each.lost for each in tracts], both),
+        lost_variance=padded([each.lost_variance for each in tracts], both),
+        freed=padded([each.freed for each in tracts], by_class),
+        gained=padded([each.gained for each in tracts], by_class),
+        gained_variance=padded([each.gained_variance for each in tracts], by_class),
+        even=padded([each.even for each in tracts], (n_points,)),
+        n_sizes=n_classes,
+        n_tables=None if tables[0] is None else padded(tables, by_class),
+        kept_at=None if kept_at[0] is None else padded(kept_at, (n_classes, kept_at[0].shape[1])),
+    )
+
+
+def padded(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
+    """Return arrays of at most this shape as one, with a further first dimension and zeros behind shorter ones."""
+    found = np.zeros((len(arrays), *shape))
+    for place, each in enumerate(arrays):
+        filled: tuple[int | slice, ...] = (place, *(slice(n) for n in each.shape))
+        found[filled] = each
+    return found
 
 
 def tables_of(rows: ReleasedRows, unit: str, prior: TractPrior) -> DrawnTables:

@@ -56,6 +56,7 @@ __all__ = [
     "expected_count",
     "in_one_class",
     "prior_variances",
+    "times_points",
 ]
 
 COMMON: Final = 1.0
@@ -126,7 +127,7 @@ def in_one_class(counts: NoisyCounts) -> NoisyCounts:
     Then the count as a whole says what its classes say, whatever homes they have.
     """
     total = {
-        name: getattr(counts, name).sum(axis=1, keepdims=True)
+        name: getattr(counts, name).sum(axis=-1, keepdims=True)
         for name in ("read", "gained", "variance", "part", "independent", "sampled")
     }
     return counts._replace(kept=counts.kept.min(axis=-1, keepdims=True), **total)
@@ -154,8 +155,8 @@ class _Said(NamedTuple):
         """Return it if homes of classes have the variance omega^2 = `differ`."""
         kept, part = counts.kept, counts.part
         total = kept**2 * differ + counts.variance + _TINY
-        known = (kept**2 * part**2 / total).sum(axis=1)
-        value = (kept * part * (counts.read - counts.gained) / total).sum(axis=1)
+        known = (kept**2 * part**2 / total).sum(axis=-1)
+        value = (kept * part * (counts.read - counts.gained) / total).sum(axis=-1)
         return cls(total, kept * differ / total, known, value, 1.0 / (1.0 + counts.common * known))
 
 
@@ -170,13 +171,15 @@ def _differences(counts: NoisyCounts) -> Floats:
 
     Homes of classes differ by a factor, so where more workers are expected in H than the prior says, they differ more.
     """
-    usual = np.maximum(np.maximum(counts.usual, counts.sampled.sum(axis=1)), _TINY)
-    more = np.maximum(expected_count(counts) / usual, 1.0)[:, None]
+    usual = np.maximum(np.maximum(counts.usual, counts.sampled.sum(axis=-1)), _TINY)
+    more = np.maximum(expected_count(counts) / usual, 1.0)[..., None]
     return np.asarray(counts.independent * more**2 + counts.sampled * more)
 
 
 def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
     """Return what the counts of one workplace tract add to the sums that :func:`errors_of` needs: float64[16, R].
+
+    Several tracts may lead all arrays as a further dimension, which is then the second one of the result.
 
     Sums over workers need not be positive, so there the differences of classes remain those that the prior expects.
     """
@@ -185,26 +188,26 @@ def add_up(counts: NoisyCounts, *, is_count: bool = True) -> Floats:
     differ = _differences(counts) if is_count else counts.independent + counts.sampled
     total, gain, known, said, open_part = _Said.of(counts, differ)
     left = 1.0 - gain * kept
-    passed = (part * left).sum(axis=1)
+    passed = (part * left).sum(axis=-1)
     passed_found = passed * (usual + common * said) * open_part
     # The estimate follows the homes of some classes, the real count those of others; this is the difference.
-    learnt = kept**2 * part**2 / total * (passed * common * open_part)[:, None]
+    learnt = kept**2 * part**2 / total * (passed * common * open_part)[..., None]
     follows = part * left - learnt
-    unlike = np.abs(follows - part * follows.sum(axis=1, keepdims=True)).sum(axis=1) / 2.0
+    unlike = np.abs(follows - part * follows.sum(axis=-1, keepdims=True)).sum(axis=-1) / 2.0
     stays = np.maximum(kept, _TINY)
     return np.stack(
         [
-            counts.read.sum(axis=1),
+            counts.read.sum(axis=-1),
             usual**2 * known * open_part,
             usual * (said - known * usual) * open_part,
-            (gain * away).sum(axis=1) + passed_found,
+            (gain * away).sum(axis=-1) + passed_found,
             passed * usual * open_part,
             unlike * (usual + common * said) * open_part,
             unlike * usual * open_part,
-            (away / stays).sum(axis=1),
-            (counts.variance / stays**2).sum(axis=1),
+            (away / stays).sum(axis=-1),
+            (counts.variance / stays**2).sum(axis=-1),
             counts.apart,
-            (left * differ).sum(axis=1) + passed**2 * common * open_part,
+            (left * differ).sum(axis=-1) + passed**2 * common * open_part,
             counts.placed,
             counts.dealt,
             counts.cut,
@@ -255,10 +258,15 @@ def prior_variances(
         Public prior share of each point, and its share in a uniform draw of points.
     """
     wide = (1.0 - STRAY) * share + STRAY * even
-    off = values**2 @ wide**2
-    single = squares @ wide
+    off = times_points(values**2, wide**2)
+    single = times_points(squares, wide)
     return {
-        "common": (PAIR * workers.sum(axis=1)) ** 2 * off,
-        "independent": (CLASS * workers) ** 2 * off[:, None],
-        "sampled": workers * single[:, None],
+        "common": (PAIR * workers.sum(axis=-1)) ** 2 * off,
+        "independent": (CLASS * workers) ** 2 * off[..., None],
+        "sampled": workers * single[..., None],
     }
+
+
+def times_points(rows: Floats, of_points: Floats) -> Floats:
+    """Return the products of float64[R, K] with float64[K]; several tracts may lead both as a further dimension."""
+    return np.asarray((rows @ of_points[..., None])[..., 0])

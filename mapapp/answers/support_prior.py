@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 HomeShares: TypeAlias = Floats | scipy.sparse.csr_array | scipy.sparse.coo_array
 """Share of the people of each tract who live in each of R home areas: float64[R, tracts]."""
 
-__all__ = ["WHOLE", "SupportPriors", "Synthesizers", "TractPrior", "within_points"]
+__all__ = ["WHOLE", "SupportPriors", "Synthesizers", "TractPrior", "TractValues", "within_points"]
 
 _LARGEST_EXPONENT: Final = 700.0
 WHOLE: Final = 1e-9
@@ -45,6 +45,27 @@ class Synthesizers(NamedTuple):
     n_workers: Floats
     times: Floats
     n_units: Floats | None = None
+
+
+class TractValues(NamedTuple):
+    """What R counts, or R sums over workers, are of one workplace tract.
+
+    Attributes
+    ----------
+    tract : int
+    values : tuple of float64[R, n_tracts], dense or sparse
+        Mean and mean square of a worker's value by home tract; in a count, twice the same: the share of each tract's
+        people in each home area.
+    synthesizers : Synthesizers
+        Those of the work area in the tract.
+    found : tuple of float64[R]
+        Sums of values and of squared values of the synthetic workers; in a count, twice the count.
+    """
+
+    tract: int
+    values: tuple[HomeShares, HomeShares]
+    synthesizers: Synthesizers
+    found: tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True)

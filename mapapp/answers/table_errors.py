@@ -19,6 +19,9 @@ Source: docs/method.md, sections 7b and 7d to 7f; docs/validity.md, "Under mecha
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,8 +31,10 @@ from mapapp.answers.noisy_tables import (
     NoisyTables,
     ReleasedTables,
     add_up_tables,
+    padded,
     parts_of_classes,
     tables_of,
+    together,
 )
 from mapapp.answers.real_counts import (
     CLASS,
@@ -40,13 +45,36 @@ from mapapp.answers.real_counts import (
     expected_count,
     in_one_class,
     prior_variances,
+    times_points,
 )
 from mapapp.answers.redrawn import FULLNESS
-from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers
+from mapapp.answers.support_prior import WHOLE, SupportPriors, Synthesizers, TractPrior, TractValues
 
 Floats = npt.NDArray[np.float64]
 
 __all__ = ["TableErrors", "expected_losses"]
+
+_TOGETHER: Final = 128
+"""Counts times tracts that are read together: more arrays at once would no longer fit into a processor's cache."""
+_LOG_FULLNESS: Final = np.log(FULLNESS)
+
+
+class _AtPoints(NamedTuple):
+    """Values of R counts or sums at the K support points of T tracts.
+
+    Attributes
+    ----------
+    mean, by_gravity, square, within : float64[T, R, K]
+        Mean by people and by gravity mass, mean square, and what :meth:`TractPrior.within` returns.
+    share : float64[T, K]
+        Public prior share of each point.
+    """
+
+    mean: Floats
+    by_gravity: Floats
+    square: Floats
+    within: Floats
+    share: Floats
 
 
 class TableErrors:
@@ -69,74 +97,81 @@ class TableErrors:
         self._released = released
         self._made: dict[int, tuple[NoisyTables, Cleaning]] = {}
 
-    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
-        """Return what the tract adds to R counts; see `mapapp.answers.error_models.ErrorModel`."""
-        return self._of_values(tract, (home, home), synthesizers, (count, count), is_count=True)
-
-    def of_sums(
-        self,
-        tract: int,
-        values: tuple[Floats, Floats],
-        synthesizers: Synthesizers,
-        found: tuple[Floats, Floats],
-    ) -> Floats:
-        """Return what the tract adds to R sums; see `mapapp.answers.error_models.ErrorModel`."""
-        return self._of_values(tract, values, synthesizers, found, is_count=False)
+    def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
+        """Return what tracts add to R counts or sums; see `mapapp.answers.error_models.ErrorModel`."""
+        found: list[Floats] = []
+        waiting: list[TractValues] = []
+        for each in asked:
+            waiting.append(each)
+            if len(waiting) * each.found[0].size >= _TOGETHER:
+                found.append(self._of_several(waiting, is_count=is_count))
+                waiting = []
+        if waiting:
+            found.append(self._of_several(waiting, is_count=is_count))
+        return np.asarray(np.sum(found, axis=0))
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement from sums over tracts."""
         return errors_of(sums, least, is_plain=not self._cleans)
 
-    def _of_values(
-        self,
-        tract: int,
-        values: tuple[HomeShares, HomeShares],
-        synthesizers: Synthesizers,
-        found: tuple[Floats, Floats],
-        *,
-        is_count: bool,
-    ) -> Floats:
-        prior, (tables, cleaning) = self._support.of_tract(tract), self._tables(tract)
-        s, g = prior.of_points(values[0], prior.people, prior.gravity)
-        (second,) = (s,) if is_count else prior.of_points(values[1], prior.people)
-        part, within = parts_of_classes(tables.workers, tables.n_sizes, synthesizers)
-        workers = part * tables.workers.sum(axis=1)
+    def _of_several(self, asked: Sequence[TractValues], *, is_count: bool) -> Floats:
+        """Return what T tracts add together: one operation on arrays of all costs much less than one for each."""
+        priors = [self._support.of_tract(each.tract) for each in asked]
+        made = [self._tables(each.tract) for each in asked]
+        tables = together([each for each, _ in made])
+        n_classes, n_points = tables.workers.shape[1:]
+        points = _at_points(asked, priors, n_points, is_count=is_count)
+        s, g, second, share = points.mean, points.by_gravity, points.square, points.share
+        classes = [
+            parts_of_classes(each.workers, each.n_sizes, one.synthesizers)
+            for one, (each, _) in zip(asked, made, strict=True)
+        ]
+        n_parts = len(classes[0][0])
+        part, within = (padded([each[at] for each in classes], (n_parts, n_classes)) for at in (0, 1))
+        found = np.stack([one.found[0] for one in asked]), np.stack([one.found[1] for one in asked])
+        apart = np.stack([_apart(one.synthesizers) for one in asked])
+        change = padded([each.change for _, each in made], (n_points,))
+        cleaning = Cleaning(change, np.array([each.noise for _, each in made])[:, None, None])
+        of_class, freed_of_class = tables.workers.sum(axis=-1)[:, None], tables.freed[:, None]
+        total, freed_total = (each.sum(axis=-1, keepdims=True) for each in (of_class, freed_of_class))
+        workers = part * of_class
         read, mine = _by_class(found[0], part, tables.workers, s, is_count)
-        freed = part * tables.freed
-        mean = (s @ tables.even)[:, None]
-        lost = (s - mean) ** 2 @ tables.lost_variance.T
-        spread = s**2 @ tables.even - mean[:, 0] ** 2
-        of_tract = float(tables.freed.sum()), float(tables.workers.sum() - tables.freed.sum())
-        again = cleaning.parts_of(freed, workers - freed, of_tract)
-        changed = again.sum(axis=1)
-        apart, shown = _apart(synthesizers), tables.workers.sum(axis=0) / max(tables.workers.sum(), 1.0)
-        within_variance = WITHIN**2 * (mine**2 * prior.within(values, s)).sum(axis=1)
-        whole = (1.0 - mean) ** 2 if is_count else ((s - mean) ** 2 @ prior.share)[:, None]
+        freed = part * freed_of_class
+        mean = times_points(s, tables.even)[..., None]
+        lost = (s - mean) ** 2 @ tables.lost_variance.swapaxes(1, 2)
+        spread = times_points(s**2, tables.even) - mean[..., 0] ** 2
+        again = cleaning.parts_of(freed, workers - freed, (freed_total, total - freed_total))
+        changed = again.sum(axis=-1)
+        shown = tables.workers.sum(axis=1) / np.maximum(total[:, 0], 1.0)
+        within_variance = WITHIN**2 * (mine**2 * points.within).sum(axis=-1)
+        whole = (1.0 - mean) ** 2 if is_count else times_points((s - mean) ** 2, share)[..., None]
         varied = expected_losses(within * lost, within, whole, tables)
-        varied = varied + within * tables.gained_variance * spread[:, None]
+        varied = varied + within * tables.gained_variance[:, None] * spread[..., None]
+        taken = tables.gained[:, None] * mean - s @ tables.lost.swapaxes(1, 2)
+        usual = times_points(s, share)
         counts = NoisyCounts(
             read=read,
-            gained=part * (tables.gained * mean - s @ tables.lost.T) + again * (s @ cleaning.change)[:, None],
-            kept=tables.kept,
-            variance=varied + again * (s**2 @ np.abs(cleaning.change))[:, None],
-            part=workers / np.maximum(workers.sum(axis=1), 1e-300)[:, None],
-            usual=workers.sum(axis=1) * (s @ prior.share),
-            **prior_variances(workers, s, second, prior.share, tables.even),
-            placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1) + within_variance,
+            gained=part * taken + again * times_points(s, change)[..., None],
+            kept=tables.kept[:, None],
+            variance=varied + again * times_points(s**2, np.abs(change))[..., None],
+            part=workers / np.maximum(workers.sum(axis=-1), 1e-300)[..., None],
+            usual=workers.sum(axis=-1) * usual,
+            **prior_variances(workers, s, second, share, tables.even),
+            placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=-1) + within_variance,
             within=np.sqrt(within_variance),
-            cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
-            dealt=2.0 * apart * _variety(found, (s @ prior.share, second @ prior.share), workers.sum(axis=1))
-            + (CLASS * apart) ** 2 * (s**2 @ shown**2)
-            + (CLASS * changed) ** 2 * (s**2 @ cleaning.change**2),
-            apart=apart * np.abs(s @ shown) + changed * (np.abs(s) @ np.abs(cleaning.change)),
-            moved=(mine * (s - g)).sum(axis=1),
+            cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=-1) * is_count,
+            dealt=2.0 * apart * _variety(found, (usual, times_points(second, share)), workers.sum(axis=-1))
+            + (CLASS * apart) ** 2 * times_points(s**2, shown**2)
+            + (CLASS * changed) ** 2 * times_points(s**2, change**2),
+            apart=apart * np.abs(times_points(s, shown)) + changed * times_points(np.abs(s), np.abs(change)),
+            moved=(mine * (s - g)).sum(axis=-1),
         )
         if self._noise.is_alike:
-            return add_up(in_one_class(counts), is_count=is_count)
-        if is_count and tables.kept_at is not None:
-            kept = _kept_of_full_points(counts, tables, part, s * prior.share)
+            counts = in_one_class(counts)
+        elif is_count and tables.kept_at is not None:
+            kept = _kept_of_full_points(counts, tables, part, s * share[:, None])
             counts = counts._replace(kept=kept)
-        return add_up(counts, is_count=is_count)
+        return np.asarray(add_up(counts, is_count=is_count).sum(axis=1))
 
     def _tables(self, tract: int) -> tuple[NoisyTables, Cleaning]:
         if tract not in self._made:
@@ -153,25 +188,43 @@ class TableErrors:
         return self._made[tract]
 
 
+def _at_points(
+    asked: Sequence[TractValues], priors: Sequence[TractPrior], n_points: int, *, is_count: bool
+) -> _AtPoints:
+    """Return the values of T tracts at their support points; those of tracts with fewer points end in zeros."""
+    means, gravity, squares, within = [], [], [], []
+    for (_, values, _, _), prior in zip(asked, priors, strict=True):
+        s, g = prior.of_points(values[0], prior.people, prior.gravity)
+        means.append(s)
+        gravity.append(g)
+        squares.extend([] if is_count else prior.of_points(values[1], prior.people))
+        within.append(prior.within(values, s))
+    both = (len(means[0]), n_points)
+    mean = padded(means, both)
+    square = mean if is_count else padded(squares, both)
+    share = padded([each.share for each in priors], (n_points,))
+    return _AtPoints(mean, padded(gravity, both), square, padded(within, both), share)
+
+
 def _by_class(
     read: Floats, part: Floats, workers: Floats, s: Floats, is_count: bool
 ) -> tuple[Floats, Floats]:
-    """Return what R counts or sums read by class of tables, float64[R, J], and by point, float64[R, K].
+    """Return what R counts or sums read by class of tables, float64[T, R, J], and by point, float64[T, R, K].
 
     Tables of a class are taken to be like the tract's other tables of the class.
     """
-    usual = part * (s @ workers.T)
+    usual = part * (s @ workers.swapaxes(1, 2))
     mine = part @ workers
-    alike = usual.sum(axis=1)
+    alike = usual.sum(axis=-1)
+    of_class = part * workers.sum(axis=-1)[:, None]
     if not is_count:
-        of_class = part * workers.sum(axis=1)
-        share = of_class / np.maximum(of_class.sum(axis=1), 1e-300)[:, None]
-        return usual + (read - alike)[:, None] * share, mine
-    usual = np.where(alike[:, None] > 0, usual, part * workers.sum(axis=1))
-    total = usual.sum(axis=1)
+        share = of_class / np.maximum(of_class.sum(axis=-1), 1e-300)[..., None]
+        return usual + (read - alike)[..., None] * share, mine
+    usual = np.where(alike[..., None] > 0, usual, of_class)
+    total = usual.sum(axis=-1)
     # A count may hold more of the workers of the points that its home area cuts than others do.
     more = np.maximum(read / np.where(alike > 0, alike, np.inf), 1.0)
-    return usual * (read / np.where(total > 0, total, np.inf))[:, None], mine * more[:, None]
+    return usual * (read / np.where(total > 0, total, np.inf))[..., None], mine * more[..., None]
 
 
 def expected_losses(lost: Floats, part: Floats, whole: Floats, tables: NoisyTables) -> Floats:
@@ -190,11 +243,11 @@ def expected_losses(lost: Floats, part: Floats, whole: Floats, tables: NoisyTabl
         The variance that one worker adds who is lost or not.
     tables : NoisyTables
     """
-    kept = np.where((tables.lost != 0.0).any(axis=1), 1.0, tables.kept)
-    weight = part * (kept * (1.0 - kept) * tables.workers.sum(axis=1))
-    total = weight.sum(axis=1, keepdims=True)
-    stays = (weight * kept).sum(axis=1, keepdims=True) / np.where(total > 0, total, 1.0)
-    shared = np.where(weight > 0, lost, 0.0).sum(axis=1, keepdims=True) + 0.5 * (1.0 - stays) * whole
+    kept = np.where((tables.lost != 0.0).any(axis=-1), 1.0, tables.kept)[..., None, :]
+    weight = part * (kept * (1.0 - kept) * tables.workers.sum(axis=-1)[..., None, :])
+    total = weight.sum(axis=-1, keepdims=True)
+    stays = (weight * kept).sum(axis=-1, keepdims=True) / np.where(total > 0, total, 1.0)
+    shared = np.where(weight > 0, lost, 0.0).sum(axis=-1, keepdims=True) + 0.5 * (1.0 - stays) * whole
     return np.where(weight > 0, shared * weight / np.where(total > 0, total, 1.0), lost)
 
 
@@ -217,19 +270,18 @@ def _kept_of_full_points(counts: NoisyCounts, tables: NoisyTables, part: Floats,
     """
     assert tables.kept_at is not None
     assert tables.n_tables is not None
-    points = share.sum(axis=1) ** 2 / np.maximum((share**2).sum(axis=1), 1e-300)
-    size = tables.workers.sum(axis=1) / np.maximum(tables.n_tables, 1.0)
-    workers = (part * tables.workers.sum(axis=1)).sum(axis=1)
+    points = share.sum(axis=-1) ** 2 / np.maximum((share**2).sum(axis=-1), 1e-300)
+    of_class = tables.workers.sum(axis=-1)
+    size = of_class / np.maximum(tables.n_tables, 1.0)
+    workers = (part * of_class[:, None]).sum(axis=-1)
     chance = np.clip(expected_count(counts) / np.maximum(workers * points, 1e-300), 0.0, 1.0)
-    full = 1.0 + chance[:, None] * np.maximum(size - 1.0, 0.0)
-    kept = np.stack(
-        [
-            np.interp(np.log(full[:, at]), np.log(FULLNESS), of_class)
-            for at, of_class in enumerate(tables.kept_at)
-        ],
-        axis=1,
-    )
-    return np.where(part > 0, kept, tables.kept)
+    full = np.log(1.0 + chance[..., None] * np.maximum(size - 1.0, 0.0)[:, None])
+    at = np.clip(np.searchsorted(_LOG_FULLNESS, full, side="right") - 1, 0, _LOG_FULLNESS.size - 2)
+    first = (np.arange(size.size) * _LOG_FULLNESS.size).reshape(size.shape)[:, None] + at
+    steps = np.minimum((full - _LOG_FULLNESS[at]) / np.diff(_LOG_FULLNESS)[at], 1.0)
+    listed = tables.kept_at.reshape(-1)
+    kept = listed[first] + steps * (listed[first + 1] - listed[first])
+    return np.where(part > 0, kept, tables.kept[:, None])
 
 
 def _apart(synthesizers: Synthesizers) -> Floats:

@@ -28,6 +28,7 @@ Source: docs/method.md, sections 3, 6, 7 and 10; docs/validity.md, "The expected
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ import numpy.typing as npt
 
 from mapapp.answers.prior_terms import WeightTerms
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers, TractPrior, within_points
+from mapapp.answers.support_prior import SupportPriors, TractPrior, TractValues, within_points
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,8 +95,13 @@ class WeightedErrors:
         self._alpha, self._prunes = terms.least_weight, terms.prunes
         self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
-    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
+    def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
+        """Return what tracts add to R counts or sums; see `mapapp.answers.error_models.ErrorModel`."""
+        return np.asarray(sum(self._of_count(each) if is_count else self._of_sum(each) for each in asked))
+
+    def _of_count(self, asked: TractValues) -> Floats:
         """Return bias, variance, and parts of placement that one tract adds to R counts: float64[5, R]."""
+        tract, (home, _), synthesizers, (count, _) = asked
         prior, (n, times, _) = self._support.of_tract(tract), synthesizers
         workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
@@ -147,14 +153,9 @@ class WeightedErrors:
 
         return self._kept.get_or_make((tract, n.tobytes()), make)
 
-    def of_sums(
-        self,
-        tract: int,
-        values: tuple[Floats, Floats],
-        synthesizers: Synthesizers,
-        found: tuple[Floats, Floats],
-    ) -> Floats:
+    def _of_sum(self, asked: TractValues) -> Floats:
         """Return bias, variance, and parts of placement that one tract adds to R sums: float64[5, R]."""
+        tract, values, synthesizers, found = asked
         prior, (n, all_times, _) = self._support.of_tract(tract), synthesizers
         times = all_times[0]
         workers = float(times @ n)

@@ -19,6 +19,7 @@ from engine.cleaning import CLEANED_RANGES_MI as ENGINE_RANGES_MI
 from engine.mechanisms.sparse import least_threshold
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store import Store, open_store
+from mapapp.answers import table_errors
 from mapapp.answers.cleaned import cleaning_of
 from mapapp.answers.expected_error import CountError, ExpectedErrors
 from mapapp.answers.noisy_tables import DrawnTables, NoisyTables, ReleasedRows
@@ -406,7 +407,7 @@ def flows_of(store: Store) -> pandas.DataFrame:
     ],
 )
 def test_errors_cover_the_flows_of_a_whole_release(
-    synthesis: dict[str, Any], demo_dataset: Path, tmp_path: Path
+    synthesis: dict[str, Any], demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset, path = shutil.copytree(demo_dataset, tmp_path / "d.dataset"), tmp_path / "made.release"
     privacy = PrivacyParameters(epsilon="5", delta="1e-6", min_retention="1", accountant="sound")
@@ -452,3 +453,22 @@ def test_errors_cover_the_flows_of_a_whole_release(
     # The demo's homes follow the prior better than it is trusted, and here the prior fills most points.
     most = 8.0 if synthesis["mechanism"] == "sparse-histogram" else 2.0
     assert 0.85 < said / actual < most
+
+    every = np.array(sorted(of_tract))
+    of_whole = drawn.groupby("work")["workers"].sum().to_numpy()
+    size = of_whole if "unit" in synthesis else np.full(every.size, 4)
+    counts = np.array(
+        [
+            drawn.loc[drawn["home"] == home]
+            .groupby("work")["workers"]
+            .sum()
+            .reindex(range(len(tracts)), fill_value=0)
+            for home in every[:3]
+        ]
+    )
+    asked = np.eye(len(tracts))[every[:3]], counts, every, size, np.ones((3, every.size))
+    together = errors.of_counts(*asked)
+    monkeypatch.setattr(table_errors, "_TOGETHER", 1)
+    for one, alone in zip(together, errors.of_counts(*asked), strict=True):
+        assert alone.error > 0
+        assert one.error == pytest.approx(alone.error, rel=1e-9)
