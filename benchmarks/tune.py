@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,6 +20,8 @@ from typing import Any
 from benchmarks import chromium
 from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
+from engine.errors import ParameterError
+from mapapp.errors import UsageError
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.progress import silent
 from mapapp.workbench import records_figures
@@ -124,10 +127,19 @@ def measured(session: Session, controls: Sequence[str], times: int) -> None:
                 continue
             chosen = nearest(str(start[name]), STOPS[name])
             others = [text for at, text in enumerate(STOPS[name]) if at != chosen]
-            moves = sorted(others, key=lambda text: abs(STOPS[name].index(text) - chosen))[:times]
-            settings = [read_setting({**start, name: text}) for text in moves]
+            nearest_first = sorted(others, key=lambda text: abs(STOPS[name].index(text) - chosen))
+            every = (allowed({**start, name: text}) for text in nearest_first)
+            settings = list(islice((setting for setting in every if setting is not None), times))
             spent = [median(spent_on(session, setting, extent) for setting in settings) for extent in EXTENTS]
             print(f"| {name} | {spent[0]:.0f} | {spent[1]:.0f} |", flush=True)
+
+
+def allowed(values: Mapping[str, str | bool | None]) -> Setting | None:
+    """The setting of some values; None if they are refused, as a percentile of distances below the one before it."""
+    try:
+        return read_setting(values)
+    except (ParameterError, UsageError):
+        return None
 
 
 def spent_on(session: Session, setting: Setting, extent: Extent) -> float:

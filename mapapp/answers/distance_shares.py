@@ -126,5 +126,7 @@ def _sentence(shares: Sequence[FarShare], far: str, groups: Attribute, *, is_lin
             f"the one with the smallest: they differ by {off}."
         )
     else:
-        found = f"A larger share of {one} than of {other} commutes {far}: they differ by {off}."
+        found = (
+            f"A larger share of the group {one} than of {other} commutes {far}: the shares differ by {off}."
+        )
     return found if is_linked else f"{found} {_WEAK.format(title=in_sentence(groups.title))}"

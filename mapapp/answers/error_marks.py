@@ -17,6 +17,15 @@ def mark_of_grid(result: Result) -> str:
         return ""
     entry = entry_of(result)
     names = (entry.compared, *entry.in_grid, *entry.distance_tables, "segments")
-    marks = filter(None, (mark_of_table(result, name) for name in names))
-    letters = sorted({letter for mark in marks for letter in mark.strip("()").split(", ")})
+    # If all other counts have an error, the only one without is that of everybody.
+    marks = list(filter(None, (mark_of_table(result, name) for name in names))) or [
+        mark_of_table(result, "workers")
+    ]
+    letters = sorted({letter for mark in marks for letter in mark.strip("()").split(", ") if letter})
     return f"({', '.join(letters)})" if letters else ""
+
+
+def has_row_errors(result: Result) -> bool:
+    """Return whether any row of the tables of an answer has an expected error."""
+    tables = result.tables().values()
+    return any("expected_error" in table and table["expected_error"].notna().any() for table in tables)

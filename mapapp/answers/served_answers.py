@@ -27,7 +27,7 @@ from mapapp.question.fields import Side
 from mapapp.question.question import Question
 
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows initially
-SHOWN_TABLES: Final = ("units", "bands", "segments", "margins", "groups", "cells", "attributes")
+SHOWN_TABLES: Final = ("units", "bands", "segments", "margins", "groups", "cells", "totals", "attributes")
 
 
 def result(release: ServedRelease, question: Question) -> Result:

@@ -57,11 +57,12 @@ _HINTS: Final = {
     "forced": "Candidates that fail in any case, so that a failure says little.",
     "tries": "Candidates that are made. Each one is charged, passed or not.",
     "epsilon": "For one worker added or removed.",
-    "split": "Shares that add up to 1. Empty: 0.6,0.4 with seeds, otherwise 0,1; less where a structure is learned.",
-    "n_min": "The promise holds for at least so many seeds. Empty: as many as are sure.",
-    "floor": "No candidate with fewer plausible seeds passes. Empty: the noise alone decides.",
-    "similarity": "Greatest ratio of the chances of plausible seeds, 1 or more. Empty: 1.",
-    "total": "At most the number of workers. Empty: as many.",
+    "split": "Shares of the workers; they add up to 1. If empty: 0.6,0.4 with seeds, otherwise 0,1; less if a "
+    "structure is learned.",
+    "n_min": "The promise holds if there are at least this many seeds. If empty: the number that is certain.",
+    "floor": "A candidate with fewer plausible seeds never passes. If empty: only the noise decides.",
+    "similarity": "Largest ratio of the chances with which plausible seeds make a candidate; 1 or more. If empty: 1.",
+    "total": "At most the number of workers. If empty: that number.",
 }
 _SHOWN_SIZES: Final = (500, 1_000, 2_000)
 _SHOWN_K: Final = (50, 100, 200, 500, 1_000, 2_000)
@@ -144,7 +145,7 @@ def _more_settings(values: RecordValues) -> Component:
                         "A structure from fewer than 100,000 workers",
                         str(values["anyway"]),
                         _ANYWAY,
-                        "With so few, the noise decides which attributes depend on which.",
+                        "With fewer workers, the noise decides which attributes depend on which.",
                     ),
                     choice(
                         f"{KIND}-accountant",

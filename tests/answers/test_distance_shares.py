@@ -60,8 +60,8 @@ def test_a_clear_difference_is_stated_with_its_error(turned: bool) -> None:
     said = compared_distances(table(FARTHER, 10.0, turned=turned))
     # By hand: sqrt((1000 * 20)**2 + (1000 * sqrt(300))**2) / 2000**2 = .0066, and .0063 for men; together .009.
     assert said == (
-        "A larger share of “Male” (65.0%) than of “Female” (50.0%) commutes 10 miles or more: they differ by 15.0 "
-        "percentage points, ±0.9."
+        "A larger share of the group “Male” (65.0%) than of “Female” (50.0%) commutes 10 miles or more: the shares "
+        "differ by 15.0 percentage points, ±0.9."
     )
 
 

@@ -115,3 +115,11 @@ def test_the_mark_of_a_missing_error_leads_to_the_note_that_says_why(visit: Visi
     mark.focus()
     visit.page.keyboard.press("Enter")
     visit.wait_until(IN_SIGHT)
+
+
+@pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
+def test_the_rows_of_records_can_be_turned_by_finger(visit: Visit) -> None:
+    visit.go("/records?area=all")
+    visit.page.locator(".pager a", has_text="Later rows").wait_for()
+    assert_accessible(visit, "rows")
+    assert_large_enough_to_touch(visit, "rows", within=".records-page")

@@ -329,7 +329,7 @@ def test_rare_settings_of_records_are_collapsed_named_and_large_enough_to_touch(
     group.locator("summary").click()
     for name, label in TEXTS.items():
         field = group.get_by_role("textbox", name=label)
-        expect(field).to_have_accessible_description(re.compile("Empty: "))
+        expect(field).to_have_accessible_description(re.compile("If empty: "))
         assert field.get_attribute("id") == f"worker-records-{name}"
     for label in (
         "Which attributes depend on which",

@@ -23,12 +23,14 @@ UNCOVERED: Final = (
     "The certificate states errors for some combinations of attributes, work areas, and home areas. This combination "
     "is not one of them, so it has no ±."
 )
+PUBLIC_NUMBER: Final = "The number of all records is public and fixed in advance, so it has no ±."
 DISTANCES: Final = "Distances have no ±: homes were placed to fit a range of distances, not at the real ones."
 DIFFERENCES: Final = "A difference of two counts has no ±: the errors of the two are not independent."
 SUMS: Final = "The certificate states no error for the sum of all other rows, so it has no ±."
 FIRST_ROWS: Final = "Expected errors were computed for the first rows of a long table only."
 _IN_ORDER: Final = (
     NOT_STATED,
+    PUBLIC_NUMBER,
     PARTS_OF_TRACTS,
     PARTS_OF_PUMAS,
     UNCOVERED,

@@ -35,6 +35,7 @@ from mapapp.answers.records.missing_errors import (
     NOT_STATED,
     PARTS_OF_PUMAS,
     PARTS_OF_TRACTS,
+    PUBLIC_NUMBER,
     SUMS,
     UNCOVERED,
     marked_notes,
@@ -131,6 +132,8 @@ class RecordErrors(Errors):
         """Return why the count of a pick has no error, if it has none."""
         if not self.is_known:
             return {NOT_STATED}
+        if self._values_of(pick) == {}:
+            return {PUBLIC_NUMBER}
         work, home = self._is_whole(pick)
         parts = ([] if work else [PARTS_OF_TRACTS]) + ([] if home else [PARTS_OF_PUMAS])
         return set(parts) or {UNCOVERED}
@@ -149,7 +152,7 @@ class RecordErrors(Errors):
 
     def _of_pick(self, pick: Pick, value: int | None) -> float | None:
         values = self._values_of(pick)
-        if not self.is_known or values is None:
+        if not self.is_known or not values:  # {}: all records, whose number is public
             return None
         count = int(self._flows.by_segment(pick).sum()) if value is None else value
         return self._terms.error(count, values)

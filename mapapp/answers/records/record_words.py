@@ -193,8 +193,9 @@ def _how_seeded(
         else ""
     )
     return [
-        f"Some records then began with a real worker, called the seed. Such a record keeps {kept or 'some attributes'} "
-        f"of the seed, and everything else is drawn from the model. It was used only if {enough} have the same "
+        f"Some records then began with a real worker, called the seed. Such a record keeps its seed's "
+        f"{kept or 'first attributes'}, and everything else is drawn from the model. It was used only if {enough} "
+        "have the same "
         f"{kept or 'attributes'}, so that each of them could equally have been the seed; the limit is blurred by "
         f"chance.{made}{topped}",
         str(seeds.get("records_in_words") or ""),

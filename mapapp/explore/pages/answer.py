@@ -14,6 +14,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import characteristics_of, entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
+from mapapp.answers.error_marks import has_row_errors
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
@@ -274,9 +275,11 @@ def _miles(distance: Miles) -> list[Child]:
 def remarks(result: Result) -> Component | None:
     """Notes that a reader needs to understand the numbers."""
     notes: list[Component] = list(map(note_item, result.about.notes))
-    numbers = main_result(result).numbers().values()
-    if any(getattr(number, "expected_error", None) is not None for number in numbers):
-        notes.append(html.Li(words.errors_note(main_result(result).about.promise)))
+    main = main_result(result)
+    numbers = main.numbers().values()
+    is_known = any(getattr(number, "expected_error", None) is not None for number in numbers)
+    if is_known or has_row_errors(main):
+        notes.append(html.Li(words.errors_note(main.about.promise)))
     if not notes:
         return None
     return html.Section(

@@ -12,6 +12,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
+from mapapp.answers.error_marks import has_row_errors
 from mapapp.answers.results import Result
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, names_of
@@ -214,7 +215,7 @@ def _coverage(one: AnsweredPart) -> tuple[str, ...]:
 
 
 def _errors(result: Result) -> tuple[str, ...]:
-    known = any(number.error is not None for number in key_numbers(result))
+    known = any(number.error is not None for number in key_numbers(result)) or has_row_errors(result)
     if not known:
         return ()
     return (

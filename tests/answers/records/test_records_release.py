@@ -12,6 +12,7 @@ from geodata.store import open_store
 from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
 from mapapp.answers.answer_errors import ROWS
+from mapapp.answers.error_marks import mark_of_grid
 from mapapp.answers.flows import Pick
 from mapapp.answers.measures import MEASURES
 from mapapp.answers.method_words import chapters
@@ -150,6 +151,7 @@ def test_a_number_without_an_error_has_the_mark_of_the_note_that_says_why(
             {"median_mi": missing_errors.DISTANCES, "bands": missing_errors.DISTANCES},
         ),
         (records.inflow_outflow(tract, errors=True), {"net_inflow": missing_errors.DIFFERENCES}),
+        (records.profile("all", errors=True), {"workers": missing_errors.PUBLIC_NUMBER}),
         (Release.open(demo_records).profile("all", errors=True), {"workers": missing_errors.NOT_STATED}),
     ):
         about = answer.about
@@ -166,6 +168,19 @@ def test_a_number_without_an_error_has_the_mark_of_the_note_that_says_why(
             if table["expected_error"].isna().any():
                 assert name in about.no_errors or len(table) > ROWS, name
     assert "no_errors" not in records.destinations(tract, layer="state", errors=False).about.to_dict()
+
+
+def test_totals_of_a_cross_table_have_their_errors_and_the_number_of_all_records_has_the_note_that_it_is_public(
+    seedless_records: Path,
+) -> None:
+    served = ServedRelease(seedless_records, "demo")
+    shown = served_answers.with_errors(
+        served, Question(analysis="cross-table", areas=("all",), by=("sex", "education"))
+    )
+    assert shown.tables()["totals"]["expected_error"].notna().all()
+    assert mark_of_grid(shown) == "(a)"
+    assert shown.about.marked_notes["a"] == missing_errors.PUBLIC_NUMBER
+    assert any("±" not in sentence and "people work" in sentence for sentence in shown.findings())
 
 
 def test_errors_follow_the_terms_of_the_certificate() -> None:
