@@ -123,6 +123,7 @@ class Misplacement:
         everybody, small = slice(None), np.flatnonzero(self._is_small)
         self._groups: list[Ints | slice] = [everybody, small] if small.size else [everybody]
         self._real = [self._tables(mine, self._homes.origin_tract) for mine in self._groups]
+        self._n_workers = [int(tables[0].sum()) for tables in self._real]
         workers = [np.bincount(self._work_town[mine], minlength=self._n_towns) for mine in self._groups]
         self._weight: Floats = np.mean([of_group / of_group.sum() for of_group in workers], axis=0)
 
@@ -162,9 +163,9 @@ class Misplacement:
                 accepted_ratio=weights.accepted_ratio,
             )
             home = self._placed(points.synthetic_point, of_tracts)
-            drawn = [self._tables(mine, home) for mine in self._groups]
-            shares.append(self._shares(drawn))
-            of_towns.append(self._of_towns(drawn))
+            errors = self._errors(home)
+            shares.append(self._shares(errors))
+            of_towns.append(self._of_towns(errors))
         return Misplaced(
             share=float(np.mean(shares)),
             of_town=np.mean(of_towns, axis=0),
@@ -201,15 +202,27 @@ class Misplacement:
             home[mine] = order[np.minimum(found, order.size - 1)]
         return home
 
-    def _shares(self, drawn: list[list[Ints]]) -> list[float]:
+    def _errors(self, home: Ints) -> list[list[Ints]]:
+        """The sum of absolute differences from the real table in every row of each table of each group."""
+        errors = []
+        for mine, of_group in zip(self._groups, self._real, strict=True):
+            found = self._tables(mine, home)
+            for real, drawn in zip(of_group, found, strict=True):
+                # In place: for a nation a table is some hundred megabytes.
+                np.abs(np.subtract(real, drawn, out=drawn), out=drawn)
+            sizes = zip(found, self._n_places, strict=True)
+            errors.append([drawn.reshape(-1, n_places).sum(axis=1) for drawn, n_places in sizes])
+        return errors
+
+    def _shares(self, errors: list[list[Ints]]) -> list[float]:
         """The share misplaced in each table of each group."""
         return [
-            misplaced_share(*pair)
-            for of_group in zip(self._real, drawn, strict=True)
-            for pair in zip(*of_group, strict=True)
+            misplaced_share(error, n_workers)
+            for of_group, n_workers in zip(errors, self._n_workers, strict=True)
+            for error in of_group
         ]
 
-    def _of_towns(self, drawn: list[list[Ints]]) -> Floats:
+    def _of_towns(self, errors: list[list[Ints]]) -> Floats:
         """What each workplace town adds to the mean of :meth:`_shares`."""
         # Rows of the four tables are tracts, tracts by earnings, towns, and tracts.
         towns = (
@@ -218,11 +231,11 @@ class Misplacement:
             np.arange(self._n_towns),
             self._town_of_work,
         )
-        parts = []
-        for of_group in zip(self._real, drawn, strict=True):
-            for town, n_places, real, found in zip(towns, self._n_places, *of_group, strict=True):
-                errors = np.abs(real - found).reshape(-1, n_places).sum(axis=1)
-                parts.append(np.bincount(town[: errors.size], errors, self._n_towns) / (2 * real.sum()))
+        parts = [
+            np.bincount(town[: error.size], error, self._n_towns) / (2 * n_workers)
+            for of_group, n_workers in zip(errors, self._n_workers, strict=True)
+            for town, error in zip(towns, of_group, strict=True)
+        ]
         return np.asarray(np.mean(parts, axis=0))
 
     def _tables(self, mine: Ints | slice, home: Ints) -> list[Ints]:
@@ -239,9 +252,9 @@ def _counts(group: Ints, place: Ints, n_places: int) -> Ints:
     return np.bincount(group * n_places + place, minlength=(int(group.max()) + 1) * n_places)
 
 
-def misplaced_share(real: Ints, drawn: Ints) -> float:
-    """Half the sum of absolute differences of two tables of as many workers, over the workers."""
-    return float(np.abs(real - drawn).sum() / (2 * real.sum()))
+def misplaced_share(error: Ints, n_workers: int) -> float:
+    """Half the sum of the absolute differences of two tables of as many workers, over the workers."""
+    return float(error.sum() / (2 * n_workers))
 
 
 def _fewer(public: PublicPart) -> PublicPart:

@@ -44,6 +44,7 @@ SHARE_ANYWHERE = 0.03
 """Simulated homes that are anywhere, by population."""
 
 _PUBLIC_COLUMNS = ["destination_index", "age", "earnings", "industry", "count"]
+_NEAR_ROWS = 1 << 16  # rows of `jobs` between two that are read together
 _MOST_TRACTS = 256
 _LEAST_TRACTS = 48
 _MOST_PAIRS = 2_000_000  # of destination and origin tracts, between the two numbers above
@@ -94,22 +95,33 @@ def read_public_part(store: Store) -> PublicPart:
     return PublicPart(
         geography=geography,
         workplaces=workplaces,
-        sample=_counts(store, geography, np.unique(chosen)),
+        sample=_counts(store, geography, workplaces, np.unique(chosen)),
         towns=read_towns(store),
     )
 
 
-def _counts(store: Store, geography: Geography, destination_tract: Ints) -> WorkplaceCounts:
-    """Workers by workplace and segment in some destination tracts."""
+def _counts(
+    store: Store, geography: Geography, workplaces: Workplaces, destination_tract: Ints
+) -> WorkplaceCounts:
+    """Workers by workplace and segment in some destination tracts, from the rows of `jobs` that hold them."""
     is_chosen = np.zeros(geography.tracts.n_tracts, dtype=np.bool_)
     is_chosen[destination_tract] = True
+    at = np.searchsorted(workplaces.tract, destination_tract)
+    batches = np.unique(np.searchsorted(workplaces.tract_ptr, at, side="right") - 1)
     found, workers = [], []
-    for part in store.batches("jobs", _PUBLIC_COLUMNS):
-        destination = part["destination_index"].to_numpy().astype(np.int64)
-        mine = is_chosen[geography.tract_of_block[destination]]
-        columns = {name: part[name].to_numpy()[mine] for name in _PUBLIC_COLUMNS}
-        found.append(destination[mine] * N_SEGMENTS + segment_of(columns))
-        workers.append(columns["count"])
+    for start, stop in zip(
+        workplaces.row_ptr[batches].tolist(), workplaces.row_ptr[batches + 1].tolist(), strict=True
+    ):
+        of_row = np.asarray(store.slice("jobs", start, stop, ["destination_index"])["destination_index"])
+        wanted = np.flatnonzero(is_chosen[geography.tract_of_block[of_row]])
+        if not wanted.size:
+            continue
+        for place in np.split(wanted, np.flatnonzero(np.diff(wanted) > _NEAR_ROWS) + 1):
+            first, last = start + int(place[0]), start + int(place[-1]) + 1
+            columns = store.slice("jobs", first, last, _PUBLIC_COLUMNS)
+            mine = {name: np.asarray(columns[name])[place - place[0]] for name in _PUBLIC_COLUMNS}
+            found.append(mine["destination_index"].astype(np.int64) * N_SEGMENTS + segment_of(mine))
+            workers.append(mine["count"])
     synthesizer, of = np.unique(np.concatenate(found), return_inverse=True)
     destination = synthesizer // N_SEGMENTS
     tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])

@@ -103,7 +103,7 @@ def test_misplaced_workers_are_half_the_absolute_differences() -> None:
         np.bincount(np.array([0, 0, 1, 1]) * 3 + place, minlength=6)
         for place in (np.array([2, 2, 0, 1]), np.array([2, 0, 1, 0]))
     )
-    assert misplaced_share(real, drawn) == pytest.approx(1 / 4)
+    assert misplaced_share(np.abs(real - drawn), 4) == pytest.approx(1 / 4)
 
 
 def test_without_a_unit_or_within_another_mechanism_nothing_is_chosen(public: PublicPart) -> None:
