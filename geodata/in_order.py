@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from itertools import islice
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -33,16 +32,6 @@ def work_in_order(
     work: Callable[[_Item], _Result], items: Iterable[_Item], threads: int
 ) -> Iterator[_Result]:
     """Results in the order of their items, computed by threads a little ahead of the caller."""
-    pending: deque[Future[_Result]] = deque()
-    waiting = iter(items)
-    pool = ThreadPoolExecutor(max_workers=threads)
-    try:
-        while True:
-            # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
-            for item in islice(waiting, threads + 1 - len(pending)):
-                pending.append(pool.submit(work, item))
-            if not pending:
-                return
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
+        yield from in_order(pool, work, items, ahead=threads)

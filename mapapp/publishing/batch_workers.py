@@ -27,7 +27,6 @@ from mapapp.publishing.promise import CertifiedBatch
 
 Columns = dict[str, npt.NDArray[np.generic]]
 
-_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
