@@ -237,8 +237,8 @@ def _voronoi(site: Floats, extent: shapely.Geometry) -> tuple[Shapes, Ints]:
     sites = shapely.linestrings(
         distinct * scale
     )  # only its vertices count, and it is made faster than points
-    cell = shapely.get_parts(shapely.voronoi_polygons(sites, extend_to=stretched, ordered=True))
-    return shapely.transform(cell, lambda xy: xy / scale), owner
+    cells = shapely.voronoi_polygons(sites, extend_to=stretched, ordered=True)
+    return shapely.get_parts(shapely.transform(cells, lambda xy: xy / scale)), owner
 
 
 def _distinct(grid: Ints) -> tuple[Ints, Ints]:

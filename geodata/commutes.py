@@ -16,7 +16,7 @@ import pandas
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
-from geodata.hierarchy import Hierarchy
+from geodata.hierarchy import Arrangement, Hierarchy
 from geodata.in_order import in_order
 from geodata.json_objects import JsonObject
 from geodata.lodes import BlockLookup, OdFile, check_together, jobs_table, place_jobs
@@ -107,17 +107,13 @@ class OdCommutes:
                 outflow[file.state_id] += int(file.counts[np.isin(file.home_state, numbers), 0].sum())
         return cls(files, [file for file in files if file.state_id in main], outflow, year, job_type)
 
-    def place(self, hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress) -> Commutes:
+    def place(self, arranged: Arrangement, vintage: int) -> Commutes:
         """Put every job into its blocks."""
-        lookup = BlockLookup.of(hierarchy.tables["blocks"], crosswalk.vintage)
-        units = {int(code): row for code, row in hierarchy.elsewhere.items()}
-        parts = []
-        for done, file in enumerate(self.imported):
-            progress(PLACING, done, len(self.imported))
-            parts.append(place_jobs(file, lookup, units))
-        progress(PLACING, len(self.imported), len(self.imported))
+        lookup = BlockLookup.of(arranged.blocks, vintage)
+        units = {int(code): row for code, row in arranged.elsewhere.items()}
+        parts = [place_jobs(file, lookup, units) for file in self.imported]
         jobs = jobs_table(parts)
-        elsewhere = _elsewhere_jobs(jobs, hierarchy)
+        elsewhere = _elsewhere_jobs(jobs, arranged.elsewhere)
         return Commutes(
             jobs=jobs,
             n_jobs=int(jobs["count"].sum()),
@@ -296,8 +292,8 @@ def _crosswalk_name(state: str) -> str:
     return f"{known[state].postal.lower() if state in known else 'STATE'}_xwalk.csv.gz"
 
 
-def _elsewhere_jobs(jobs: pandas.DataFrame, hierarchy: Hierarchy) -> dict[str, int]:
-    code = {row: state for state, row in hierarchy.elsewhere.items()}
+def _elsewhere_jobs(jobs: pandas.DataFrame, elsewhere: dict[str, int]) -> dict[str, int]:
+    code = {row: state for state, row in elsewhere.items()}
     away = jobs[jobs["origin_index"].isin(code)]
     by_row = away.groupby("origin_index")["count"].sum()
     rows = by_row.index.to_numpy(np.int64).tolist()

@@ -23,6 +23,9 @@ _CODES = {"st": (2, "state"), "cty": (5, "county"), "trct": (11, "tract")}
 _REQUIRED = ("st", "stname", "cty", "ctyname", "trct", "trctname", "blklatdd", "blklondd")
 _NOT_LAYERS = {*_REQUIRED, "stusps", "createdate"}
 _CONGRESS = re.compile(r"^stcd\d+$")
+_STATE_UNIT = 10**13  # a block's number divided by this is its state's
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +104,21 @@ def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
         files = list(pool.map(_read, sorted(paths)))
         vintage = _one_vintage(files)
         parts = list(pool.map(lambda text: _columns(text, f"tabblk{vintage}"), files))
-    table = pyarrow.concat_tables(parts, promote_options="default").to_pandas()
-    codes = sorted((name for name in table.columns if name.startswith("layer_")), key=_place_of_layer)
-    texts = [name for name in table.columns if name not in ("lon_deg", "lat_deg")]
-    table[texts] = table[texts].fillna("")
-    _check_twice(files, table["block_id"])
-    names = {
-        "tract": _names(table, "tract_id", "trctname"),
-        "county": _names(table, "county_id", "ctyname"),
-        "state": _names(table, "state_id", "stname"),
-    }
-    layers = (
-        pandas.concat([_units(table, code) for code in codes], ignore_index=True) if codes else _no_units()
-    )
-    columns = ["block_id", "tract_id", "county_id", "state_id", "lon_deg", "lat_deg", *codes]
-    blocks = table[columns].sort_values("block_id", ignore_index=True)
-    state_ids = tuple(sorted(blocks["block_id"].str[:2].unique()))
+        table = _one_table(parts)
+        number = table["block_id"].cast("int64").to_numpy()
+        _check_twice(files, number)
+        codes = sorted(
+            (name for name in table.column_names if name.startswith("layer_")), key=_place_of_layer
+        )
+        tract, county, state = (
+            pool.submit(_names, table, f"{unit}_id", name)
+            for unit, name in (("tract", "trctname"), ("county", "ctyname"), ("state", "stname"))
+        )
+        units = [pool.submit(_units, table, code) for code in codes]
+        blocks = _sorted_blocks(table, number, codes)
+        names = {"tract": tract.result(), "county": county.result(), "state": state.result()}
+        layers = pandas.concat([part.result() for part in units], ignore_index=True) if codes else _no_units()
+    state_ids = tuple(f"{state:02d}" for state in np.unique(number // _STATE_UNIT))
     return Crosswalk(blocks, names, layers, vintage, state_ids, tuple(files))
 
 
@@ -196,16 +198,33 @@ def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
     return number
 
 
-def _check_twice(files: Sequence[TextTable], block_id: pandas.Series) -> None:
-    twice = np.flatnonzero(block_id.duplicated().to_numpy())
+def _one_table(parts: Sequence[pyarrow.Table]) -> pyarrow.Table:
+    """All rows; "" where a crosswalk lacks the column of another."""
+    table = pyarrow.concat_tables(parts, promote_options="default")
+    for place, field in enumerate(table.schema):
+        if pyarrow.types.is_string(field.type) and table[place].null_count:
+            table = table.set_column(place, field.name, table[place].fill_null(""))
+    return table
+
+
+def _sorted_blocks(table: pyarrow.Table, number: Ints, codes: Sequence[str]) -> pandas.DataFrame:
+    blocks = table.select(["block_id", "tract_id", "county_id", "state_id", "lon_deg", "lat_deg", *codes])
+    if (number[1:] < number[:-1]).any():
+        blocks = blocks.take(pyarrow.array(np.argsort(number, kind="stable")))
+    frame: pandas.DataFrame = blocks.to_pandas()
+    return frame
+
+
+def _check_twice(files: Sequence[TextTable], number: Ints) -> None:
+    twice = np.flatnonzero(pandas.Series(number).duplicated().to_numpy())
     if twice.size == 0:
         return
     row = int(twice[0])
-    first = int(np.flatnonzero((block_id == block_id.iloc[row]).to_numpy())[0])
+    first = int(np.flatnonzero(number == number[row])[0])
     starts = np.cumsum([0, *(text.rows for text in files)])
     place, before = (int(np.searchsorted(starts, r, side="right")) - 1 for r in (row, first))
     raise SourceRowError(
-        f"{files[place].path}: line {row - starts[place] + 2}: block {block_id.iloc[row]} is repeated "
+        f"{files[place].path}: line {row - starts[place] + 2}: block {number[row]:015d} is repeated "
         f"(first in {files[before].path}, line {first - starts[before] + 2}); remove one"
     )
 
@@ -217,18 +236,24 @@ def _place_of_layer(column: str) -> tuple[int, str]:
     return (known.index(layer) if layer in known else len(known), layer)
 
 
-def _names(table: pandas.DataFrame, key: str, name: str) -> pandas.Series:
+def _pairs(table: pyarrow.Table, first: str, second: str) -> pandas.DataFrame:
+    """Distinct pairs of two columns, sorted."""
+    distinct = table.select([first, second]).group_by([first, second], use_threads=False).aggregate([])
+    pairs: pandas.DataFrame = distinct.to_pandas()
+    return pairs.sort_values([first, second])
+
+
+def _names(table: pyarrow.Table, key: str, name: str) -> pandas.Series:
     # In order of the names, not of the rows; a blank name comes last.
-    named = table[[key, name]].drop_duplicates().sort_values([key, name])
+    named = _pairs(table, key, name)
     blank = named[name].str.strip() == ""
     return pandas.concat([named[~blank], named[blank]]).drop_duplicates(key).set_index(key)[name]
 
 
-def _units(table: pandas.DataFrame, code: str) -> pandas.DataFrame:
+def _units(table: pyarrow.Table, code: str) -> pandas.DataFrame:
     layer = code.removeprefix("layer_")
-    units = table[[code, f"name_{layer}"]].set_axis(["unit_id", "name"], axis=1)
-    units = units[units["unit_id"] != ""].drop_duplicates().sort_values(["unit_id", "name"])
-    units = units.drop_duplicates("unit_id")
+    units = _pairs(table, code, f"name_{layer}").set_axis(["unit_id", "name"], axis=1)
+    units = units[units["unit_id"] != ""].drop_duplicates("unit_id")
     units["name"] = units["name"].where(units["name"] != "", units["unit_id"])
     units.insert(0, "layer", layer)
     return units

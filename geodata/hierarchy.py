@@ -30,6 +30,47 @@ Shapes = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Blocks and tracts in the order of the tables, without polygons.
+
+    Attributes
+    ----------
+    blocks : DataFrame
+        The schema's, but for `puma_id` and `superpuma_id`.
+    tracts : DataFrame
+        tract_id, puma_id, county_id, state_id, name, population, lon_deg, lat_deg, elsewhere.
+    census_id : Series
+        Tract of the census by tract, of those that have another name there.
+    notes : list of str
+        What was decided, for the manifest.
+    """
+
+    blocks: pandas.DataFrame
+    tracts: pandas.DataFrame
+    census_id: pandas.Series
+    notes: list[str]
+
+    @property
+    def elsewhere(self) -> dict[str, int]:
+        """Row of `blocks` of each elsewhere unit, by state code."""
+        rows = np.flatnonzero(self.blocks["elsewhere"])
+        return dict(zip(self.blocks["block_id"].iloc[rows], rows.tolist(), strict=True))
+
+    @property
+    def elsewhere_tracts(self) -> dict[str, int]:
+        """Row of `tracts` of each elsewhere unit, by state code."""
+        tract_index = self.blocks["tract_index"].to_numpy()
+        return {code: int(tract_index[row]) for code, row in self.elsewhere.items()}
+
+    @property
+    def tract_names(self) -> pandas.Series:
+        """Row of `tracts` by every identifier of a tract: its own, and that of the census if the crosswalk has another
+        (Connecticut's planning regions).
+        """
+        return _tract_names(self.tracts, self.census_id)
+
+
+@dataclass(frozen=True, slots=True)
 class Hierarchy:
     """The public geography of a dataset.
 
@@ -37,9 +78,6 @@ class Hierarchy:
     ----------
     tables : dict of str to DataFrame or GeoDataFrame
         blocks, tracts, pumas, superpumas, counties, states, cells, layers: as in the schema.
-    tract_names : Series
-        Row of `tracts` by every identifier of a tract: its own, and that of the census if the crosswalk has another
-        (Connecticut's planning regions).
     elsewhere : dict of str to int
         Row of `blocks` of each elsewhere unit, by state code.
     notes : list of str
@@ -47,32 +85,12 @@ class Hierarchy:
     """
 
     tables: dict[str, pandas.DataFrame]
-    tract_names: pandas.Series
     elsewhere: dict[str, int]
     notes: list[str]
 
 
-def assemble(
-    crosswalk: Crosswalk,
-    residents: Residents,
-    pumas: Pumas,
-    tract_polygons: Boundaries,
-    block_polygons: Boundaries,
-    *,
-    threads: int = 2,
-    progress: Progress = silent,
-) -> Hierarchy:
-    """Assemble all public tables.
-
-    Parameters
-    ----------
-    crosswalk, residents, pumas, tract_polygons, block_polygons
-        As read.
-    threads : int
-        The result is the same for any number.
-    progress : callable
-        Called with (stage, done, total).
-    """
+def arrange(crosswalk: Crosswalk, residents: Residents, pumas: Pumas) -> Arrangement:
+    """Put blocks and tracts in order, with their people and places, and add the elsewhere units."""
     notes: list[str] = []
     blocks: pandas.DataFrame = _placed(crosswalk, notes)
     blocks["population"], note = block_population(blocks["block_id"], residents)
@@ -86,17 +104,43 @@ def assemble(
     tracts["puma_id"] = _puma_of(tracts, census_id, pumas, notes)
     tracts["name"] = named(tracts["tract_id"], crosswalk.names["tract"], "Tract ")
     _set_centres(tracts, blocks, census_id, residents)
+    return Arrangement(blocks, tracts, census_id, notes)
+
+
+def assemble(
+    arranged: Arrangement,
+    crosswalk: Crosswalk,
+    pumas: Pumas,
+    tract_polygons: Boundaries,
+    block_polygons: Boundaries,
+    *,
+    threads: int = 2,
+    progress: Progress = silent,
+) -> Hierarchy:
+    """Assemble all public tables.
+
+    Parameters
+    ----------
+    arranged : Arrangement
+        Of this crosswalk and these PUMAs.
+    crosswalk, pumas, tract_polygons, block_polygons
+        As read.
+    threads : int
+        The result is the same for any number.
+    progress : callable
+        Called with (stage, done, total).
+    """
+    blocks, tracts = (each.copy(deep=False) for each in (arranged.blocks, arranged.tracts))
+    notes = list(arranged.notes)
     cells, geometry, tracts["derived"] = _cells(
-        blocks, tracts, census_id, tract_polygons, block_polygons, notes, threads, progress
+        blocks, tracts, arranged.census_id, tract_polygons, block_polygons, notes, threads, progress
     )
     parts = Parts(blocks, tracts, geometry, cells)
     tables = join_units(parts, crosswalk, pumas, progress=progress) | {
         "cells": cells,
         "layers": crosswalk.layers,
     }
-    rows = np.flatnonzero(tables["blocks"]["elsewhere"])
-    elsewhere = dict(zip(tables["blocks"]["block_id"].iloc[rows], rows.tolist(), strict=True))
-    return Hierarchy(tables, _tract_names(tracts, census_id), elsewhere, notes)
+    return Hierarchy(tables, arranged.elsewhere, notes)
 
 
 def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:

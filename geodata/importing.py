@@ -15,12 +15,12 @@ from geodata.base_files import BaseFile
 from geodata.base_map import read_base_map
 from geodata.boundaries import Boundaries, read_boundaries
 from geodata.characteristics import characteristics_table, read_characteristics
-from geodata.commutes import OdCommutes, WorkerCommutes
+from geodata.commutes import PLACING, OdCommutes, WorkerCommutes
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.flows import Flows, prior_table, read_flows
-from geodata.hierarchy import Hierarchy, assemble
+from geodata.hierarchy import Hierarchy, arrange, assemble
 from geodata.json_objects import JsonObject
 from geodata.lodes import BlockLookup, OdFile, read_od
 from geodata.population import Residents, read_population
@@ -38,6 +38,7 @@ _KEY = re.compile(r"^[0-9a-f]{64}$")
 READING = "reading files"
 READING_CHARACTERISTICS = "reading characteristics"
 WRITING = "writing tables"
+_WRITING_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,22 +102,34 @@ def import_dataset(
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
     workers = _worker_files(sources, scratch, threads) if sources.workers else None
     read = _read(sources, threads, progress)
-    planned = workers or OdCommutes.of(read.od, read.crosswalk)
-    hierarchy = assemble(
-        read.crosswalk,
-        read.residents,
-        read.pumas,
-        read.tracts,
-        read.blocks,
-        threads=threads,
-        progress=progress,
-    )
-    base, base_files = read_base_map(sources.base_map, hierarchy.tables)
-    described = _characteristics(
-        sources.characteristics if public_characteristics else (), hierarchy, read.crosswalk, progress
-    )
-    commutes = planned.place(hierarchy, read.crosswalk, progress)
-    prior, unmatched = prior_table(read.flows, hierarchy.tract_names, _elsewhere_tracts(hierarchy))
+    planned = None if workers else OdCommutes.of(read.od, read.crosswalk)
+    arranged = arrange(read.crosswalk, read.residents, read.pumas)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        # Who works where needs no polygons, which take most of the time.
+        flows_placed = beside.submit(prior_table, read.flows, arranged.tract_names, arranged.elsewhere_tracts)
+        jobs_placed = (
+            None if planned is None else beside.submit(planned.place, arranged, read.crosswalk.vintage)
+        )
+        hierarchy = assemble(
+            arranged,
+            read.crosswalk,
+            read.pumas,
+            read.tracts,
+            read.blocks,
+            threads=threads,
+            progress=progress,
+        )
+        base, base_files = read_base_map(sources.base_map, hierarchy.tables)
+        described = _characteristics(
+            sources.characteristics if public_characteristics else (), hierarchy, read.crosswalk, progress
+        )
+        if jobs_placed is not None:
+            progress(PLACING, 0, 1)
+            commutes = jobs_placed.result()
+            progress(PLACING, 1, 1)
+    if workers is not None:
+        commutes = workers.place(hierarchy, read.crosswalk, progress)
+    prior, unmatched = flows_placed.result()
     flows = [f"prior flows: {unmatched:,} of {len(read.flows.table):,} are between tracts not imported"]
     facts = {
         "title": title or _title(commutes.destination_states, commutes.year),
@@ -173,13 +186,17 @@ def write_dataset(
     StoreError
         When the place is taken or cannot be written.
     """
-    with writing_store(path, "dataset") as writer:
+    with writing_store(path, "dataset") as writer, ThreadPoolExecutor(max_workers=_WRITING_THREADS) as pool:
         tables = [*TABLES["dataset"], *(table for table in COPIED_TABLES if table.name in imported.tables)]
         writer.facts(**imported.facts)
-        for done, table in enumerate(tables):
+        # Cells take as long as all others together.
+        names = sorted(
+            (t.name for t in tables if t.name in imported.tables), key=lambda name: name != "cells"
+        )
+        written = [pool.submit(writer.table, name, imported.tables[name]) for name in names]
+        for done, future in enumerate(written):
             progress(WRITING, done, len(tables))
-            if table.name in imported.tables:
-                writer.table(table.name, imported.tables[table.name])
+            future.result()
         if imported.workers is not None:
             _write_workers(writer, imported.workers)
         if finish is not None:
@@ -277,11 +294,6 @@ def _worker_files(sources: Sources, scratch: Path | None, threads: int) -> Worke
         )
     columns = read_worker_columns(sources.worker_schema[0])
     return WorkerCommutes.of(sources.workers, columns, scratch=scratch, threads=threads)
-
-
-def _elsewhere_tracts(hierarchy: Hierarchy) -> dict[str, int]:
-    tract_index = hierarchy.tables["blocks"]["tract_index"].to_numpy()
-    return {code: int(tract_index[row]) for code, row in hierarchy.elsewhere.items()}
 
 
 def _repair_notes(read: _Read) -> list[str]:

@@ -25,6 +25,9 @@ BLOCK_COLUMNS = ("block", "block_id", "geoid", "geoid10", "geoid20", "geocode")
 PEOPLE_COLUMNS = ("population", "pop", "pop10", "pop20", "pop100")
 _DIGITS = {"STATEFP": (2, "state"), "COUNTYFP": (3, "county"), "TRACTCE": (6, "tract")}
 _LEVELS = {11: "tract", 12: "block group", 15: "block"}
+_BLOCK_DIGITS = 15
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,13 @@ def read_population(paths: Sequence[Path]) -> Residents:
     return Residents(counts, centres, tuple(texts))
 
 
-def block_population(block_id: pandas.Series, residents: Residents) -> tuple[npt.NDArray[np.int64], str]:
+def block_population(block_id: pandas.Series, residents: Residents) -> tuple[Ints, str]:
     """People of each block, and one sentence on the source of these numbers.
 
     Parameters
     ----------
     block_id : Series of str
-        All distinct, ascending or not.
+        Fifteen digits each, all distinct, ascending or not.
     residents : Residents
         The finest level given is used for each block; coarser ones fill in.
 
@@ -99,15 +102,14 @@ def block_population(block_id: pandas.Series, residents: Residents) -> tuple[npt
         For the notes of the dataset.
     """
     people = np.full(len(block_id), -1, dtype=np.int64)
+    number = block_id.to_numpy(dtype=object).astype(np.int64)
     notes = []
     for digits in sorted(residents.counts, reverse=True):
-        unit = block_id.str[:digits]
-        given = residents.counts[digits].reindex(unit).to_numpy(np.float64)
+        unit = number // 10 ** (_BLOCK_DIGITS - digits)
+        given = _people_of(unit, residents.counts[digits])
         wanted = np.flatnonzero((people < 0) & ~np.isnan(given))
         if wanted.size:
-            people[wanted] = _spread_evenly(
-                block_id.to_numpy(dtype=object)[wanted], unit.to_numpy(dtype=object)[wanted], given[wanted]
-            )
+            people[wanted] = _spread_evenly(number[wanted], unit[wanted], given[wanted])
             how = "as given" if digits == 15 else f"spread evenly from {_LEVELS[digits]}s"
             notes.append(f"{wanted.size:,} blocks {how}")
     missing = int((people < 0).sum())
@@ -118,11 +120,18 @@ def block_population(block_id: pandas.Series, residents: Residents) -> tuple[npt
     return np.maximum(people, 0), "block population: " + ", ".join(notes)
 
 
-def _spread_evenly(
-    block: npt.NDArray[np.object_], unit: npt.NDArray[np.object_], people: npt.NDArray[np.float64]
-) -> npt.NDArray[np.int64]:
-    order = np.lexsort((block.astype(str), unit.astype(str)))
-    _, first, size = np.unique(unit[order].astype(str), return_index=True, return_counts=True)
+def _people_of(units: Ints, counts: pandas.Series) -> npt.NDArray[np.float64]:
+    """People of each unit; NaN where none are given."""
+    known = counts.index.to_numpy(dtype=object).astype(np.int64)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known, units, sorter=order), known.size - 1)
+    row = order[place]
+    return np.where(known[row] == units, counts.to_numpy(np.float64)[row], np.nan)
+
+
+def _spread_evenly(block: Ints, unit: Ints, people: npt.NDArray[np.float64]) -> Ints:
+    order = np.argsort(block)  # the blocks of a unit begin with its digits
+    _, first, size = np.unique(unit[order], return_index=True, return_counts=True)
     total = people[order][first].astype(np.int64)
     place = np.arange(order.size) - np.repeat(first, size)
     share = np.repeat(total // size, size) + (place < np.repeat(total % size, size))

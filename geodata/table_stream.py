@@ -1,9 +1,10 @@
 """Tables too large for memory: written row group by row group, and read back a part at a time.
 
-Integers are delta encoded and floats split by byte before they are compressed: sorted positions and coordinates become
-smaller than with a dictionary, and are written and read faster. (Splitting integers by byte is a little better still,
-but DuckDB 1.4 cannot read it.) Single bytes and text, which repeat, keep their dictionaries. Numbers are compressed by
-LZ4, text and shapes by zstd: numbers so encoded are hardly smaller with zstd, and take half as long again to write.
+Before compression, homes and 64-bit integers are delta encoded, and floats split by byte: they become smaller than
+with a dictionary, and are written and read faster. (Splitting integers by byte is better still, but DuckDB 1.4 cannot
+read it.) All other integers repeat so often that LZ4 alone does nearly as well as a dictionary or deltas, in half the
+time. Text keeps its dictionaries. Numbers are compressed by LZ4, text and shapes by zstd: numbers are hardly smaller
+with zstd, and take half as long again to write.
 
 Columns of numbers are required: a column that may lack values stores for each of them whether it is there. A
 coordinate that is missing is NaN.
@@ -36,6 +37,7 @@ Columns: TypeAlias = Mapping[str, Column]
 
 _SYNC_BYTES: Final = 128 << 20
 _WHOLE: Final = "destination_index"  # a row group ends at the end of a destination
+_DELTA: Final = "origin_index"  # rises within a destination and segment by ever different steps
 _GEOMETRY: Final = "geometry"
 _ZSTD_LEVEL: Final = 1
 
@@ -293,9 +295,9 @@ def _encodings(schema: pyarrow.Schema) -> dict[str, object]:
             encoding[field.name] = "PLAIN"
         elif pyarrow.types.is_floating(field.type):
             encoding[field.name] = "BYTE_STREAM_SPLIT"
-        elif field.type in (pyarrow.int32(), pyarrow.int64()):
+        elif field.name == _DELTA or field.type == pyarrow.int64():
             encoding[field.name] = "DELTA_BINARY_PACKED"
-        elif pyarrow.types.is_boolean(field.type):
+        elif pyarrow.types.is_integer(field.type) or pyarrow.types.is_boolean(field.type):
             encoding[field.name] = "PLAIN"
         else:
             dictionary.append(field.name)

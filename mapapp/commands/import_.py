@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.garbage import no_collection
 from engine.parameters import exact_fraction
 from geodata.json_objects import JsonObject
 from mapapp.commands.options import (
@@ -108,8 +109,9 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
       commutemap import ri.dataset --od ri_od_main_JT00_2019.csv.gz --xwalk ri_xwalk.csv.gz
       commutemap import ri.dataset --from census-files/ --workers workers.parquet --schema workers.toml
     """
-    from geodata.importing import import_dataset, write_dataset
-    from geodata.store import refuse_existing
+    with no_collection():
+        from geodata.importing import import_dataset, write_dataset
+        from geodata.store import refuse_existing
 
     refuse_existing(dataset)
     budget = _budget(options["budget_epsilon"], options["budget_delta"])

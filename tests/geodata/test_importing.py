@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import geopandas
@@ -11,6 +13,7 @@ import pandas
 import pytest
 import shapely
 
+from geodata.crosswalk import read_crosswalks
 from geodata.errors import SourceFileError, StoreError
 from geodata.importing import Imported, import_dataset, write_dataset
 from geodata.recognize import Sources, sources_in
@@ -206,6 +209,21 @@ def test_the_same_files_give_the_same_tables(lodes_7: Imported, tmp_path: Path) 
     again = imported(folder, threads=1)
     for name, table in lodes_7.tables.items():
         pandas.testing.assert_frame_equal(pandas.DataFrame(table), pandas.DataFrame(again.tables[name]))
+
+
+def test_the_order_of_the_rows_of_a_crosswalk_does_not_matter(tmp_path: Path) -> None:
+    paths = sources_in(samples.write_sources(tmp_path))[0].crosswalks
+    sorted_rows = read_crosswalks(paths)
+    for path in paths:
+        head, *rows = gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True)
+        Random(5).shuffle(rows)
+        path.write_bytes(gzip.compress("".join([head, *rows]).encode()))
+    shuffled = read_crosswalks(paths)
+    pandas.testing.assert_frame_equal(shuffled.blocks, sorted_rows.blocks)
+    pandas.testing.assert_frame_equal(shuffled.layers, sorted_rows.layers)
+    assert sorted_rows.blocks["block_id"].is_monotonic_increasing
+    for unit, names in sorted_rows.names.items():
+        pandas.testing.assert_series_equal(shuffled.names[unit], names)
 
 
 def test_the_key_is_drawn_anew_unless_given(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from geodata.boundaries import read_boundaries
 from geodata.commutes import Commutes, WorkerCommutes
 from geodata.crosswalk import Crosswalk, read_crosswalks
 from geodata.errors import GeodataError, SourceFileError, SourceRowError
-from geodata.hierarchy import Hierarchy, assemble
+from geodata.hierarchy import Hierarchy, arrange, assemble
 from geodata.importing import import_dataset, write_dataset
 from geodata.population import read_population
 from geodata.progress import silent
@@ -65,7 +65,8 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
     year = crosswalk.vintage
     tracts, blocks = (read_boundaries((), kind, vintage=year) for kind in ("tracts", "blocks"))
     pumas = read_pumas(found.tract_puma, found.puma_names, year)
-    hierarchy = assemble(crosswalk, read_population(found.population), pumas, tracts, blocks)
+    arranged = arrange(crosswalk, read_population(found.population), pumas)
+    hierarchy = assemble(arranged, crosswalk, pumas, tracts, blocks)
     return Ground(found, hierarchy, crosswalk)
 
 

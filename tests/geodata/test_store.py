@@ -313,6 +313,10 @@ def test_numbers_are_required_and_quickly_compressed_and_a_missing_place_stays_n
     columns = [facts.row_group(0).column(position) for position in range(facts.num_columns)]
     assert {column.compression for column in columns} == {"LZ4"}
     assert {column.statistics.null_count for column in columns} == {0}
+    encodings = {column.path_in_schema: set(column.encodings) - {"RLE"} for column in columns}
+    assert encodings["destination_index"] == encodings["segment"] == {"PLAIN"}
+    assert encodings["origin_index"] == {"DELTA_BINARY_PACKED"}
+    assert encodings["home_lon_deg"] == {"BYTE_STREAM_SPLIT"}
     assert not any(field.nullable for field in pyarrow.parquet.read_schema(files[0]))
     pandas.testing.assert_frame_equal(pandas.read_parquet(files[0]), points)
 
