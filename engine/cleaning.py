@@ -16,12 +16,14 @@ import numpy.typing as npt
 
 from engine._arrays import FloatArray, as_amounts, as_int
 from engine._kernels.arrays import Addresses, PointLists
+from engine._kernels.chacha import LANE_WORDS
 from engine._kernels.cleaning import (
     FREED_BITS,
     PointPlaces,
     PointSums,
     Ranges,
     RangeSums,
+    StreamSpace,
     clean_range,
     count_workers,
     order_ranges,
@@ -113,8 +115,9 @@ def clean_points(
 
     def clean(start: int, stop: int) -> int:
         left = np.zeros(most_points, dtype=np.int64)
+        room = StreamSpace(new_stream(), np.zeros(LANE_WORDS, dtype=np.uint32))
         return clean_range(
-            (start, stop), cells, addresses, ranges, len(ranges_mi) + 1, key.words, new_stream(), left, points
+            (start, stop), cells, addresses, ranges, len(ranges_mi) + 1, key.words, room, left, points
         )
 
     n_workers = np.bincount(synthesizers.tract, np.diff(drawn.synthetic_ptr), n_tracts).astype(np.int64)

@@ -53,7 +53,7 @@ class EditedDomain:
                 f"{amounts.size} amounts for {n_before} points before editing: give one each"
             )
         if not self.n_eliminated.any():
-            return amounts.astype(np.float64)
+            return amounts.astype(np.float64, copy=False)
         kept = self.new_point >= 0
         at = self.coarsening.support_ptr[self.tract_before] + self.new_point
         return np.bincount(at[kept], amounts[kept], self.coarsening.support_level.size).astype(np.float64)
@@ -114,26 +114,31 @@ def edit_domain(
     if np.any(coarsening.support_level == LEVEL_REMAINDER):
         raise ParameterError("these support points have been edited already: edit the original coarsening")
     thresholds = _thresholds(elimination)
-    eliminated = np.zeros(n_points, dtype=np.bool_)
     is_candidate = mass == 0
-    if mode != "none" and is_candidate.any():
-        threshold = np.where(is_candidate, _elimination_threshold(coarsening, thresholds), 0)
-        eliminated = _draw_eliminated(key, coarsening, threshold, destination_tract)
+    if mode == "none" or not is_candidate.any():
+        return _unchanged(coarsening)
+    threshold = np.where(is_candidate, _elimination_threshold(coarsening, thresholds), 0)
+    eliminated = _draw_eliminated(key, coarsening, threshold, destination_tract)
+    if not eliminated.any():
+        return _unchanged(coarsening)
     n_eliminated = np.bincount(coarsening.tract_of_point[eliminated], minlength=n_tracts)
     emptied = np.flatnonzero(n_eliminated == coarsening.n_support)
-    if emptied.size and n_points:
+    if emptied.size:
         raise SupportError(
             f"domain editing leaves destination tract {destination_tract[emptied[0]]} no support point: "
             "give it prior mass, or lower the elimination probabilities"
         )
-    if not eliminated.any():
-        return EditedDomain(
-            coarsening=coarsening,
-            new_point=coarsening.local_points,
-            tract_before=coarsening.tract_of_point,
-            n_eliminated=n_eliminated,
-        )
     return _rebuild(coarsening, eliminated, n_eliminated, pool=mode == "pool")
+
+
+def _unchanged(coarsening: Coarsening) -> EditedDomain:
+    """The domain where nothing is eliminated."""
+    return EditedDomain(
+        coarsening=coarsening,
+        new_point=coarsening.local_points,
+        tract_before=coarsening.tract_of_point,
+        n_eliminated=np.zeros(coarsening.n_destination_tracts, dtype=np.int64),
+    )
 
 
 def _thresholds(elimination: Sequence[tuple[float, float]]) -> list[tuple[float, int]]:

@@ -121,6 +121,8 @@ def _space(units: Synthesizers) -> FreedSpace:
         np.empty(most, dtype=np.int64),
         np.empty(MOST_FREED + 1),
         np.empty(MOST_FREED + 1),
+        np.empty(most + 1),
+        np.empty((MOST_FREED + 1, MOST_FREED + 1)),
     )
 
 

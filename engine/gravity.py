@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import FloatArray, IntArray, as_amounts, as_int
+from engine._threads import run_ranges
 from engine.errors import ParameterError
 
 __all__ = ["GravityDecay", "decay_at", "fit_gravity_decay"]
@@ -58,6 +59,7 @@ def fit_gravity_decay(
     destination_weight: npt.ArrayLike,
     *,
     percentiles_mi: Sequence[tuple[float, float]],
+    threads: int = 1,
 ) -> GravityDecay:
     """Fit the distance decay to public percentiles of commute distance.
 
@@ -75,6 +77,8 @@ def fit_gravity_decay(
         Public job count (or population) of the destination tracts.
     percentiles_mi : sequence of (probability, miles)
         For example ``((0.5, 6.23), (0.9, 21.54))``.
+    threads : int
+        Threads to use; the result does not depend on it.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def fit_gravity_decay(
     if not (weight.any() and people.any()):
         raise ParameterError("population or destination_weight is zero everywhere: nothing to fit to")
     wanted = _check_percentiles(percentiles_mi)
-    model = _DistanceModel(distance, people, weight)
+    model = _DistanceModel(distance, people, weight, threads)
 
     def misfit(point: FloatArray) -> float:
         achieved = model.percentiles(_within_limits(point), wanted[:, 0])
@@ -204,18 +208,27 @@ class _DistanceModel:
     """
 
     def __init__(
-        self, distance_mi: FloatArray, population: npt.NDArray[np.int64], weight: FloatArray
+        self, distance_mi: FloatArray, population: npt.NDArray[np.int64], weight: FloatArray, threads: int = 1
     ) -> None:
         farthest = max(float(distance_mi.max()), 2 * _NEAREST_MI) * 1.000001
         self._edges = np.concatenate(([0.0], np.geomspace(_NEAREST_MI, farthest, _N_BINS)))
         per_bin = np.log(farthest / _NEAREST_MI) / (_N_BINS - 1)
         self._population = np.zeros((weight.size, _N_BINS))
+        distance_of_tract = np.zeros((weight.size, _N_BINS))
+
+        def fill(start: int, stop: int) -> int:
+            for tract in range(start, stop):
+                distances = distance_mi[tract]
+                steps = np.log(np.maximum(distances, _NEAREST_MI / 2) / _NEAREST_MI) / per_bin
+                bins = np.clip(steps + 1.0, 0, _N_BINS - 1).astype(np.int64)
+                self._population[tract] = np.bincount(bins, population, _N_BINS)
+                distance_of_tract[tract] = np.bincount(bins, population * distances, _N_BINS)
+            return 0
+
+        run_ranges(fill, np.ones(weight.size, dtype=np.int64), threads)
         total_distance = np.zeros(_N_BINS)
-        for tract, distances in enumerate(distance_mi):
-            steps = np.log(np.maximum(distances, _NEAREST_MI / 2) / _NEAREST_MI) / per_bin
-            bins = np.clip(steps + 1.0, 0, _N_BINS - 1).astype(np.int64)
-            self._population[tract] = np.bincount(bins, population, _N_BINS)
-            total_distance += np.bincount(bins, population * distances, _N_BINS)
+        for of_tract in distance_of_tract:  # one after the other, whatever the threads
+            total_distance += of_tract
         in_bin = self._population.sum(axis=0)
         middle = (self._edges[1:] + self._edges[:-1]) / 2
         self._distance = np.divide(total_distance, in_bin, out=middle, where=in_bin > 0)

@@ -18,10 +18,12 @@ from engine._kernels.placement import (
     TractBlocks,
     TractList,
     UnitLists,
+    check_drawn,
+    fill_guide,
     place_range,
 )
 from engine._threads import run_ranges
-from engine.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.coarsening import Coarsening
 from engine.errors import ParameterError, SupportError
 from engine.streams import SecretKey, new_stream
 from engine.synthesis import Synthesizers, SyntheticPoints
@@ -43,11 +45,14 @@ class BlockTable:
         Public population of each block.
     block_sum : int64[B + 1]
         Running population: that of all blocks before each one, and in the last entry that of all blocks.
+    by_tract : TractBlocks
+        The same as the kernel reads it, with the guide by which it finds a block; made when first asked for.
     """
 
     block_ptr: npt.NDArray[np.int64]
     block_population: npt.NDArray[np.int64]
     block_sum: npt.NDArray[np.int64] = field(init=False)
+    _by_tract: list[TractBlocks] = field(init=False, repr=False, compare=False, default_factory=list)
 
     def __post_init__(self) -> None:
         population = as_int("block_population", self.block_population, high=1 << 40)
@@ -62,6 +67,17 @@ class BlockTable:
     def tract_population(self) -> npt.NDArray[np.int64]:
         """Population of the blocks of each origin tract: int64[n_tracts]."""
         return np.diff(self.block_sum[self.block_ptr])
+
+    @property
+    def by_tract(self) -> TractBlocks:
+        """Blocks by tract as the kernel reads them."""
+        if not self._by_tract:
+            first, before = self.block_ptr[:-1], self.block_sum[self.block_ptr[:-1]]
+            tracts = np.stack((first, np.diff(self.block_ptr), self.tract_population, before), axis=1)
+            guide = np.empty(self.block_population.size, dtype=np.int32)
+            fill_guide(tracts, self.block_sum, guide)
+            self._by_tract.append(TractBlocks(tracts, self.block_sum, guide))
+        return self._by_tract[0]
 
 
 def place_blocks(
@@ -118,15 +134,8 @@ def place_blocks(
         return placed
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
     workers = PointLists(drawn.synthetic_ptr, drawn.synthetic_point)
-    people = blocks.tract_population
-    public_blocks = TractBlocks(
-        ptr=blocks.block_ptr,
-        running=blocks.block_sum,
-        people=people,
-        before=blocks.block_sum[blocks.block_ptr[:-1]],
-        n_blocks=np.diff(blocks.block_ptr),
-    )
-    geography = _geography(coarsening, people)
+    public_blocks = blocks.by_tract
+    geography = _geography(coarsening, public_blocks.people)
     most_points = int(coarsening.n_support.max())
     # As many workers as have their first blocks made together, or one synthesizer.
     most_workers = int(np.diff(drawn.synthetic_ptr).max()) + MOST_TOGETHER
@@ -167,9 +176,9 @@ def _geography(coarsening: Coarsening, people: npt.NDArray[np.int64]) -> Geograp
 def _space(most_points: int, most_workers: int, n_tracts: int) -> PlacementSpace:
     """Arrays that one thread works in."""
     return PlacementSpace(
-        known=KnownParts(*np.zeros((4, most_points), dtype=np.int64)),
+        known=KnownParts(*np.zeros((6, most_points), dtype=np.int64)),
         listed=TractList(np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64)),
-        places=DrawnPlaces(*np.empty((3, most_workers), dtype=np.int64)),
+        places=DrawnPlaces(*np.empty((5, most_workers), dtype=np.int64)),
         lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
         window=np.empty(WINDOW_WORDS, dtype=np.uint32),
         stream=new_stream(),
@@ -182,13 +191,18 @@ def _check_drawn(synthesizers: Synthesizers, drawn: SyntheticPoints, coarsening:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
     if drawn.synthetic_point.size == 0:
         return
-    tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
-    if np.any(tract >= coarsening.n_destination_tracts) or np.any(
-        drawn.synthetic_point >= coarsening.n_support[tract]
-    ):
+    n_outside, n_remainder = len(drawn.synthetic_point), 0
+    if int(synthesizers.tract.max()) < coarsening.n_destination_tracts:
+        n_outside, n_remainder = check_drawn(
+            synthesizers.tract,
+            drawn.synthetic_ptr,
+            drawn.synthetic_point,
+            coarsening.support_ptr,
+            coarsening.support_level,
+        )
+    if n_outside:
         raise ParameterError(
             "a drawn point is not in its destination tract's support: give its own coarsening"
         )
-    level = coarsening.support_level[coarsening.support_ptr[tract] + drawn.synthetic_point]
-    if np.any(level == LEVEL_REMAINDER):
+    if n_remainder:
         raise SupportError("a worker is in a remainder point: call redraw_remainder before place_blocks")

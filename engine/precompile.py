@@ -4,7 +4,9 @@
 A table with suppressed cells has kernels of its own, which the option ``--tables`` compiles as well. So have worker
 records (``--records``) and an audit (``--audit``): the first on a machine compiles them when it begins. A single
 process would compile one kernel after another. Here each process runs the public functions of some stages on toy
-input, and the compiled kernels are kept in files, where a synthesis, a table, records, or an audit finds them.
+input, and the compiled kernels are kept in files, where a synthesis, a table, records, or an audit finds them. A
+process that has done its stages takes those that no other has begun. A synthesis compiles only the stages of its
+mechanism.
 
 The types that a kernel is compiled for depend on the arrays given to the stages. Tests compare the toy with a real
 synthesis, a real table, and a real audit.
@@ -18,8 +20,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -27,12 +30,22 @@ from pathlib import Path
 from engine._jit import kernels_mark, leave_mark
 from engine._kernels.urn import synthesize_range
 from engine.garbage import no_collection
+from engine.parameters import Mechanism, SynthesisParameters
 
-__all__ = ["AUDIT_STAGES", "RECORD_STAGES", "STAGES", "TABLE_STAGES", "ensure_compiled", "shares"]
+__all__ = [
+    "AUDIT_STAGES",
+    "RECORD_STAGES",
+    "STAGES",
+    "TABLE_STAGES",
+    "ensure_compiled",
+    "shares",
+    "stages_of",
+]
 
 Stages = dict[str, float]
 
 STAGES: Stages = {
+    "count": 0.2,
     "account": 3.4,
     "coarsen": 1.3,
     "pool": 0.4,
@@ -74,7 +87,29 @@ RECORD_STAGES: Stages = {
 }
 """The same for worker records."""
 
+_ONLY_FOR: dict[str, Mechanism] = {
+    "account": "dirichlet-multinomial",
+    "draw": "dirichlet-multinomial",
+    "move": "exponential",
+    "price": "exponential",
+}
+"""Stages of a synthesis that one mechanism needs and the other of these two does not."""
+
 _ALL_STAGES: Stages = STAGES | TABLE_STAGES | AUDIT_STAGES | RECORD_STAGES
+
+
+def stages_of(parameters: SynthesisParameters, mechanisms: Collection[Mechanism] = ()) -> Stages:
+    """The stages that a synthesis needs: those of its mechanism, or of those that it may choose from.
+
+    All stages, unless the mechanism is that of Algorithms 1 and 2 or the exponential one, as in the presets.
+    """
+    possible = set(mechanisms) or {parameters.mechanism}
+    if not possible <= set(_ONLY_FOR.values()):
+        return STAGES
+    left_out = {name for name, mechanism in _ONLY_FOR.items() if mechanism not in possible}
+    if not parameters.clean and "exponential" not in possible:
+        left_out.add("clean")
+    return {name: cost for name, cost in STAGES.items() if name not in left_out}
 
 
 def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> None:
@@ -88,18 +123,25 @@ def ensure_compiled(report: Callable[[], object], stages: Stages = STAGES) -> No
     report : callable
         Called before anything is compiled.
     stages : dict, optional
-        ``STAGES`` of a synthesis (the default), ``TABLE_STAGES``, ``AUDIT_STAGES``, or ``RECORD_STAGES``.
+        ``STAGES`` of a synthesis (the default) or some of them, ``TABLE_STAGES``, ``AUDIT_STAGES``, or
+        ``RECORD_STAGES``.
     """
     own = Path(__file__)
     texts = [path.read_text(encoding="utf-8") for path in (own, own.with_name("toy_stages.py"))]
-    what = "\n".join((*stages, *texts))
-    mark = kernels_mark(synthesize_range, what)
-    if mark is None or mark.exists():
+    # Some stages are compiled where all stages of a synthesis are.
+    groups = [stages, STAGES] if stages.keys() < STAGES.keys() else [stages]
+    marks = [kernels_mark(synthesize_range, "\n".join((*group, *texts))) for group in groups]
+    mark = marks[0]
+    if mark is None or _any_exists(marks):
         return
     report()
     with suppress(OSError), _locked(mark.with_name("compiled.lock")):
-        if not mark.exists() and _compile(shares(_n_processors(), stages)):
+        if not _any_exists(marks) and _compile(shares(_n_processors(), stages)):
             leave_mark(mark)
+
+
+def _any_exists(marks: list[Path | None]) -> bool:
+    return any(mark is not None and mark.exists() for mark in marks)
 
 
 def _n_processors() -> int:
@@ -129,16 +171,24 @@ def _locked(path: Path) -> Iterator[None]:
 def _compile(shared: list[list[str]]) -> bool:
     """Run all stages, the first share here and the others in child processes; return whether all succeeded."""
     with ExitStack() as stack:
-        running = [stack.enter_context(_process(names)) for names in shared[1:]]
-        _run(shared[0])
+        begun = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="commutemap-kernels-")))
+        orders = [_order(shared, own) for own in range(len(shared))]
+        running = [stack.enter_context(_process(names, begun)) for names in orders[1:]]
+        _run(orders[0], begun)
         return max([process.wait() for process in running], default=0) == 0
 
 
+def _order(shared: list[list[str]], own: int) -> list[str]:
+    """Stages in the order in which a process tries them: its own, then those of others, the last ones first."""
+    others = [name for place, names in enumerate(shared) if place != own for name in reversed(names)]
+    return shared[own] + others
+
+
 @contextmanager
-def _process(names: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+def _process(names: list[str], begun: Path) -> Iterator[subprocess.Popen[bytes]]:
     path = (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "engine.precompile", "--stages", *names],
+        [sys.executable, "-m", "engine.precompile", "--begun", str(begun), "--stages", *names],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -151,14 +201,25 @@ def _process(names: list[str]) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def _run(names: list[str]) -> None:
+def _run(names: list[str], begun: Path | None = None) -> None:
+    """Run some stages; with a folder in which processes note what they have begun, those that no other has."""
     from engine.toy_stages import (
         TOYS,  # here, as it imports most of the engine, and kernels are compiled once
     )
 
     with no_collection():
         for name in names:
-            TOYS[name]()
+            if begun is None or _is_first(begun / name):
+                TOYS[name]()
+
+
+def _is_first(note: Path) -> bool:
+    """Whether no other process has made a file, which is then made."""
+    try:
+        note.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _end_with_parent() -> None:
@@ -177,6 +238,7 @@ def main() -> None:
     """`python -m engine.precompile`."""
     parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis, once.")
     parser.add_argument("--stages", nargs="+", choices=_ALL_STAGES, help=argparse.SUPPRESS)
+    parser.add_argument("--begun", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--tables", action="store_true", help="compile the kernels of tables as well")
     parser.add_argument("--audit", action="store_true", help="compile the kernels of an audit as well")
     parser.add_argument(
@@ -194,7 +256,7 @@ def main() -> None:
             ensure_compiled(report, RECORD_STAGES)
     else:
         _end_with_parent()
-        _run(chosen.stages)
+        _run(chosen.stages, chosen.begun)
 
 
 if __name__ == "__main__":

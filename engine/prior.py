@@ -116,7 +116,7 @@ def prior_share(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
             f"destination tract at position {without[0]} has no prior mass: "
             "fill it with fill_missing_mass first"
         )
-    return np.asarray(point_mass / total[tract])
+    return np.asarray(point_mass / np.repeat(total, coarsening.n_support))
 
 
 def uniform_share(coarsening: Coarsening) -> FloatArray:

@@ -331,6 +331,7 @@ def redraw_remainder(
     Returns
     -------
     SyntheticPoints
+        `drawn` itself if no destination tract has a remainder.
 
     Raises
     ------
@@ -343,6 +344,10 @@ def redraw_remainder(
         raise ParameterError(
             "drawn and synthesizers differ in number: give what synthesize returned for them"
         )
+    if coarsening.support_level.size == redraw_weight.size and not np.any(
+        coarsening.support_level == LEVEL_REMAINDER
+    ):
+        return drawn
     table = _redraw_table(coarsening, as_int("redraw_weight", redraw_weight))
     redrawn = PointLists(drawn.synthetic_ptr, drawn.synthetic_point.copy())
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from engine.accountant import SynthesizerClasses
 from engine.cleaning import clean_points
-from engine.coarsening import Coarsening, coarsen
+from engine.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
 from engine.editing import edit_domain
 from engine.expected_noise import expected_noise
 from engine.far_states import FarSplit, pool_far_states, split_far_states
@@ -24,6 +24,7 @@ from engine.mechanisms.prices import law_of
 from engine.parameters import PrivacyParameters
 from engine.placement import BlockTable, place_blocks
 from engine.points import CellTriangles, count_homes, place_points, sort_homes
+from engine.row_runs import row_runs
 from engine.sound import certify_sound
 from engine.streams import PublicSeed, SecretKey
 from engine.support_table import SupportTable
@@ -96,6 +97,11 @@ def _drawn() -> SyntheticPoints:
     return SyntheticPoints(synthetic_ptr=np.arange(_N + 1), synthetic_point=np.zeros(_N, dtype=np.int32))
 
 
+def _count() -> None:
+    column = np.ones(_N, dtype=np.int32)
+    row_runs(column, column.astype(np.int8), column)
+
+
 def _coarsen() -> None:
     decay = GravityDecay(scale_mi=5.0, shape=1.0)
     coarsening, _ = coarsen(_tracts(), np.arange(_N), q50_mi=5.0, q90_mi=10.0, decay=decay)
@@ -145,10 +151,24 @@ def _price() -> None:
     law_of(Fraction(4), 5, 2)
 
 
-def _redraw() -> None:
-    redraw_remainder(
-        SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, WEIGHT_UNITS)
+def _with_remainders() -> Coarsening:
+    """The same coarsening with a remainder in each destination tract; without one nothing is drawn again."""
+    toy = _coarsening()
+    level, unit = np.full((_N, 2), LEVEL_REMAINDER, np.int8), np.full((_N, 2), -1, np.int32)
+    level[:, 0], unit[:, 0] = toy.support_level, toy.support_unit
+    return replace(
+        toy,
+        support_ptr=2 * toy.support_ptr,
+        support_level=level.ravel(),
+        support_unit=unit.ravel(),
+        support_distance_mi=np.zeros(2 * _N),
+        support_population=np.repeat(toy.support_population, 2),
     )
+
+
+def _redraw() -> None:
+    weights = np.full(2 * _N, WEIGHT_UNITS)
+    redraw_remainder(SecretKey.for_tests(), _synthesizers(), _drawn(), _with_remainders(), weights)
 
 
 def _place() -> None:
@@ -213,6 +233,20 @@ def _attack() -> None:
     )
     for likelihood in likelihoods:
         informed_attack(_synthesizers(), _drawn(), _support_table(), shares, likelihood, epsilon=4.0)
+    _look_up()
+
+
+def _look_up() -> None:
+    from engine.audit.tally import BeliefTally, size_classes
+    from engine.audit.unit_shares import unit_shares
+    from engine.audit.workplace_lookup import look_up_homes, look_up_segments
+
+    numbers, ptr, prior = np.arange(_N), np.arange(_N + 1), np.full(_N, 0.25)
+    look_up_homes(ptr, ptr, numbers, numbers, prior)
+    looked_up = look_up_segments(numbers, numbers, ptr, (numbers, numbers), _N, prior)
+    unit_shares(ptr, prior, np.zeros((_N, _N), np.int32), numbers + 1, numbers)
+    right = looked_up.memorised.value == numbers
+    BeliefTally(_N).add(looked_up.memorised.belief, right, size_classes(numbers + 1))
 
 
 def _people() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
@@ -222,9 +256,11 @@ def _people() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray
 
 def _tabulate() -> None:
     from engine.audit.decomposition import Decomposition
-    from engine.audit.naive_bayes import NaiveBayes
+    from engine.audit.naive_bayes import CodeCounts, NaiveBayes
     from engine.audit.workload import window_workload
 
+    codes, sensitive, sizes, n_values = _people()
+    CodeCounts(sizes, n_values).add(codes, sensitive)
     records = Decomposition.from_records(*_people())
     NaiveBayes.of(records).predict(records.lo)
     window_workload(records, 1, rng=np.random.default_rng(0))
@@ -304,6 +340,7 @@ def _place_records() -> None:
 
 
 TOYS: dict[str, Callable[[], None]] = {
+    "count": _count,
     "account": _account,
     "coarsen": _coarsen,
     "pool": _pool,

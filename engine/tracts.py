@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import FloatArray, IntArray, as_int
+from engine._threads import run_ranges
 from engine.errors import ParameterError
 
 __all__ = ["EARTH_RADIUS_MI", "OriginTracts", "chord_of_miles", "great_circle_mi", "unit_vectors"]
@@ -116,14 +117,22 @@ def chord_of_miles(miles: float) -> float:
     return 2.0 * float(np.sin(min(miles / (2.0 * EARTH_RADIUS_MI), np.pi / 2)))
 
 
-def great_circle_mi(tracts: OriginTracts, destination: IntArray) -> FloatArray:
-    """Distance from some tracts to all tracts, miles: float64[T, n_tracts]. For samples, as it is a full matrix."""
+def great_circle_mi(tracts: OriginTracts, destination: IntArray, *, threads: int = 1) -> FloatArray:
+    """Distance from some tracts to all tracts, miles: float64[T, n_tracts]. For samples, as it is a full matrix.
+
+    The result does not depend on the number of threads.
+    """
     miles = np.empty((len(destination), tracts.n_tracts))
     axes = tracts.place.T.copy()
-    for row, tract in enumerate(destination):
-        square = sum(np.square(axis - axis[tract]) for axis in axes)
-        miles[row] = np.arcsin(np.minimum(np.sqrt(square) / 2.0, 1.0))
-    miles *= 2.0 * EARTH_RADIUS_MI
+
+    def fill(start: int, stop: int) -> int:
+        for row in range(start, stop):
+            square = sum(np.square(axis - axis[destination[row]]) for axis in axes)
+            miles[row] = np.arcsin(np.minimum(np.sqrt(square) / 2.0, 1.0))
+            miles[row] *= 2.0 * EARTH_RADIUS_MI
+        return 0
+
+    run_ranges(fill, np.ones(len(destination), dtype=np.int64), threads)
     return miles
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "Entries",
     "add_marginal",
     "answer_queries",
+    "count_codes",
     "largest_counts",
     "predict_values",
 ]
@@ -116,6 +117,15 @@ def add_marginal(lo: Ints, hi: Ints, entries: Entries, n_open: Indices, joint: F
                 joint[code, value] = 0.0
 
 
+@jit
+def count_codes(codes: Ints, value: Ints, offset: Ints, joint: Ints, weight: Ints) -> None:
+    """Count records [N] by value, in weight [V], and by code and value, in joint [sum of D_j, V] from offset [d]."""
+    for record in range(value.size):
+        weight[value[record]] += 1
+        for attribute in range(codes.shape[1]):
+            joint[offset[attribute] + codes[record, attribute], value[record]] += 1
+
+
 class Beliefs(NamedTuple):
     """Log chances of the values [V], and of each attribute's codes given the value [sum of D_j, V] from offset [d]."""
 
@@ -157,7 +167,9 @@ def _belief(scores: Floats, value: int) -> float:
     highest = scores.max()
     total = 0.0
     for other in range(scores.size):
-        total += np.exp(scores[other] - highest)
+        # Of many home tracts, most are impossible at any one workplace.
+        if scores[other] > -np.inf:
+            total += np.exp(scores[other] - highest)
     return float(np.exp(scores[value] - highest) / total)
 
 

@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from engine._jit import lean_jit
 from engine._kernels.arrays import Addresses, Bools, Floats, Indices, Ints, PointLists, Words
-from engine._kernels.chacha import STAGE_CLEAN, below, has_run_out, next_word, open_stream
+from engine._kernels.chacha import STAGE_CLEAN, below, has_run_out, next_word, open_stream, read_ahead
 from engine._kernels.coarsening import REMAINDER, Levels
 from engine._kernels.exponential import Thetas
 from engine._kernels.normalizers import PRICE_UNITS
@@ -21,6 +22,7 @@ __all__ = [
     "PointSums",
     "RangeSums",
     "Ranges",
+    "StreamSpace",
     "clean_range",
     "count_workers",
     "expected_freed_range",
@@ -37,18 +39,28 @@ MOST_FREED = 128
 
 _FEW_FREED = 24.0  # up to here the sum over 0 to MOST_FREED leaves out nothing that would change 2^-20
 _STEPS = 50
+_MANY_LEFT = 20  # workers yet to be drawn from which blocks made together cost less than one by one
 _KEY_BITS = 51  # of a share in a key
 _MOST_KEY = (1 << 12) - 1
 
 
+PowerTable = npt.NDArray[np.float64]
+
+
 class FreedSpace(NamedTuple):
-    """Scratch space of one thread: a unit's workers by point, its points and their counts, and two lists of weights."""
+    """Scratch space of one thread.
+
+    A unit's workers by point, its points and their counts; two lists of weights; a mean for every count; powers of
+    theta times weights.
+    """
 
     points: Indices
     occupied: Indices
     counts: Ints
     weights: Floats
     longer: Floats
+    means: Floats
+    powers: PowerTable
 
 
 class PointSums(NamedTuple):
@@ -77,6 +89,13 @@ class RangeSums(NamedTuple):
     in_proportion: Ints
     occupied: Ints
     received: Ints
+
+
+class StreamSpace(NamedTuple):
+    """A stream, and lanes in which several of its blocks are made together."""
+
+    stream: Ints
+    lanes: Words
 
 
 class _Law(NamedTuple):
@@ -111,33 +130,52 @@ class Ranges(NamedTuple):
 
 @lean_jit
 def _mean_of_one(count: int, theta: float, tilt: float) -> float:
-    """Mean of r from 0 to ``count`` with weights (1 - theta) tilt^r, and tilt^r for the last."""
+    """Mean of r from 0 to ``count`` with weights (1 - theta) tilt^r, and tilt^r for the last; the tilt is above 1."""
     total, mean, weight = 0.0, 0.0, 1.0
     for step in range(count + 1):
-        r = step if tilt <= 1.0 else count - step
+        r = count - step
         times = weight if r == count else weight * (1.0 - theta)
         total += times
         mean += r * times
-        weight *= tilt if tilt <= 1.0 else 1.0 / tilt
+        weight *= 1.0 / tilt
     return mean / total
 
 
 @lean_jit
-def _freed_beyond(counts: Ints, n_occupied: int, n_points: int, theta: float, v: float) -> bool:
-    """Whether more workers are expected to be freed than to be added, each point getting another with odds v."""
-    freed = 0.0
-    for place in range(n_occupied):
-        freed += _mean_of_one(counts[place], theta, theta / v)
+def _set_means(most: int, theta: float, tilt: float, means: Floats) -> None:
+    """The same for every count up to ``most``, each from the sums of the one before; the tilt is at most 1."""
+    total, mean, weight = 0.0, 0.0, 1.0
+    for count in range(most + 1):
+        means[count] = (mean + count * weight) / (total + weight)
+        total += weight * (1.0 - theta)
+        mean += count * (weight * (1.0 - theta))
+        weight *= tilt
+
+
+@lean_jit
+def _freed_beyond(counts: Ints, most: int, n_points: int, theta: float, v: float, means: Floats) -> bool:
+    """Whether more workers are expected to be freed than to be added, each point getting another with odds v.
+
+    ``counts`` holds the workers of the occupied points, ``most`` the largest of them.
+    """
+    freed, tilt = 0.0, theta / v
+    if tilt <= 1.0:
+        _set_means(most, theta, tilt, means)
+        for place in range(counts.size):
+            freed += means[counts[place]]
+    else:
+        for place in range(counts.size):
+            freed += _mean_of_one(counts[place], theta, tilt)
     return freed > n_points * v / (1.0 - v)
 
 
 @lean_jit
-def _mean_by_balance(counts: Ints, n_occupied: int, n_points: int, theta: float) -> float:
+def _mean_by_balance(counts: Ints, most: int, n_points: int, theta: float, means: Floats) -> float:
     """Number of workers at which as many are expected to be freed as to be added: close where it is large."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         v = (low + high) / 2.0
-        if _freed_beyond(counts, n_occupied, n_points, theta, v):
+        if _freed_beyond(counts, most, n_points, theta, v, means):
             low = v
         else:
             high = v
@@ -153,29 +191,72 @@ def _law(n_occupied: int, n_points: int, theta: float, price: float) -> _Law:
 
 
 @lean_jit
-def _mean_by_sum(counts: Ints, n_occupied: int, n_workers: int, law: _Law, space: FreedSpace) -> float:
+def _free_one(theta: float, stays: float, before: Floats, after: Floats) -> None:
+    """Weights of numbers of freed workers after a point of one worker, who is freed or stays.
+
+    Of arrays from position 0 on, which makes vector instructions of the loop.
+    """
+    after[0] = before[0] * stays
+    one_more, all_here, one_less = after[1:], before[1:], before
+    for freed in range(one_more.size):
+        one_more[freed] = all_here[freed] * stays + one_less[freed] * theta
+
+
+@lean_jit
+def _scale(values: Floats, factor: float, target: Floats) -> None:
+    """Multiply numbers, from position 0 on, which makes vector instructions of the loop."""
+    for at in range(target.size):
+        target[at] = values[at] * factor
+
+
+@lean_jit
+def _add(values: Floats, factor: float, target: Floats) -> None:
+    """Add multiples of numbers, from position 0 on as well."""
+    for at in range(values.size):
+        target[at] += values[at] * factor
+
+
+@lean_jit
+def _free_some(
+    count: int, theta: float, stays: float, before: Floats, after: Floats, powers: PowerTable
+) -> None:
+    """The same after a point of ``count`` workers: r are freed with weight theta^r, and all others stay.
+
+    Row r of ``powers`` holds the weights before it times theta^r. What makes up a weight after it is added by falling
+    r.
+    """
+    top = after.size - 1
+    most = min(count, top)
+    _scale(before, 1.0, powers[0, : before.size])
+    for r in range(1, most + 1):
+        n_left = min(before.size, top - r + 1)
+        _scale(powers[r - 1], theta, powers[r, :n_left])
+    for freed in range(top + 1):
+        after[freed] = 0.0
+    for r in range(most, -1, -1):
+        n_left = min(before.size, top - r + 1)
+        _add(powers[r, :n_left], 1.0 if r == count else stays, after[r:])
+
+
+@lean_jit
+def _mean_by_sum(counts: Ints, n_workers: int, law: _Law, space: FreedSpace) -> float:
     """Mean number of freed workers: weights of each point convolved, times those of the law."""
     weights, longer = space.weights, space.longer
     theta, stays = law.theta, law.price * (1.0 - law.theta)
     top = min(n_workers, MOST_FREED)
     weights[0] = 1.0
     reached = 0  # beyond it, weights are zero and not set
-    for place in range(n_occupied):
+    for place in range(counts.size):
         before, reached = reached, min(reached + counts[place], top)
         if counts[place] == 1:  # most points
-            for freed in range(reached, -1, -1):
-                kept = weights[freed] * stays if freed <= before else 0.0
-                weights[freed] = kept + weights[freed - 1] * theta if freed > 0 else kept
-            continue
-        for freed in range(reached + 1):
-            longer[freed] = 0.0
-        for freed in range(before + 1):
-            power = weights[freed]
-            for r in range(min(counts[place], top - freed) + 1):
-                longer[freed + r] += power if r == counts[place] else power * stays
-                power *= theta
-        for freed in range(reached + 1):
-            weights[freed] = longer[freed]
+            if reached > before:
+                weights[reached] = 0.0
+            _free_one(theta, stays, weights[: reached + 1], longer[: reached + 1])
+        else:
+            _free_some(
+                counts[place], theta, stays, weights[: before + 1], longer[: reached + 1], space.powers
+            )
+        weights, longer = longer, weights
     total, mean, ways = 0.0, 0.0, 1.0
     for freed in range(reached + 1):
         if freed > 0:
@@ -218,18 +299,20 @@ def expected_freed_range(
 
     Only sums, products and quotients of floating-point numbers, so that every machine finds the same.
     """
-    counts = space.counts
     for unit in range(bounds[0], bounds[1]):
         n_workers = workers.ptr[unit + 1] - workers.ptr[unit]
         n_occupied = occupied_points(workers, unit, space)
+        counts, most = space.counts[:n_occupied], 0
+        for place in range(n_occupied):
+            most = max(most, counts[place])
         theta = thetas.numerator[unit] / thetas.denominator[unit]
         n_points = n_support[tract[unit]]
         odds = _FEW_FREED / (n_points + _FEW_FREED)  # with which as many are added
-        if n_workers > _FEW_FREED and _freed_beyond(counts, n_occupied, n_points, theta, odds):
-            mean = _mean_by_balance(counts, n_occupied, n_points, theta)
+        if n_workers > _FEW_FREED and _freed_beyond(counts, most, n_points, theta, odds, space.means):
+            mean = _mean_by_balance(counts, most, n_points, theta, space.means)
         else:
             law = _law(n_occupied, n_points, theta, thetas.price[unit] / PRICE_UNITS)
-            mean = _mean_by_sum(counts, n_occupied, n_workers, law, space) * law.spread
+            mean = _mean_by_sum(counts, n_workers, law, space) * law.spread
         expected[unit] = np.int64(mean * (1 << FREED_BITS))
     return -1
 
@@ -361,6 +444,8 @@ def _spread_takes(tract: int, n_ranges: int, ranges: Ranges, key: Words, stream:
         if ranges.chance[position] > 0 and np.int64(next_word(key, stream)) < ranges.chance[position]:
             take += 1
         for place in range(ranges.first[position], ranges.first[position + 1]):
+            if take == 0:
+                break
             here = min(take, ranges.workers[place])
             left[ranges.point[place]] = here
             take -= here
@@ -376,7 +461,7 @@ def clean_range(
     ranges: Ranges,
     n_ranges: int,
     key: Words,
-    stream: Ints,
+    room: StreamSpace,
     left: Ints,
     synthetic: PointLists,
 ) -> int:
@@ -385,9 +470,10 @@ def clean_range(
     ``cells`` lists the synthesizers of each tract; ``addresses`` holds the tracts' numbers. ``left`` has a zero for
     each point of a tract, and is zeros again at the end.
     """
-    points = synthetic.point
+    points, stream = synthetic.point, room.stream
     for tract in range(bounds[0], bounds[1]):
         open_stream(STAGE_CLEAN, addresses.destination[tract], addresses.segment[tract], stream)
+        read_ahead(key, room.lanes, stream)
         n_left = _spread_takes(tract, n_ranges, ranges, key, stream, left)
         begin, end = tract * n_ranges, (tract + 1) * n_ranges
         for place in range(cells.ptr[tract], cells.ptr[tract + 1]):
@@ -399,6 +485,8 @@ def clean_range(
                     continue
                 left[points[worker]] -= 1
                 n_left -= 1
+                if n_left >= _MANY_LEFT:
+                    read_ahead(key, room.lanes, stream)
                 chosen = find_weight(ranges.added, begin, end, below(key, stream, ranges.added[end - 1]))
                 first, last = ranges.first[chosen], ranges.first[chosen + 1]
                 value = below(key, stream, ranges.cumulative[last - 1])

@@ -20,12 +20,21 @@ import numpy as np
 from engine._jit import lean_jit
 from engine._kernels.arrays import Floats, Ints
 
-__all__ = ["PRICE_UNITS", "Partitions", "RatioSpace", "apart_moves", "search_price", "worst_ratio"]
+__all__ = [
+    "PRICE_UNITS",
+    "Partitions",
+    "RatioSpace",
+    "apart_moves",
+    "plain_inverse",
+    "search_price",
+    "worst_ratio",
+]
 
 PRICE_UNITS = 1 << 12
 """The price is a whole number of 2^-12, at most 1."""
 
 _THETA_STEPS = 3
+_HALVINGS = 40
 
 
 class Partitions(NamedTuple):
@@ -243,6 +252,29 @@ def _least_theta(n: int, k: int, theta: float, price: float, growth: float, spac
         before, excess_before = here, excess
         here -= step
     return here
+
+
+@lean_jit
+def plain_inverse(n: int, k: int, growth: float) -> float:
+    """About the 1 / theta at which neighbors of n workers over k points differ by ``growth`` without a price.
+
+    The ratio of their chances grows with 1 / theta, and lies between it and twice it less 1.
+    """
+    low, high = (growth + 1.0) / 2.0, growth
+    for _ in range(_HALVINGS):
+        inverse = (low + high) / 2.0
+        term = total = 1.0
+        between = 0.0
+        for moved in range(1, n + 1):
+            term *= (k - 2.0 + moved) / (inverse * moved)
+            total += term
+            if moved < n:
+                between += term
+        if inverse + (inverse - 1.0) * between / total > growth:
+            high = inverse
+        else:
+            low = inverse
+    return low
 
 
 @lean_jit

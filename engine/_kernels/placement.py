@@ -1,4 +1,9 @@
-"""Placement of workers: from support point to block, by integer population."""
+"""Placement of workers: from support point to block, by integer population.
+
+Blocks lie in tables of some ten megabytes, which are read at random. So workers are placed some hundred at a time, and
+each loop does one thing for all of them: the processor then waits for many numbers at once instead of for one after the
+other. Which block has a person is looked up in a guide (:func:`fill_guide`) that is one or two blocks away at most.
+"""
 
 import math
 from typing import NamedTuple
@@ -9,6 +14,8 @@ from engine._jit import lean_jit
 from engine._kernels.arrays import Addresses, Floats, Indices, Ints, PointLists, Words
 from engine._kernels.chacha import (
     BLOCK_BYTES,
+    END,
+    POSITION,
     STAGE_PLACE,
     STAGE_REPRESENTATIVE,
     WIDTH,
@@ -16,8 +23,17 @@ from engine._kernels.chacha import (
     fill_blocks,
     has_run_out,
     open_stream,
+    read_ahead,
+    word_in,
 )
-from engine._kernels.coarsening import Levels, LocatedPoints, is_beyond, level_of, square_chord
+from engine._kernels.coarsening import (
+    REMAINDER,
+    Levels,
+    LocatedPoints,
+    is_beyond,
+    level_of,
+    square_chord,
+)
 from engine._kernels.openings import first_blocks, lay_openings, open_prepared
 from engine._kernels.urn import find_weight_near, guess_weight
 
@@ -30,6 +46,8 @@ __all__ = [
     "TractBlocks",
     "TractList",
     "UnitLists",
+    "check_drawn",
+    "fill_guide",
     "place_range",
 ]
 
@@ -38,6 +56,17 @@ _UNKNOWN = 0
 _EMPTY = 1  # it has no residents: all its blocks have the same chance
 _PART = 2  # its tracts are in the list of this destination tract
 _WHOLE = 3  # it is a whole unit, and the list is that of the unit
+_TRACT = 4  # it is one tract with residents, whose number stands in place of a list
+
+# Columns of the table of tracts.
+_FIRST = 0
+_N_BLOCKS = 1
+_PEOPLE = 2
+_BEFORE = 3
+
+_WORD_BOUND = 1 << 32  # the largest below which one word of the stream decides
+
+_LONG = 48  # workers left from which blocks made together cost less than one by one
 
 _BYTES_OF_WORKER = 6  # of the stream: one word, which is mostly taken
 
@@ -65,16 +94,21 @@ class Geography(NamedTuple):
 
 
 class TractBlocks(NamedTuple):
-    """Blocks by tract: CSR offsets [n_tracts + 1], and running population [B + 1].
+    """Blocks by tract.
 
-    Then of each tract: its people, the running population before it, and its number of blocks.
+    Of each tract, in one row of ``tract`` [n_tracts, 4], so that it is found in one place: its first block, its number
+    of blocks, its people, and the running population before it. Running population before each block [B + 1], and the
+    guide of :func:`fill_guide` [B].
     """
 
-    ptr: Ints
+    tract: Ints
     running: Ints
-    people: Ints
-    before: Ints
-    n_blocks: Ints
+    guide: Indices
+
+    @property
+    def people(self) -> Ints:
+        """People of each tract: int64[n_tracts]."""
+        return self.tract[:, _PEOPLE]
 
 
 class TractList(NamedTuple):
@@ -85,22 +119,30 @@ class TractList(NamedTuple):
 
 
 class KnownParts(NamedTuple):
-    """What is known of each point of one destination tract: kind, first and last in its list, and a fixed block."""
+    """What is known of each point of one destination tract.
+
+    Its kind; first and last in its list, or its tract; the weight of all of it, and the running weight before it in its
+    list; and a fixed block.
+    """
 
     kind: Ints
     first: Ints
     last: Ints
+    total: Ints
+    before: Ints
     block: Ints
 
 
 class DrawnPlaces(NamedTuple):
     """Where some workers fall before their blocks are looked up.
 
-    Running population that decides the block, -1 if the block is known; the block, at first a guess; the running
-    population up to it.
+    The number below which each draws, and what it drew; the tract. Then what of the number is left for the choice of a
+    block, or -1 if the block is known; the block, at first a guess; and the running population up to it.
     """
 
+    bound: Ints
     value: Ints
+    tract: Ints
     block: Ints
     seen: Ints
 
@@ -120,12 +162,53 @@ class PlacementSpace(NamedTuple):
 
 
 @lean_jit
+def check_drawn(
+    tract: Indices, synthetic_ptr: Ints, points: Indices, support_ptr: Ints, level: Levels
+) -> tuple[int, int]:
+    """Numbers of drawn workers outside the support points of their destination tract, and in a remainder."""
+    n_outside = n_remainder = 0
+    for cell in range(tract.size):
+        first = support_ptr[tract[cell]]
+        n_points = support_ptr[tract[cell] + 1] - first
+        for worker in range(synthetic_ptr[cell], synthetic_ptr[cell + 1]):
+            point = points[worker]
+            if 0 <= point < n_points:
+                n_remainder += level[first + point] == REMAINDER
+            else:
+                n_outside += 1
+    return n_outside, n_remainder
+
+
+@lean_jit
+def fill_guide(tracts: Ints, running: Ints, guide: Indices) -> None:
+    """Say where to look for the block of a person: as many numbers for each tract as it has blocks.
+
+    The people of a tract are divided evenly among its numbers (:func:`guess_weight`); each is the first block that has
+    people from there on. So no block before it need be looked at, and on average one or two from it on. ``running``
+    holds the population before each block [B + 1].
+    """
+    for tract in range(tracts.shape[0]):
+        first, people, before = tracts[tract, _FIRST], tracts[tract, _PEOPLE], tracts[tract, _BEFORE]
+        last = first + tracts[tract, _N_BLOCKS]
+        place = first
+        for block in range(first, last):
+            if running[block + 1] == running[block]:
+                continue
+            most = guess_weight(first, last, people, running[block + 1] - 1 - before)
+            while place <= most:
+                guide[place] = block
+                place += 1
+        for rest in range(place, last):
+            guide[rest] = last - 1
+
+
+@lean_jit
 def _list_part(
     tract: int,
     level: int,
     number: int,
     geography: Geography,
-    people: Ints,
+    tracts: Ints,
     listed: TractList,
     first: int,
 ) -> int:
@@ -137,7 +220,7 @@ def _list_part(
         origin = lists.member[at]
         square = square_chord(geography.place, tract, origin)
         if level_of(square, geography.near, geography.far) == level:
-            total += people[origin]
+            total += tracts[origin, _PEOPLE]
             listed.tract[end] = origin
             listed.running[end] = total
             end += 1
@@ -155,12 +238,21 @@ def _is_whole(tract: int, number: int, geography: Geography) -> bool:
 
 
 @lean_jit
+def _learn_whole(point: int, number: int, superpumas: UnitLists, known: KnownParts) -> None:
+    """Set what is known of a point that is a whole SuperPUMA; its running weights continue those of others."""
+    first, last = superpumas.ptr[number], superpumas.ptr[number + 1]
+    known.kind[point], known.first[point], known.last[point] = _WHOLE, first, last
+    known.before[point] = superpumas.running[first - 1] if first > 0 else 0
+    known.total[point] = superpumas.running[last - 1] - known.before[point]
+
+
+@lean_jit
 def _learn(
     point: int,
     unit: tuple[int, int],
     tract: int,
     geography: Geography,
-    blocks: TractBlocks,
+    tracts: Ints,
     space: PlacementSpace,
     n_listed: int,
 ) -> int:
@@ -168,114 +260,155 @@ def _learn(
     level, number = unit
     known, listed = space.known, space.listed
     if level == 2 and _is_whole(tract, number, geography):
-        known.kind[point] = _WHOLE
-        known.first[point] = geography.superpumas.ptr[number]
-        known.last[point] = geography.superpumas.ptr[number + 1]
+        _learn_whole(point, number, geography.superpumas, known)
+        return n_listed
+    known.before[point] = 0
+    if level == 0 and tracts[number, _PEOPLE] > 0:
+        known.kind[point], known.first[point] = _TRACT, number
+        known.total[point] = tracts[number, _PEOPLE]
         return n_listed
     end = n_listed
     if level == 0:
-        listed.tract[end], listed.running[end] = number, blocks.people[number]
+        listed.tract[end], listed.running[end] = number, 0
         end += 1
     else:
-        end = _list_part(tract, level, number, geography, blocks.people, listed, n_listed)
+        end = _list_part(tract, level, number, geography, tracts, listed, n_listed)
     known.kind[point] = _PART
     if end > n_listed and listed.running[end - 1] == 0:
         known.kind[point] = _EMPTY
         total = np.int64(0)
         for at in range(n_listed, end):
-            total += blocks.n_blocks[listed.tract[at]]
+            total += tracts[listed.tract[at], _N_BLOCKS]
             listed.running[at] = total
     known.first[point], known.last[point] = n_listed, end
+    known.total[point] = listed.running[end - 1] if end > n_listed else 0
     return end
 
 
 @lean_jit
-def _draw_tract(
-    key: Words, stream: Ints, kind: int, span: tuple[int, int], part: TractList
-) -> tuple[int, int]:
-    """Tract of one worker in a part, or -1 if the part has no blocks, and what of the random integer is left.
-
-    One integer below the part's weight decides: the running sum that it falls in gives the tract, and the rest of the
-    integer the block. That is exactly "tract by weight, then block within the tract by weight".
-    """
-    running = part.running
-    first, last = span
-    # The running weights of a whole unit continue those of the units before it.
-    before = int(running[first - 1]) if kind == _WHOLE and first > 0 else 0
-    total = int(running[last - 1]) - before if last > first else 0
-    if total == 0:
-        return -1, 0
-    value = below(key, stream, total)
-    at = find_weight_near(running, first, last, guess_weight(first, last, total, value), before + value)
-    return part.tract[at], before + value - (running[at - 1] if at > first else before)
-
-
-@lean_jit
-def _draw_place(
-    key: Words,
-    stream: Ints,
-    point: int,
-    geography: Geography,
-    blocks: TractBlocks,
-    space: PlacementSpace,
-    worker: int,
-) -> bool:
-    """Draw where a worker of a known support point falls; False if the point has no blocks.
-
-    The running population up to the guessed block is read here, where nothing waits for it: memory is slow.
-    """
-    known, whole, places = space.known, geography.superpumas, space.places
-    kind = known.kind[point]
-    part = TractList(whole.member, whole.running) if kind == _WHOLE else space.listed
-    tract, rest = _draw_tract(key, stream, kind, (known.first[point], known.last[point]), part)
-    if tract < 0:
-        return False
-    first = blocks.ptr[tract]
-    if kind == _EMPTY:
-        places.value[worker], places.block[worker] = -1, first + rest
-        return True
-    block = guess_weight(first, first + blocks.n_blocks[tract], blocks.people[tract], rest)
-    places.value[worker], places.block[worker] = blocks.before[tract] + rest, block
-    # running[b + 1] is the population up to and including block b.
-    places.seen[worker] = blocks.running[block + 1]
-    return True
-
-
-@lean_jit
-def _block_of(places: DrawnPlaces, worker: int, running: Ints) -> int:
-    """Block of a worker: the first whose running population exceeds the value drawn."""
-    value, block = places.value[worker], places.block[worker]
-    if value < 0 or (places.seen[worker] > value and running[block] <= value):
-        return block  # type: ignore[no-any-return]  # NumPy types an element as Any
-    # Some block of the tract has the value, so the search need not know where the tract begins or ends.
-    return find_weight_near(running, 1, running.size, block + 1, value) - 1
-
-
-@lean_jit
-def _draw_places(
+def _bound_workers(
     workers: Indices,
-    first_worker: int,
+    begin: int,
     tract: int,
     units: tuple[Levels, Indices],
     geography: Geography,
-    blocks: TractBlocks,
+    tracts: Ints,
+    space: PlacementSpace,
+    n_listed: int,
+) -> int:
+    """Set tract, or -1, and bound of the workers of one synthesizer; return how many tracts are listed now, or -1.
+
+    ``units`` holds level and unit of the destination tract's support points; ``begin`` is the place of the first of
+    these workers.
+    """
+    known, places = space.known, space.places
+    for worker in range(workers.size):
+        point = workers[worker]
+        if known.kind[point] == _UNKNOWN:
+            unit = (units[0][point], units[1][point])
+            n_listed = _learn(point, unit, tract, geography, tracts, space, n_listed)
+        if known.total[point] == 0:
+            return -1
+        places.bound[begin + worker] = known.total[point]
+        places.tract[begin + worker] = known.first[point] if known.kind[point] == _TRACT else -1
+    return n_listed
+
+
+@lean_jit
+def _draw_values(key: Words, lanes: Words, stream: Ints, bounds: Ints, values: Ints) -> None:
+    """Draw an unbiased integer below each bound, as :func:`below` does, one after the other.
+
+    A number that is not below its bound is drawn again in the same place, so that nothing is to be predicted. The place
+    in the stream is a local number while words are at hand.
+    """
+    words = stream[:POSITION].view(np.uint32)
+    worker = 0
+    while worker < bounds.size:
+        if bounds.size - worker >= _LONG:
+            read_ahead(key, lanes, stream)
+        place, end = (stream[POSITION] + 3) >> 2, stream[END] >> 2
+        while worker < bounds.size and place < end and bounds[worker] <= _WORD_BOUND:
+            mask = bounds[worker] - 1
+            mask |= mask >> 1
+            mask |= mask >> 2
+            mask |= mask >> 4
+            mask |= mask >> 8
+            mask |= mask >> 16
+            values[worker] = word_in(words, place) & mask
+            place += mask > 0
+            worker += values[worker] < bounds[worker]
+        stream[POSITION] = place << 2
+        if worker < bounds.size:
+            values[worker] = below(key, stream, bounds[worker])
+            worker += 1
+
+
+@lean_jit
+def _find_tracts(
+    workers: Indices, begin: int, geography: Geography, tracts: Ints, space: PlacementSpace
+) -> None:
+    """Find the tract of each worker of one synthesizer that is not in a point of one tract alone.
+
+    The running weight that the drawn integer falls in gives the tract, and the rest of the integer the block. That is
+    exactly "tract by weight, then block within the tract by weight".
+    """
+    known, places, whole = space.known, space.places, geography.superpumas
+    for worker in range(begin, begin + workers.size):
+        if places.tract[worker] >= 0:
+            continue
+        point = workers[worker - begin]
+        kind, first, last = known.kind[point], known.first[point], known.last[point]
+        part = TractList(whole.member, whole.running) if kind == _WHOLE else space.listed
+        before, value = known.before[point], places.value[worker]
+        guess = guess_weight(first, last, known.total[point], value)
+        at = find_weight_near(part.running, first, last, guess, before + value)
+        tract = part.tract[at]
+        rest = before + value - (part.running[at - 1] if at > first else before)
+        places.tract[worker], places.value[worker] = tract, rest
+        if kind == _EMPTY:
+            places.value[worker], places.block[worker] = -1, tracts[tract, _FIRST] + rest
+
+
+@lean_jit
+def _draw_tracts(
+    workers: Indices,
+    begin: int,
+    tract: int,
+    units: tuple[Levels, Indices],
+    geography: Geography,
+    tracts: Ints,
     key: Words,
     space: PlacementSpace,
     n_listed: int,
 ) -> int:
-    """Draw where the workers of one synthesizer fall; return how many tracts are listed now, or -1 if one cannot.
-
-    ``units`` holds level and unit of the destination tract's support points; ``first_worker`` is the place of the first
-    of these workers.
-    """
-    for worker in range(workers.size):
-        point = workers[worker]
-        if space.known.kind[point] == _UNKNOWN:
-            unit = (units[0][point], units[1][point])
-            n_listed = _learn(point, unit, tract, geography, blocks, space, n_listed)
-        if not _draw_place(key, space.stream, point, geography, blocks, space, first_worker + worker):
-            return -1
+    """Draw tracts and rests of the workers of one synthesizer; arguments and result as of :func:`_bound_workers`."""
+    n_listed = _bound_workers(workers, begin, tract, units, geography, tracts, space, n_listed)
+    if n_listed >= 0:
+        end, places = begin + workers.size, space.places
+        _draw_values(key, space.lanes, space.stream, places.bound[begin:end], places.value[begin:end])
+        _find_tracts(workers, begin, geography, tracts, space)
     return n_listed
+
+
+@lean_jit
+def _find_blocks(n_workers: int, blocks: TractBlocks, places: DrawnPlaces) -> None:
+    """Find the blocks of workers by tract and rest: the first whose running population exceeds the value drawn."""
+    tracts, running = blocks.tract, blocks.running
+    for worker in range(n_workers):
+        tract, rest = places.tract[worker], places.value[worker]
+        if rest >= 0:
+            first, n_blocks = tracts[tract, _FIRST], tracts[tract, _N_BLOCKS]
+            guess = guess_weight(first, first + n_blocks, tracts[tract, _PEOPLE], rest)
+            places.block[worker] = blocks.guide[guess]
+            places.value[worker] = tracts[tract, _BEFORE] + rest
+    for worker in range(n_workers):
+        places.seen[worker] = running[places.block[worker] + 1]
+    for worker in range(n_workers):
+        value, seen, block = places.value[worker], places.seen[worker], places.block[worker]
+        while seen <= value:
+            block += 1
+            seen = running[block + 1]
+        places.block[worker] = block
 
 
 @lean_jit
@@ -290,18 +423,18 @@ def _place_together(
     n_listed: int,
     placed: Indices,
 ) -> int:
-    """Place the workers of one synthesizer, those of a point in one block; returns as :func:`_draw_places`."""
+    """Place the workers of one synthesizer, those of a point in one block; returns as :func:`_bound_workers`."""
     known = space.known
     for worker in range(workers.size):
         point = workers[worker]
         if known.block[point] < 0:
             open_stream(STAGE_REPRESENTATIVE, tract, point, space.stream)
-            n_listed = _draw_places(
-                workers[worker : worker + 1], 0, tract, units, geography, blocks, key, space, n_listed
-            )
+            one = workers[worker : worker + 1]
+            n_listed = _draw_tracts(one, 0, tract, units, geography, blocks.tract, key, space, n_listed)
             if n_listed < 0:
                 return -1
-            known.block[point] = _block_of(space.places, 0, blocks.running)
+            _find_blocks(1, blocks, space.places)
+            known.block[point] = space.places.block[0]
         placed[worker] = known.block[point]
     return n_listed
 
@@ -363,12 +496,14 @@ def place_range(
                 destination, segment = addresses.destination[synthesizer], addresses.segment[synthesizer]
                 open_prepared(STAGE_PLACE, destination, segment, space.window, lane, n_blocks, space.stream)
                 lane += n_blocks
-                n_listed = _draw_places(
-                    workers, begin - origin, tract, units, geography, blocks, key, space, n_listed
+                n_listed = _draw_tracts(
+                    workers, begin - origin, tract, units, geography, blocks.tract, key, space, n_listed
                 )
             if n_listed < 0 or has_run_out(space.stream):
                 return synthesizer
         if not representative:
-            for worker in range(origin, drawn.ptr[stop]):
-                placed[worker] = _block_of(space.places, worker - origin, blocks.running)
+            n_workers = drawn.ptr[stop] - origin
+            _find_blocks(n_workers, blocks, space.places)
+            for worker in range(n_workers):
+                placed[origin + worker] = space.places.block[worker]
     return -1

@@ -15,6 +15,9 @@ Releases are compared with the schemes that an agency could use instead, on the 
 - :mod:`engine.audit.leaf_lookup`: the attacker who takes the most frequent value of a leaf (``lookup_in_leaf``);
 - :mod:`engine.audit.membership`: whether draws with a worker and without can be told apart (``epsilon_shown``);
 - :mod:`engine.audit.records_law`: the exact laws of that for worker records (``delta_of_tries``);
+- :mod:`engine.audit.workplace_lookup`: those who look the victim up, in one pass (``look_up_homes``);
+- :mod:`engine.audit.tally`: the same measures counted batch by batch (``BeliefTally``);
+- :mod:`engine.audit.unit_shares`: the public prior by tract or county (``unit_shares``);
 - :mod:`engine.audit.workload`: counting queries and their median relative error (``window_workload``);
 - :mod:`engine.audit.predictions`: what every attacker returns (``Predictions``).
 

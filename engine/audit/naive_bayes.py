@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import FloatArray
-from engine._kernels.audit_boxes import Beliefs, add_marginal, predict_values
+from engine._kernels.audit_boxes import Beliefs, add_marginal, count_codes, predict_values
 from engine.audit.decomposition import Decomposition
 from engine.audit.predictions import Predictions
-from engine.audit.tables import as_codes, as_values, distinct_rows
+from engine.audit.tables import as_codes, as_n_values, as_sizes, as_values, distinct_rows
 
-__all__ = ["NaiveBayes"]
+__all__ = ["CodeCounts", "KeptPredictions", "NaiveBayes"]
+
+_FEW_VALUES: Final = 16
+"""With so few values, a prediction takes less time than to find equal victims."""
+
+_MOST_CELLS: Final = 1 << 20
+"""Predictions for so many combinations of codes are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +78,12 @@ class NaiveBayes:
         ParameterError
             A code is out of range.
         """
-        cells, cell_of = distinct_rows(as_codes("codes", codes, self.sizes), self.sizes)
+        table = as_codes("codes", codes, self.sizes)
+        if self.prior.size <= _FEW_VALUES:
+            value, belief = np.full(table.shape[0], -1), np.zeros(table.shape[0])
+            predict_values(self._beliefs(), table, value, belief)
+            return Predictions(value, belief)
+        cells, cell_of = distinct_rows(table, self.sizes)
         value, belief = np.full(cells.shape[0], -1), np.zeros(cells.shape[0])
         predict_values(self._beliefs(), cells, value, belief)
         return Predictions(value[cell_of], belief[cell_of])
@@ -109,3 +121,82 @@ class NaiveBayes:
         with np.errstate(divide="ignore"):
             offset = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
             return Beliefs(np.log(self.prior), np.log(self.table), offset)
+
+
+class CodeCounts:
+    """Counts of records by value and by code, batch by batch: what :class:`NaiveBayes` learns of a release of records.
+
+    Parameters
+    ----------
+    sizes : int[d]
+        Number of codes of each attribute.
+    n_values : int
+        Number of values of the sensitive attribute.
+
+    Raises
+    ------
+    ParameterError
+        A size is below 1.
+    """
+
+    def __init__(self, sizes: npt.ArrayLike, n_values: int) -> None:
+        self._sizes, self._n_values = as_sizes(sizes), as_n_values(n_values)
+        self._offset = np.concatenate(([0], np.cumsum(self._sizes)[:-1]))
+        self._joint = np.zeros((int(self._sizes.sum()), n_values), dtype=np.int64)
+        self._weight = np.zeros(n_values, dtype=np.int64)
+
+    def add(self, codes: npt.ArrayLike, sensitive: npt.ArrayLike) -> None:
+        """Count some records.
+
+        Parameters
+        ----------
+        codes : int[N, d]
+        sensitive : int[N]
+
+        Raises
+        ------
+        ParameterError
+            A code or a value is out of range, or shapes do not agree.
+        """
+        table = as_codes("codes", codes, self._sizes)
+        values = as_values("sensitive", sensitive, self._n_values, n_rows=table.shape[0])
+        count_codes(table, values, self._offset, self._joint, self._weight)
+
+    def model(self) -> NaiveBayes:
+        """What :meth:`NaiveBayes.of` makes of boxes of one cell with the same records."""
+        weight = self._weight.astype(np.float64)
+        total = weight.sum()
+        return NaiveBayes(
+            sizes=self._sizes,
+            prior=weight / total if total > 0 else np.full(self._n_values, 1 / self._n_values),
+            table=self._joint / np.where(weight > 0, weight, 1.0),
+        )
+
+
+class KeptPredictions:
+    """Predictions of a model for one batch of victims after another; those of a small domain are made once.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    """
+
+    def __init__(self, model: NaiveBayes) -> None:
+        self._model = model
+        n_cells = int(np.prod(model.sizes, dtype=object))
+        self._keeps = model.prior.size > _FEW_VALUES and n_cells <= _MOST_CELLS
+        self._value = np.full(n_cells if self._keeps else 0, -1)
+        self._belief = np.zeros(self._value.size)
+
+    def predict(self, codes: npt.ArrayLike) -> Predictions:
+        """As :meth:`NaiveBayes.predict`."""
+        if not self._keeps:
+            return self._model.predict(codes)
+        table = as_codes("codes", codes, self._model.sizes)
+        cell = np.ravel_multi_index(tuple(table.T), tuple(self._model.sizes.tolist()))
+        is_new = np.zeros(self._value.size, dtype=np.bool_)
+        is_new[cell] = True
+        new = np.flatnonzero(is_new & (self._value < 0))
+        rows = np.stack(np.unravel_index(new, tuple(self._model.sizes.tolist())), axis=1)
+        self._value[new], self._belief[new] = self._model.predict(rows)
+        return Predictions(self._value[cell], self._belief[cell])

@@ -241,6 +241,8 @@ def _by_class(
     n_classes = int(n_workers.max(initial=0)) + 1
     class_of = size_of_tract[tract] * n_classes + n_workers
     values = np.zeros((3, sizes.size * n_classes), dtype=np.int64)
-    for one in np.flatnonzero(np.bincount(class_of)).tolist():
-        values[:, one] = law(int(sizes[one // n_classes]), one % n_classes)
+    met = np.flatnonzero(np.bincount(class_of))
+    if met.size:
+        k, n = sizes[met // n_classes].tolist(), (met % n_classes).tolist()
+        values[:, met] = np.array(list(map(law, k, n)), dtype=np.int64).T
     return Thetas(*values[:, class_of])

@@ -20,6 +20,7 @@ from engine._kernels.normalizers import (
     Partitions,
     RatioSpace,
     apart_moves,
+    plain_inverse,
     search_price,
     worst_ratio,
 )
@@ -36,6 +37,9 @@ _LARGEST_INVERSE = 1 << 40
 """Beyond, theta would be rounded once more for the kernel; a price is only certified for theta as it is."""
 
 _TRIALS = 20
+
+_DOUBT = 1e-6
+"""Far more than a floating-point 1 / theta may be off."""
 
 
 class TableLaw(NamedTuple):
@@ -56,10 +60,12 @@ def law_of(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw:
     n_points, n_workers : int
         k and n, at least 1.
     """
-    plain = unpriced_law(epsilon, n_points, n_workers)
     if not 1 < n_workers <= MOST_EXACT_WORKERS or n_points == 1:
-        return plain
+        return unpriced_law(epsilon, n_points, n_workers)
     priced = _priced(epsilon, n_points, n_workers)
+    if priced is not None and _helps_surely(priced, epsilon, n_workers, n_points):
+        return priced
+    plain = unpriced_law(epsilon, n_points, n_workers)
     return priced if priced is not None and _helps(priced, plain, n_workers, n_points) else plain
 
 
@@ -101,6 +107,19 @@ def _allowed(growth: Fraction, ratio: float, n_points: int) -> int:
         growth.denominator * numerator * rounded
     )
     return allowed
+
+
+def _helps_surely(priced: TableLaw, epsilon: Fraction, n_workers: int, n_points: int) -> bool:
+    """Whether :func:`_helps` is true for any 1 / theta that the law without a price could have.
+
+    That is a search in exact numbers, which takes far longer than this; where it is needed, this is False.
+    """
+    if n_workers > n_points:
+        return False
+    largest = plain_inverse(n_workers, n_points, float(least_growth(epsilon))) * (1.0 + _DOUBT)
+    fewest = apart_moves(n_workers, n_points, 1.0 / largest, 1.0)
+    moves = apart_moves(n_workers, n_points, THETA_UNITS / priced.inverse_theta, priced.price / PRICE_UNITS)
+    return moves * (1.0 + _DOUBT) < fewest
 
 
 def _helps(priced: TableLaw, plain: TableLaw, n_workers: int, n_points: int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.cleaning import CLEANED_RANGES_MI, clean_points
@@ -40,15 +40,17 @@ def cells_of(points: list[list[int]], tract: list[int]) -> tuple[Synthesizers, S
     return synthesizers, SyntheticPoints(synthetic_ptr=ptr, synthetic_point=flat)
 
 
-def drawn_world(seed: int) -> tuple[World, Synthesizers, SyntheticPoints, np.ndarray[Any, Any]]:
+def drawn_world(
+    seed: int, *, most: int = 8, most_freed: int = 12
+) -> tuple[World, Synthesizers, SyntheticPoints, np.ndarray[Any, Any]]:
     """A world, cells of workers in its edited points but the remainder, and numbers of freed workers."""
     world, rng = make_world(seed), np.random.default_rng(seed + 1)
     after = world.edited.coarsening
     last = after.support_level[after.support_ptr[1:] - 1]
     n_points = after.n_support - (last == LEVEL_REMAINDER)
     tract = np.sort(rng.choice(np.flatnonzero(n_points), 14))
-    cells = [rng.integers(0, n_points[one], rng.integers(0, 9)).tolist() for one in tract]
-    freed = rng.integers(0, 12 << 20, after.n_destination_tracts)
+    cells = [rng.integers(0, n_points[one], rng.integers(0, most + 1)).tolist() for one in tract]
+    freed = rng.integers(0, most_freed << 20, after.n_destination_tracts)
     return world, *cells_of(cells, tract.tolist()), freed
 
 
@@ -59,6 +61,14 @@ def cleaned(
     return clean_points(
         KEY, cells, drawn, after, world.share, ExpectedNoise(freed), world.destination_tract, **more
     )
+
+
+def drawn_law(epsilon: Fraction, k: int, n: int) -> tuple[int, int, int]:
+    """Theta as the mechanism draws with it, and the price."""
+    law = law_of(epsilon, k, n)
+    cut = max(0, law.inverse_theta.bit_length() - 40)
+    theta = Fraction(1 << 20 >> cut, law.inverse_theta >> cut)
+    return theta.numerator, theta.denominator, law.price
 
 
 def one_table(n_points: int) -> SupportTable:
@@ -83,6 +93,29 @@ def test_expected_freed_workers_are_the_twin_s(cells: list[list[int]], epsilon: 
             theta, price = Fraction(1 << 20, law.inverse_theta), Fraction(law.price, PRICE_UNITS)
             exact += cleaning.expected_freed([cell.count(point) for point in set(cell)], k, theta, price)
     assert abs(found - exact * 2**20) <= 2 * len(cells)
+
+
+@pytest.mark.jit_off
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=20) | st.lists(st.integers(1, 9), max_size=12),
+    st.sampled_from([40, 300, 2000]),
+    st.sampled_from([1, 2, 4, 8]),
+)
+@example([1] * 150, 200, 4)
+@example([2, 1, 3] * 50, 300, 4)
+@example([200, 1, 1, 7], 60, 4)
+@example([3, 1] * 80, 2000, 1)
+@example([60] * 30, 40, 1)
+@example([1] * 40, 2000, 8)
+def test_expected_freed_workers_have_the_bits_of_plain_sums(counts: list[int], k: int, epsilon: int) -> None:
+    synthesizers, drawn = cells_of([np.repeat(np.arange(len(counts)), counts).tolist()], [0])
+    (found,) = expected_noise(synthesizers, drawn, one_table(k), epsilon=epsilon).freed
+    if not counts:
+        assert found == 0
+        return
+    numerator, denominator, price = drawn_law(Fraction(epsilon), k, min(sum(counts), 21))
+    wanted = cleaning.freed_in_floats(counts, k, numerator / denominator, price / PRICE_UNITS)
+    assert found == wanted
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 8), (140, 6), (300, 4), (300, 2), (1000, 6), (1000, 9)])
@@ -122,10 +155,13 @@ def test_larger_units_are_expected_to_free_as_tables_of_their_own() -> None:
     SEED,
     st.sampled_from([CLEANED_RANGES_MI, (), (7.0,), tuple(np.arange(1.0, 60.0, 2.0).tolist())]),
     st.booleans(),
+    st.sampled_from([8, 8, 70]),
 )
-def test_cleaned_workers_are_the_twin_s(seed: int, ranges: tuple[float, ...], by_points: bool) -> None:
-    """Also where every other cell belongs to a unit that is read by points."""
-    world, cells, drawn, freed = drawn_world(seed)
+def test_cleaned_workers_are_the_twin_s(
+    seed: int, ranges: tuple[float, ...], by_points: bool, most: int
+) -> None:
+    """Also where every other cell belongs to a unit that is read by points, and where many workers are drawn again."""
+    world, cells, drawn, freed = drawn_world(seed, most=most, most_freed=12 * most // 8)
     after = world.edited.coarsening
     rng = np.random.default_rng(seed + 2)
     noise = ExpectedNoise(freed)

@@ -9,7 +9,7 @@ from engine.coarsening import LEVEL_PUMA, LEVEL_REMAINDER, LEVEL_SUPERPUMA, LEVE
 from engine.editing import EditingMode
 from engine.errors import ParameterError
 from engine.gravity import GravityDecay
-from engine.tracts import OriginTracts
+from engine.tracts import OriginTracts, great_circle_mi
 from geodata.distance import distance_matrix_mi
 from tests.engine.worlds import make_tracts, make_world, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import coarsen_one
@@ -97,6 +97,16 @@ def test_places_round_the_globe_keep_their_distance() -> None:
     wanted = distance_matrix_mi([179.9], [10.0], tracts.lon_deg, tracts.lat_deg)[0]
     assert coarse.support_unit.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_allclose(coarse.support_distance_mi, wanted, rtol=1e-3, atol=1e-6)
+
+
+@given(SEED)
+def test_great_circles_are_those_of_the_formula_with_any_threads(seed: int) -> None:
+    tracts, destination = make_world(seed).tracts, make_world(seed).destination_tract
+    found = great_circle_mi(tracts, destination)
+    assert great_circle_mi(tracts, destination, threads=3).tobytes() == found.tobytes()
+    lon, lat = tracts.lon_deg, tracts.lat_deg
+    wanted = distance_matrix_mi(lon[destination], lat[destination], lon, lat)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-3)
 
 
 @given(SEED)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine._kernels.arrays import Indices
+from engine._kernels.placement import check_drawn
 from engine._kernels.urn import find_weight, find_weight_near, guess_weight
 from engine.coarsening import LEVEL_REMAINDER, coarsen
 from engine.editing import EditingMode
@@ -85,6 +86,66 @@ def test_a_weight_is_found_from_any_guess(weights: list[int], data: st.DataObjec
         assert 1 <= guess_weight(1, last, total, value) < last
         for guess in range(1, last):
             assert find_weight_near(cumulative, 1, last, guess, before + value) == wanted
+
+
+def one_tract(block_population: list[int], n_workers: int) -> Indices:
+    """Workers of one workplace who all live in its own tract."""
+    alone = tracts_in_a_row([0.0], np.array([0]), np.array([0]), np.array([1]))
+    coarse, _ = coarsen(alone, np.array([0]), q50_mi=1.0, q90_mi=100.0)
+    chosen = same_synthesizers(1, [0], n_workers, 1)
+    drawn = SyntheticPoints(
+        synthetic_ptr=np.array([0, n_workers]), synthetic_point=np.zeros(n_workers, np.int32)
+    )
+    population = np.array(block_population)
+    blocks = BlockTable(block_ptr=np.array([0, population.size]), block_population=population)
+    return place_blocks(KEY, chosen, drawn, coarse, blocks)
+
+
+@pytest.mark.jit_off
+@pytest.mark.parametrize("n_workers", [1, 16, 47, 48, 400])
+@pytest.mark.parametrize(
+    "population",
+    [
+        [1],
+        [0, 1, 0],
+        [0] * 30 + [7] + [0] * 30,
+        [1] * 99 + [100_000],
+        [100_000] + [0, 1] * 50,
+        [1 << 31, 1 << 31],
+        [5, 1 << 34, 0, 1 << 33],
+    ],
+    ids=["one", "among-empty", "far-from-the-guess", "late", "early", "one-word", "two-words"],
+)
+def test_blocks_of_one_tract_are_the_twin_s(population: list[int], n_workers: int) -> None:
+    stream = Stream("PLACE", 0, 3)
+    placed = one_tract(population, n_workers)
+    assert placed.tolist() == [block_of(stream, [0], [0, len(population)], population) for _ in placed]
+
+
+@pytest.mark.jit_off
+@given(st.lists(st.sampled_from([0, 0, 1, 2, 40, 3_000]), min_size=1, max_size=60), st.integers(0, 3))
+def test_the_guide_leads_to_the_block_of_every_person(weights: list[int], before: int) -> None:
+    weights[-1] += 1
+    population = np.array([before, *weights])
+    table = BlockTable(block_ptr=np.array([0, 1, population.size]), block_population=population).by_tract
+    first, last, total = 1, population.size, sum(weights)
+    for block, people in enumerate(weights, first):
+        start = sum(weights[: block - first])
+        for rest in {start, start + people // 2, start + people - 1} if people else ():
+            here = table.guide[guess_weight(first, last, total, rest)]
+            assert first <= here <= block
+            assert all(table.running[one + 1] <= before + rest for one in range(here, block))
+            assert table.running[block + 1] > before + rest
+
+
+@pytest.mark.jit_off
+def test_drawn_points_that_do_not_exist_are_counted() -> None:
+    support_ptr, level = np.array([0, 2, 5]), np.array([0, 3, 0, 1, 3], dtype=np.int8)
+    points = np.array([0, 1, 2, 2, 3, -1, 0], dtype=np.int32)
+    assert check_drawn(np.array([0, 1], dtype=np.int32), np.array([0, 3, 7]), points, support_ptr, level) == (
+        3,
+        2,
+    )
 
 
 def one_part(block_population: list[int], n_workers: int, block_ptr: list[int]) -> Indices:

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine import _jit, precompile
+from engine.parameters import SynthesisParameters
 from tests.engine.examples import INTERPRETED
 
 ROOT = Path(precompile.__file__).parents[1]
@@ -45,6 +47,25 @@ code = max(
 new = [form for form in compiled() if form not in before]
 unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
 print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)
+"""
+)
+
+OWN_STAGES = (
+    COMPILED
+    + """
+from mapapp.publishing import run as publishing
+before, stages = [], []
+
+def compile_stages(report, needed):
+    stages.extend(needed)
+    precompile._run(stages)
+    before.extend(compiled())
+
+publishing.ensure_compiled = compile_stages
+from mapapp.cli import run
+code = run(["synthesize", sys.argv[1], sys.argv[2], "--test-key", "-q", *sys.argv[3:]])
+new = [form for form in compiled() if form not in before]
+print(repr((code, sorted(set(precompile.STAGES) - set(stages)), new)), file=sys.stderr)
 """
 )
 
@@ -156,6 +177,43 @@ def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset: P
     assert said.splitlines()[-1] == repr((0, True, [], set())), said
 
 
+@pytest.mark.parametrize(
+    ("preset", "left_out"),
+    [
+        ("recommended", ["account", "draw"]),
+        ("onthemap-v3", ["clean", "move", "price"]),
+    ],
+)
+def test_a_preset_needs_no_kernels_but_those_of_its_stages(
+    preset: str, left_out: list[str], demo_dataset: Path, tmp_path: Path
+) -> None:
+    dataset = shutil.copytree(demo_dataset, tmp_path / "d")
+    process = python(OWN_STAGES, dataset, tmp_path / "r", "--preset", preset)
+    _, said = process.communicate(timeout=300)
+    assert said.splitlines()[-1] == repr((0, left_out, [])), said
+
+
+def test_other_mechanisms_need_all_stages() -> None:
+    for mechanism in ("laplace", "keep-or-redraw"):
+        assert precompile.stages_of(SynthesisParameters(mechanism=mechanism)) == precompile.STAGES
+    usual = SynthesisParameters()
+    both = precompile.stages_of(usual, ("exponential", "dirichlet-multinomial"))
+    assert both == precompile.STAGES
+    assert "clean" in precompile.stages_of(replace(usual, mechanism="exponential"))
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_processes_take_over_what_others_have_not_begun(n: int, tmp_path: Path) -> None:
+    shared = precompile.shares(n)
+    orders = [precompile._order(shared, own) for own in range(len(shared))]
+    assert all(sorted(order) == sorted(precompile.STAGES) for order in orders)
+    assert [order[: len(own)] for order, own in zip(orders, shared, strict=True)] == shared
+    run: list[str] = []
+    for order in orders:
+        run += [name for name in order if precompile._is_first(tmp_path / name)]
+    assert sorted(run) == sorted(precompile.STAGES)
+
+
 def test_deciding_a_table_compiles_nothing_more() -> None:
     process = python(TABLE)
     _, said = process.communicate(timeout=300)
@@ -223,7 +281,7 @@ def test_no_process_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
             super().__init__(*arguments, **options)
             processes.append(self)
 
-    def stop(names: list[str]) -> None:
+    def stop(names: list[str], begun: Path) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
@@ -255,6 +313,25 @@ def marked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     mark = tmp_path / "compiled.0123.4567.mark"
     monkeypatch.setattr(precompile, "kernels_mark", lambda kernel, what: mark)
     return mark
+
+
+def test_some_stages_need_no_compiling_where_all_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    compiler = Compiler()
+    monkeypatch.setattr(
+        precompile, "kernels_mark", lambda kernel, what: tmp_path / f"compiled.0.{hash(what)}.mark"
+    )
+    monkeypatch.setattr(precompile, "_compile", compiler.compile)
+    some = {name: cost for name, cost in precompile.STAGES.items() if name != "account"}
+    precompile.ensure_compiled(compiler.report, some)
+    precompile.ensure_compiled(compiler.report)
+    assert compiler.runs == 2
+    for mark in tmp_path.glob("*.mark"):
+        mark.unlink()
+    precompile.ensure_compiled(compiler.report)
+    precompile.ensure_compiled(compiler.report, some)
+    assert compiler.runs == 3
 
 
 def test_kernels_are_compiled_once(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from engine.lone_worker import stay_apart
 from engine.mechanisms import prices
 from engine.mechanisms.exponential import exponential, exponential_promise
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, law_of, unpriced_law
-from engine.mechanisms.thetas import THETA_UNITS
+from engine.mechanisms.thetas import THETA_UNITS, least_growth
 from engine.streams import Stage, new_stream
 from engine.synthesis import SyntheticPoints
 from tests.engine.examples import examples
@@ -47,6 +47,19 @@ def drawn_by(
     draw_with(monkeypatch, lambda *_: law)
     copies = same_synthesizers(n_copies, workers_of(table), sum(table), 1, first=first)
     return exponential(KEY, copies, one_table([1] * len(table)), epsilon="4", threads=2)
+
+
+@pytest.mark.parametrize("epsilon", ["1/8", "1", "4", "6.5", "12"])
+def test_a_law_without_a_price_is_searched_for_only_in_doubt(epsilon: str) -> None:
+    """The law is the one that both exact laws, compared, give, and the quick 1 / theta is that of the exact search."""
+    exact = Fraction(epsilon)
+    for k in (2, 3, 19, 20, 21, 300, 1873):
+        for n in (2, 3, 7, 20):
+            plain, priced = prices.unpriced_law(exact, k, n), prices._priced(exact, k, n)
+            chosen = priced if priced is not None and prices._helps(priced, plain, n, k) else plain
+            assert prices.law_of.__wrapped__(exact, k, n) == chosen
+            found = normalizers.plain_inverse(n, k, float(least_growth(exact)))
+            assert found * 2**20 == pytest.approx(plain.inverse_theta, rel=1e-8, abs=2)
 
 
 @pytest.mark.parametrize("epsilon", ["1", "2", "4", "6.5"])

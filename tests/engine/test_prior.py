@@ -108,6 +108,15 @@ def test_the_gravity_fit_reaches_its_percentiles(
         assert achieved == pytest.approx(miles, rel=0.01)
 
 
+def test_threads_fit_the_same_decay() -> None:
+    distance, population, jobs = plain_country()
+    fits = [
+        fit_gravity_decay(distance, population, jobs, percentiles_mi=MINNESOTA, threads=threads)
+        for threads in (1, 3)
+    ]
+    assert fits[0] == fits[1]
+
+
 def test_three_percentiles_are_met_as_closely_as_two_parameters_allow() -> None:
     distance, population, jobs = plain_country()
     decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=MINNESOTA)

@@ -134,6 +134,19 @@ def test_redraws_are_the_twin_s_and_never_the_remainder(seed: int) -> None:
         assert remainder not in twin
 
 
+@pytest.mark.jit_off
+def test_without_a_remainder_nothing_is_redrawn() -> None:
+    for seed in range(100):
+        world = make_world(seed, n_synthesizers=20)
+        if not np.any(world.edited.coarsening.support_level == LEVEL_REMAINDER):
+            break
+    drawn = synthesize(KEY, world.synthesizers, world.support)
+    weight = redraw_weight(world.share)
+    assert redraw_remainder(KEY, world.synthesizers, drawn, world.edited.coarsening, weight) is drawn
+    with pytest.raises(ParameterError, match="redraw weights"):
+        redraw_remainder(KEY, world.synthesizers, drawn, world.edited.coarsening, weight[:-1])
+
+
 @given(st.integers(0, 2**31))
 def test_the_redraw_does_not_depend_on_the_real_workers(seed: int) -> None:
     # Two tables of workers, the same draws: the kept points differ, the redrawn points must not.

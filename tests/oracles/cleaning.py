@@ -34,6 +34,60 @@ def expected_freed(
     return mean / total * price * n_points / weight_of_all
 
 
+def freed_in_floats(counts: Sequence[int], n_points: int, theta: float, price: float) -> int:
+    """Workers freed from a table in 2^-20, by sums of the same floating-point numbers in the same order, one by one.
+
+    Where more than 24 are expected, that is the number at which as many are freed as added.
+    """
+
+    def mean_of_one(count: int, tilt: float) -> float:
+        total, mean, weight = 0.0, 0.0, 1.0
+        for step in range(count + 1):
+            r = step if tilt <= 1 else count - step
+            times = weight if r == count else weight * (1.0 - theta)
+            total, mean = total + times, mean + r * times
+            weight *= tilt if tilt <= 1 else 1.0 / tilt
+        return mean / total
+
+    def frees_more(v: float) -> bool:
+        freed = 0.0
+        for count in counts:
+            freed += mean_of_one(count, theta / v)
+        return freed > n_points * v / (1.0 - v)
+
+    n_workers = sum(counts)
+    if n_workers > 24 and frees_more(24.0 / (n_points + 24.0)):
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            v = (low + high) / 2.0
+            low, high = (v, high) if frees_more(v) else (low, v)
+        return floor(n_points * low / (1.0 - low) * 2**20)
+    return floor(_freed_by_sum(counts, n_points, theta, price) * 2**20)
+
+
+def _freed_by_sum(counts: Sequence[int], n_points: int, theta: float, price: float) -> float:
+    """The mean over numbers of freed workers up to 128, whose weights are those of each point, convolved."""
+    empty, stays, top = price * (n_points - len(counts)), price * (1.0 - theta), min(sum(counts), 128)
+    whole = len(counts) + empty
+    more = 1.0 + (1.0 - price) * empty / whole
+    weights = [1.0]
+    for count in counts:
+        longer = [0.0] * (min(len(weights) - 1 + count, top) + 1)
+        for freed, weight in enumerate(weights):
+            power = weight
+            for r in range(min(count, top - freed) + 1):
+                longer[freed + r] += power if r == count else power * stays
+                power *= theta
+        weights = longer
+    total, mean, ways = 0.0, 0.0, 1.0
+    for freed, weight in enumerate(weights):
+        if freed > 0:
+            ways *= (whole + more * (freed - 1.0)) / freed
+        total += weight * ways
+        mean += freed * weight * ways
+    return mean / total * (price * n_points / whole)
+
+
 def workers_of_points(counts: Sequence[int], theta: float) -> list[float] | None:
     """Real workers of every point of a large table, by sums over the law of one point; None if it cannot be read.
 

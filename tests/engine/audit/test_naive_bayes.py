@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
+from engine.audit import naive_bayes
 from engine.audit.decomposition import Decomposition
-from engine.audit.naive_bayes import NaiveBayes
+from engine.audit.naive_bayes import CodeCounts, KeptPredictions, NaiveBayes
 from engine.errors import ParameterError
 from tests.engine.audit.tables import Table, boxes_of, tables
 from tests.golden import golden
@@ -112,3 +114,40 @@ def test_a_victim_outside_the_attribute_space_is_refused() -> None:
         model.predict([[2]])
     with pytest.raises(ParameterError, match="value runs from 2 to 2: allowed are 0 to 1"):
         model.belief_of([[1]], [2])
+
+
+@pytest.mark.jit_off
+@given(tables(), st.integers(0, 8))
+def test_records_counted_in_batches_teach_the_same(table: Table, cut: int) -> None:
+    counts = CodeCounts(table.sizes, table.n_values)
+    for batch in (slice(0, cut), slice(cut, None)):
+        counts.add(table.codes[batch], table.sensitive[batch])
+    boxes = Decomposition.from_records(table.codes, table.sensitive, table.sizes, table.n_values)
+    found, wanted = counts.model(), NaiveBayes.of(boxes)
+    np.testing.assert_array_equal(found.prior, wanted.prior)
+    np.testing.assert_array_equal(found.table, wanted.table)
+
+
+@pytest.mark.jit_off
+def test_without_records_every_value_is_equally_likely() -> None:
+    model = CodeCounts([2], 4).model()
+    assert model.prior.tolist() == [0.25] * 4
+    assert not model.table.any()
+
+
+@pytest.mark.jit_off
+@given(tables(), st.integers(0, 8), st.booleans(), st.booleans())
+def test_predictions_are_the_same_however_they_are_made(
+    table: Table, cut: int, has_few_values: bool, has_many_cells: bool
+) -> None:
+    """Victim by victim, once for all equal victims, or once for all batches."""
+    boxes = Decomposition.from_records(table.codes, table.sensitive, table.sizes, table.n_values)
+    model = NaiveBayes.of(boxes)
+    wanted = model.predict(table.codes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(naive_bayes, "_FEW_VALUES", 100 if has_few_values else 0)
+        patch.setattr(naive_bayes, "_MOST_CELLS", 0 if has_many_cells else 1 << 20)
+        kept = KeptPredictions(model)
+        found = [kept.predict(table.codes[batch]) for batch in (slice(0, cut), slice(cut, None))]
+    np.testing.assert_array_equal(np.concatenate([one.value for one in found]), wanted.value)
+    np.testing.assert_array_equal(np.concatenate([one.belief for one in found]), wanted.belief)
