@@ -49,7 +49,7 @@ def measure(dataset: Path, preset: str) -> list[tuple[int, float]]:
     for sample in samples:
         start = time.process_time()
         found = audited_workers(data, setting, QUESTIONS, tracts=sample)
-        spent, n = time.process_time() - start, found.records.n.size
+        spent, n = time.process_time() - start, found.n_workers
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"| {n:,} | {spent:.2f} | {spent / n * 1e6:.1f} | {peak:,.0f} |", flush=True)
         points.append((n, spent))

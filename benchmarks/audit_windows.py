@@ -46,7 +46,11 @@ def measure(dataset: Path, releases: Sequence[Path], margins: Sequence[float], a
     """Print a row for each margin."""
     data = AnalystData.open(dataset)
     blocks = CodedBlocks.read(data, Areas.read(data.store, data.geography))
-    found = [audited_workers(data, audited_release(data, path), ["earnings"]).records for path in releases]
+    found = []
+    for path in releases:
+        records = audited_workers(data, audited_release(data, path), ["earnings"], keeps_records=True).records
+        assert records is not None
+        found.append(records)
     (scheme,) = read_schemes((against,))
     print(f"| wider by | workers in a window | {' | '.join(path.name for path in releases)} | {against} |")
     print(f"|---|---|{'---|' * len(releases)}---|")

@@ -110,7 +110,6 @@ def audit(
     from mapapp.measuring.analyst import AnalystData
     from mapapp.measuring.audit.files import write_csv, write_picture
     from mapapp.measuring.audit.records_result import RecordsAudit
-    from mapapp.measuring.audit.records_run import audit_records
     from mapapp.measuring.audit.records_words import records_audit_lines
     from mapapp.measuring.audit.schemes import read_schemes
     from mapapp.measuring.audit.words import audit_lines
@@ -126,6 +125,8 @@ def audit(
         with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
             if of_records:
+                from mapapp.measuring.audit.records_run import audit_records
+
                 found = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
             else:
                 found = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
@@ -208,7 +209,9 @@ def _run(
     if schemes:
         require_schemes(data, schemes, questions)
     audited = _audited(data, releases, settings)
-    found = [audited_workers(data, one, questions, report=report) for one in audited]
+    found = [
+        audited_workers(data, one, questions, keeps_records=bool(schemes), report=report) for one in audited
+    ]
     result = joined(data, found)
     if schemes:
         result.tables.update(comparison_tables(data, found, schemes, questions, report=report))

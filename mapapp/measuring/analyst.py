@@ -42,10 +42,10 @@ _KEPT_PREPARED: Final = 16_000_000  # numbers, most of them of 8 bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class TractWorkers:
     """Some destination tracts with their confidential workers.
 
-    T destination tracts, n origin tracts, W workers.
+    T destination tracts, W workers.
 
     Attributes
     ----------
@@ -55,15 +55,27 @@ class Panel:
         Synthesizers and homes.
     home_tract : int64[W]
         Row of `tracts` of each worker's home.
+    """
+
+    position: Ints
+    inputs: Inputs
+    home_tract: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel(TractWorkers):
+    """Some destination tracts with their confidential workers, and where all other tracts are from there.
+
+    n origin tracts.
+
+    Attributes
+    ----------
     distance_mi : float64[T, n]
         Between tract centres; 0 within a tract.
     cell : int8[T, n]
         Cell of the grid of every origin tract.
     """
 
-    position: Ints
-    inputs: Inputs
-    home_tract: Ints
     distance_mi: Floats
     cell: npt.NDArray[np.int8]
 
@@ -153,6 +165,33 @@ class AnalystData:
             yield self._panels.get_or_make(part.tobytes(), read) if keeps else read()
         report("measuring workplace tracts", len(parts), len(parts))
 
+    def workers(self, positions: Ints | None = None, report: Report = silent) -> Iterator[TractWorkers]:
+        """Yield the same parts as :meth:`panels`, without distances where they are not kept.
+
+        Each batch is read once, whatever the number of its parts.
+
+        Raises
+        ------
+        ParameterError
+            As :meth:`panels`.
+        """
+        chosen = np.arange(self.tract.size) if positions is None else _checked(positions, self.tract.size)
+        if self.keeps(chosen):
+            yield from self.panels(chosen, report)
+            return
+        parts = list(self._parts(chosen))
+        reader = TractReader(self.store, self.geography, self.workplaces)
+        for done, part in enumerate(parts):
+            report("measuring workplace tracts", done, len(parts))
+            inputs = reader.read(part)
+            yield TractWorkers(position=part, inputs=inputs, home_tract=home_tracts(self.geography, inputs))
+        report("measuring workplace tracts", len(parts), len(parts))
+
+    def n_workers(self, positions: Ints | None = None) -> int:
+        """Number of workers of the destination tracts at some positions (all by default), which is public."""
+        n_workers = self.workplaces.n_workers
+        return int((n_workers if positions is None else n_workers[positions]).sum())
+
     def keeps(self, positions: Ints | None) -> bool:
         """Whether the destination tracts at some positions (all by default) are few enough to stay in memory."""
         n_chosen = self.tract.size if positions is None else positions.size
@@ -175,21 +214,56 @@ def read_panel(store: Store, geography: Geography, workplaces: Workplaces, posit
     return Panel(
         position=positions,
         inputs=inputs,
-        home_tract=geography.tract_of_block[inputs.worker_origin].astype(np.int64),
+        home_tract=home_tracts(geography, inputs),
         distance_mi=distance,
         cell=cell,
     )
 
 
+def home_tracts(geography: Geography, inputs: Inputs) -> Ints:
+    """Row of `tracts` of each worker's home: int64[W]."""
+    return geography.tract_of_block[inputs.worker_origin].astype(np.int64)
+
+
+class TractReader:
+    """Reads the workers of some destination tracts after others, and each batch once if it is asked for in turn.
+
+    Parameters
+    ----------
+    store : Store
+        A dataset or a release.
+    geography : Geography
+    workplaces : Workplaces
+        Of the store.
+    """
+
+    def __init__(self, store: Store, geography: Geography, workplaces: Workplaces) -> None:
+        self._store, self._geography, self._workplaces = store, geography, workplaces
+        self._last: tuple[int, Inputs] | None = None
+
+    def read(self, positions: Ints) -> Inputs:
+        """Return the workers of the destination tracts at some positions (rising), whatever batches they are in."""
+        first = self._workplaces.tract_ptr
+        batch = np.searchsorted(first, positions, side="right") - 1
+        parts = []
+        for number in np.unique(batch):
+            inputs = self._batch(int(number))
+            mine = positions[batch == number] - first[number]
+            parts.append(inputs if mine.size == inputs.destination_tract.size else _only(inputs, mine))
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _batch(self, number: int) -> Inputs:
+        last = self._last
+        if last is None or last[0] != number:
+            self._last = None  # so that two batches are never held at once
+            last = (number, read_inputs(self._store, self._geography, self._workplaces, number))
+            self._last = last
+        return last[1]
+
+
 def read_tracts(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Inputs:
     """Read the workers of the destination tracts at some positions (rising), whatever batches they are in."""
-    batch = np.searchsorted(workplaces.tract_ptr, positions, side="right") - 1
-    parts = []
-    for number in np.unique(batch):
-        inputs = read_inputs(store, geography, workplaces, int(number))
-        mine = positions[batch == number] - workplaces.tract_ptr[number]
-        parts.append(inputs if mine.size == inputs.destination_tract.size else _only(inputs, mine))
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return TractReader(store, geography, workplaces).read(positions)
 
 
 def _only(inputs: Inputs, tracts: Ints) -> Inputs:

@@ -249,6 +249,10 @@ class Session:
         tab.shown = replace(measured, previous=previous)
         return tab.shown
 
+    def is_superseded(self, name: str, measured: MeasuredSetting) -> bool:
+        """Whether a tab has asked for another setting since."""
+        return self.tab(name).n_requests != measured.number
+
     def whole_follows(self, measured: MeasuredSetting) -> bool:
         """Whether all tracts will be measured so soon that a map of the sample would only flicker."""
         if measured.extent == "whole" or measured.job is None or measured.job.state != "running":
@@ -389,9 +393,18 @@ class Session:
         return found
 
     def attacked(
-        self, name: str, setting: Setting, questions: Sequence[Question], extent: Extent, report: Report
+        self,
+        name: str,
+        setting: Setting,
+        questions: Sequence[Question],
+        extent: Extent,
+        report: Report,
+        *,
+        keeps_records: bool = False,
     ) -> AuditedWorkers:
-        """Run the attackers on one draw of a setting, under a name; nothing is kept.
+        """Run the attackers on one draw of a setting, under a name; the session keeps nothing.
+
+        `keeps_records` returns the workers' records, too, for a comparison with schemes.
 
         Raises
         ------
@@ -399,7 +412,14 @@ class Session:
             The setting cannot be certified.
         """
         audited = audited_setting(self.data, name, setting.privacy, setting.parameters)
-        return audited_workers(self.data, audited, questions, tracts=self.tracts(extent), report=report)
+        return audited_workers(
+            self.data,
+            audited,
+            questions,
+            tracts=self.tracts(extent),
+            keeps_records=keeps_records,
+            report=report,
+        )
 
 
 def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:

@@ -73,7 +73,9 @@ def run_tradeoff(
     """
     total = len(settings) + len(schemes)
     found = [
-        session.attacked(name, setting, [question], extent, part_of(report, number, total))
+        session.attacked(
+            name, setting, [question], extent, part_of(report, number, total), keeps_records=True
+        )
         for number, (name, setting) in enumerate(settings.items())
     ]
     of_schemes = part_of(report, len(found), total, width=len(schemes))

@@ -61,9 +61,8 @@ def test_the_tables_are_those_of_the_command(session: Session, found: TradeOff) 
     setting = read_setting(PUBLISHED)
     audited = audited_setting(session.data, THIS_SETTING, setting.privacy, setting.parameters)
     schemes = schemes_of(session, SCHEMES, "earnings")
-    expected = comparison_tables(
-        session.data, [audited_workers(session.data, audited, ["earnings"])], schemes, ["earnings"]
-    )
+    published = audited_workers(session.data, audited, ["earnings"], keeps_records=True)
+    expected = comparison_tables(session.data, [published], schemes, ["earnings"])
     mine = found.tradeoff[found.tradeoff["release"] == THIS_SETTING]
     assert mine.reset_index(drop=True).equals(expected["tradeoff"])
 

@@ -17,7 +17,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from geodata.manifest import read_manifest
 from mapapp.errors import UsageError
-from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
+from mapapp.measuring.analyst import AnalystData, TractReader, TractWorkers
 from mapapp.measuring.validity_drawn import DrawnRelease, open_release, other_counts
 from mapapp.publishing.batch import draw_workers
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
@@ -37,17 +37,20 @@ class AuditedPart:
 
     Attributes
     ----------
-    panel : Panel
+    panel : TractWorkers
         The real workers. Confidential.
     support : Support
+    point_of_tract : int32[T, n_tracts]
+        Local support point of every origin tract, -1 where editing dropped it.
     certified : CertifiedClasses
     home_block : int32[W]
         Row of `blocks` of every synthetic home, synthesizer by synthesizer, in the order of `panel.inputs`. Which of a
         synthesizer's workers has which synthetic home means nothing.
     """
 
-    panel: Panel
+    panel: TractWorkers
     support: Support
+    point_of_tract: Blocks
     certified: CertifiedClasses
     home_block: Blocks
 
@@ -78,9 +81,9 @@ class Audited:
     _geography: Geography
     _prior: PublicPrior
     _seed: PublicSeed
-    _homes: Callable[[Panel, Support, CertifiedClasses], Blocks]
+    _homes: Callable[[TractWorkers, Support, CertifiedClasses], Blocks]
 
-    def part(self, panel: Panel) -> AuditedPart:
+    def part(self, panel: TractWorkers) -> AuditedPart:
         """Rebuild the support points of some destination tracts, and read or draw their synthetic homes.
 
         Raises
@@ -103,6 +106,7 @@ class Audited:
         return AuditedPart(
             panel=panel,
             support=support,
+            point_of_tract=support.point_of_tract,
             certified=certified,
             home_block=self._homes(panel, support, certified),
         )
@@ -124,10 +128,11 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
             f"`commutemap validate {data.store.path} {path}`"
         )
     release = open_release(data, path)
+    reader = TractReader(release.store, data.geography, release.workplaces)
     epsilon, delta = release.certificate["epsilon_final"], release.certificate["delta"]
 
-    def homes(panel: Panel, _support: Support, _certified: CertifiedClasses) -> Blocks:
-        return _released_homes(panel, data, release)
+    def homes(panel: TractWorkers, _support: Support, _certified: CertifiedClasses) -> Blocks:
+        return _released_homes(panel, data, release, reader)
 
     return Audited(
         name=path.resolve().name,
@@ -143,9 +148,10 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
     )
 
 
-def _released_homes(panel: Panel, data: AnalystData, release: DrawnRelease) -> Blocks:
-    real = panel.inputs
-    drawn = read_tracts(release.store, data.geography, release.workplaces, panel.position)
+def _released_homes(
+    panel: TractWorkers, data: AnalystData, release: DrawnRelease, reader: TractReader
+) -> Blocks:
+    real, drawn = panel.inputs, reader.read(panel.position)
     for name in ("destination", "segment", "count"):
         if not np.array_equal(getattr(real, name), getattr(drawn, name)):
             raise UsageError(other_counts(release.store.path, data.store))
@@ -165,7 +171,7 @@ def audited_setting(
         The public prior cannot be made.
     """
 
-    def homes(panel: Panel, support: Support, certified: CertifiedClasses) -> Blocks:
+    def homes(panel: TractWorkers, support: Support, certified: CertifiedClasses) -> Blocks:
         weights = certified.of_synthesizers()
         drawn = draw_workers(
             SecretKey.for_tests(), panel.inputs, data.geography, support, weights, privacy, parameters

@@ -69,7 +69,7 @@ def comparison_tables(
     ----------
     data : AnalystData
     found : sequence of AuditedWorkers
-        Releases and settings; each is a marked point.
+        Releases and settings, with their records; each is a marked point.
     schemes : sequence of Scheme
     questions : sequence of str
     tracts : int64[T], optional
@@ -90,7 +90,7 @@ def comparison_tables(
     """
     areas = Areas.read(data.store, data.geography)
     blocks = CodedBlocks.read(data, areas)
-    records = found[0].records
+    records = _records(found[0])
     asked = [compared(target, records, blocks) for target in _targets(questions)]
     for about in asked:
         require_feasible(schemes, about.target, about.records)
@@ -113,9 +113,13 @@ def _at_epsilon(
 ) -> AuditedWorkers:
     """Draw the recommended preset at another epsilon, its radii chosen anew from public data."""
     options = {**NOT_GIVEN, "preset": "recommended", "epsilon": str(Fraction(str(scheme.value)))}
-    return audited_workers(
-        data, chosen_setting(data, scheme.label, options), questions, tracts=tracts, report=report
-    )
+    setting = chosen_setting(data, scheme.label, options)
+    return audited_workers(data, setting, questions, tracts=tracts, keeps_records=True, report=report)
+
+
+def _records(one: AuditedWorkers) -> Records:
+    assert one.records is not None, "audited without keeps_records"
+    return one.records
 
 
 def _release_rows(
@@ -124,7 +128,7 @@ def _release_rows(
     """Rows of one release: its own attackers, and its error on the common queries."""
     accuracy = one.tables["attackers"].set_index(["target", "attacker", "n"])["accuracy"]
     for about in asked:
-        error = error_of_release(about, one.records, blocks)
+        error = error_of_release(about, _records(one), blocks)
         for n, (least, most) in CLASSES.items():
             chosen = about.n >= least
             if most is not None:

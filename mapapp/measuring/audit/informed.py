@@ -23,9 +23,8 @@ from engine.synthesis import Synthesizers, SyntheticPoints
 from mapapp.measuring.audit.audited import Audited, AuditedPart
 from mapapp.measuring.audit.questions import QuestionPart
 from mapapp.measuring.audit.result import ReleaseFacts
-from mapapp.measuring.expected_promise import epsilon_final_of
 
-__all__ = ["InformedPart", "informed_part", "spread_row", "why_not_informed"]
+__all__ = ["InformedPart", "SpreadPart", "informed_part", "spread_row", "why_not_informed"]
 
 _ROUNDING: Final = 1e-9
 """By which a spread may exceed epsilon in floating point."""
@@ -42,15 +41,50 @@ class InformedPart(NamedTuple):
         Greatest spread of log likelihood ratios of every (workplace block, segment).
     is_exact : bool[S]
         False in tracts with a remainder point, whose workers were drawn again after the mechanism.
+    promised : float
+        What a release, or a setting on these tracts alone, promises; at most what it promises on all.
     """
 
     without_release: Predictions
     with_release: Predictions
     spread: npt.NDArray[np.float64]
     is_exact: npt.NDArray[np.bool_]
+    promised: float
 
 
-def informed_part(audited: Audited, part: AuditedPart, asked: QuestionPart) -> InformedPart | None:
+class SpreadPart(NamedTuple):
+    """What remains of the likelihood ratios of some destination tracts.
+
+    Attributes
+    ----------
+    pairs, untested : int
+        (Workplace block, segment) pairs whose spread is exact, and the others.
+    largest : float
+        Of the exact spreads; NaN if one is no number, 0 without any.
+    above : float64[A]
+        Exact spreads that are not within what was promised on these tracts.
+    """
+
+    pairs: int
+    untested: int
+    largest: float
+    above: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, part: InformedPart) -> SpreadPart:
+        """Sum up the spreads of some destination tracts."""
+        spread = part.spread[part.is_exact]
+        return cls(
+            pairs=spread.size,
+            untested=part.spread.size - spread.size,
+            largest=float(spread.max(initial=0.0)),
+            above=spread[~(spread <= part.promised + _ROUNDING)],
+        )
+
+
+def informed_part(
+    audited: Audited, part: AuditedPart, asked: QuestionPart, promised: float | None
+) -> InformedPart | None:
     """Run the informed attacker on some destination tracts; None if the mechanism leaves the attacker out.
 
     Parameters
@@ -59,10 +93,11 @@ def informed_part(audited: Audited, part: AuditedPart, asked: QuestionPart) -> I
     part : AuditedPart
     asked : QuestionPart
         The home points of the same workers.
+    promised : float or None
+        The promise of the release, or of the setting on these tracts alone; None for a mechanism without one.
     """
     privacy, parameters = audited.privacy, audited.parameters
     likelihood = likelihood_of(parameters.mechanism, parameters.unit, privacy)
-    promised = audited.epsilon_final or epsilon_final_of(privacy, parameters, [part.certified])
     if likelihood is None or promised is None or parameters.editing == "drop":
         return None
     inputs, table = part.panel.inputs, part.support.table
@@ -94,6 +129,7 @@ def informed_part(audited: Audited, part: AuditedPart, asked: QuestionPart) -> I
         with_release=_as_values(found.with_release, first),
         spread=np.maximum.reduceat(found.spread, inputs.worker_ptr[:-1]),
         is_exact=~np.isin(inputs.tract, remainders),
+        promised=promised,
     )
 
 
@@ -101,28 +137,29 @@ def _as_values(predictions: Predictions, first: npt.NDArray[np.int64]) -> Predic
     return Predictions(first + predictions.value, predictions.belief)
 
 
-def spread_row(facts: ReleaseFacts, parts: Sequence[InformedPart]) -> dict[str, object]:
+def spread_row(facts: ReleaseFacts, parts: Sequence[SpreadPart]) -> dict[str, object]:
     """Hold the likelihood ratios against the promise: a row of the table `spread`; None for what was not tested."""
     promised, delta = facts["epsilon_final"], facts["delta"]
-    spread = np.concatenate([np.zeros(0), *(part.spread[part.is_exact] for part in parts)])
+    pairs = sum(part.pairs for part in parts)
     row: dict[str, object] = {
         "release": facts["name"],
         "epsilon_final": promised,
         "delta": delta,
-        "pairs": int(spread.size),
-        "untested": sum(int(np.count_nonzero(~part.is_exact)) for part in parts),
+        "pairs": pairs,
+        "untested": sum(part.untested for part in parts),
         "largest": None,
         "exceeding": None,
         "allowed": None,
         "is_broken": None,
     }
-    if promised is None or delta is None or not spread.size:
+    if promised is None or delta is None or not pairs:
         return row
-    exceeding = int(
-        np.count_nonzero(~(spread <= promised + _ROUNDING))
-    )  # a spread that is no number exceeds it
-    allowed = most_allowed(spread.size, delta)
-    found = {"largest": float(spread.max()), "exceeding": exceeding, "allowed": allowed}
+    above = np.concatenate([part.above for part in parts])
+    # A spread that is no number exceeds the promise.
+    exceeding = int(np.count_nonzero(~(above <= promised + _ROUNDING)))
+    allowed = most_allowed(pairs, delta)
+    largest = float(np.max([part.largest for part in parts]))
+    found = {"largest": largest, "exceeding": exceeding, "allowed": allowed}
     return row | found | {"is_broken": exceeding > allowed}
 
 

@@ -1,4 +1,4 @@
-"""What attackers got right, worker by worker, and the tables that sum it up. Confidential until it is summed up."""
+"""What attackers got right, counted part by part, and the tables that sum it up. Confidential until it is summed up."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from engine.audit.empirical import (
-    accuracy_by_confidence,
-    breach_increase,
-    calibration,
-)
+from engine.audit.empirical import breach_increase
 from engine.audit.predictions import Predictions
+from engine.audit.tally import BeliefTally, ClassTally
 from mapapp.measuring.audit.result import CLASSES, Attacker
 
 __all__ = ["Outcomes"]
+
+Ints = npt.NDArray[np.int64]
 
 _Key = tuple[str, str]
 _N_BINS: Final = 10
@@ -30,55 +29,72 @@ _LEAKAGE: Final[Mapping[str, tuple[Attacker, Attacker]]] = {
 
 
 class Outcomes:
-    """Hits and beliefs of every attacker on every question, collected part by part.
+    """Hits and beliefs of every attacker on every question, counted part by part.
 
     Parameters
     ----------
     release : str
         Name for the tables.
+    n_workers : int
+        Workers of all parts together.
     """
 
-    def __init__(self, release: str) -> None:
+    def __init__(self, release: str, n_workers: int) -> None:
         self.release = release
-        self._hits: dict[_Key, list[npt.NDArray[np.bool_]]] = {}
-        self._beliefs: dict[_Key, list[npt.NDArray[np.float32]]] = {}
+        self._n_workers = n_workers
+        self._tallies: dict[_Key, BeliefTally] = {}
 
-    def add(self, target: str, attacker: str, predictions: Predictions, truth: npt.NDArray[np.int64]) -> None:
-        """Add the predictions for the next workers."""
+    def expect(self, target: str, attacker: str) -> None:
+        """Give an attacker whose predictions come later the next rows of the tables."""
+        self._tally(target, attacker)
+
+    def add(
+        self,
+        target: str,
+        attacker: str,
+        predictions: Predictions,
+        truth: Ints,
+        size_class: npt.NDArray[np.int8],
+    ) -> None:
+        """Add the predictions for some workers, of classes by n as :func:`engine.audit.tally.size_classes` has them."""
+        self._tally(target, attacker).add(predictions.belief, predictions.value == truth, size_class)
+
+    def add_constant(
+        self,
+        target: str,
+        attacker: str,
+        belief: float,
+        n_workers: Ints,
+        n_right: Ints,
+    ) -> None:
+        """Add an attacker who believes the same of everybody: workers, and those named right, by class."""
+        self._tally(target, attacker).add_constant(belief, n_workers, n_right)
+
+    def _tally(self, target: str, attacker: str) -> BeliefTally:
         key = (target, attacker)
-        self._hits.setdefault(key, []).append(predictions.value == truth)
-        self._beliefs.setdefault(key, []).append(predictions.belief.astype(np.float32))
+        if key not in self._tallies:
+            self._tallies[key] = BeliefTally(self._n_workers, n_bins=_N_BINS)
+        return self._tallies[key]
 
-    def tables(self, n: npt.NDArray[np.int32]) -> dict[str, pandas.DataFrame]:
+    def tables(self) -> dict[str, pandas.DataFrame]:
         """Sum up.
-
-        Parameters
-        ----------
-        n : int32[W]
-            Workers of every worker's block and segment.
 
         Returns
         -------
         dict of str to DataFrame
             `attackers`, `confidence`, `calibration`, and `leakage`, as :class:`Audit` describes them.
         """
-        of_class = {
-            name: (n >= least) & (n <= (np.iinfo(np.int32).max if most is None else most))
-            for name, (least, most) in CLASSES.items()
-        }
         attackers: list[dict[str, object]] = []
         confidence: list[dict[str, object]] = []
         bins: list[dict[str, object]] = []
-        for target, attacker in self._hits:
-            hit = np.concatenate(self._hits[target, attacker])
-            belief = np.concatenate(self._beliefs[target, attacker]).astype(np.float64)
+        for (target, attacker), tally in self._tallies.items():
             of = {"release": self.release, "target": target, "attacker": attacker}
+            by_class = [tally.of_all(), *tally.by_class()]
             attackers += [
-                {**of, "n": name, **_accuracy(hit[chosen], belief[chosen])}
-                for name, chosen in of_class.items()
+                {**of, "n": name, **_accuracy(found)} for name, found in zip(CLASSES, by_class, strict=True)
             ]
-            confidence += [{**of, **row} for row in _by_confidence(hit, belief)]
-            bins += [{**of, **row} for row in _calibration(hit, belief)]
+            confidence += [{**of, **row} for row in _by_confidence(tally)]
+            bins += [{**of, **row} for row in _calibration(tally)]
         table = _with_baseline(pandas.DataFrame(attackers))
         return {
             "attackers": table,
@@ -88,25 +104,16 @@ class Outcomes:
         }
 
 
-def _accuracy(hit: npt.NDArray[np.bool_], belief: npt.NDArray[np.float64]) -> dict[str, object]:
-    empty = not hit.size
-    accuracy = float("nan") if empty else float(hit.mean())
+def _accuracy(found: ClassTally) -> dict[str, object]:
     return {
-        "workers": int(hit.size),
-        "accuracy": accuracy,
-        "empirical_privacy": 1.0 - accuracy,
-        "mean_belief": float("nan") if empty else float(belief.mean()),
+        "workers": found.n_workers,
+        "accuracy": found.accuracy,
+        "empirical_privacy": 1.0 - found.accuracy,
+        "mean_belief": found.mean_belief,
     }
 
 
-def _as_right(
-    hit: npt.NDArray[np.bool_], belief: npt.NDArray[np.float64]
-) -> tuple[Predictions, npt.NDArray[np.int64]]:
-    """Predictions that are 1 where they are right, and the truth 1."""
-    return Predictions(hit.astype(np.int64), belief), np.ones(hit.size, dtype=np.int64)
-
-
-def _by_confidence(hit: npt.NDArray[np.bool_], belief: npt.NDArray[np.float64]) -> list[dict[str, object]]:
+def _by_confidence(tally: BeliefTally) -> list[dict[str, object]]:
     return [
         {
             "most_certain": float(found.share),
@@ -115,22 +122,21 @@ def _by_confidence(hit: npt.NDArray[np.bool_], belief: npt.NDArray[np.float64]) 
             "least_belief": found.least_belief,
             "tied": found.n_tied,
         }
-        for found in accuracy_by_confidence(*_as_right(hit, belief))
+        for found in tally.most_certain()
     ]
 
 
-def _calibration(hit: npt.NDArray[np.bool_], belief: npt.NDArray[np.float64]) -> list[dict[str, object]]:
-    found = calibration(*_as_right(hit, belief), n_bins=_N_BINS)
+def _calibration(tally: BeliefTally) -> list[dict[str, object]]:
     return [
         {
-            "belief_from": float(found.edges[number]),
-            "belief_to": float(found.edges[number + 1]),
-            "workers": int(found.n_workers[number]),
-            "mean_belief": float(found.bin_belief[number]),
-            "accuracy": float(found.bin_accuracy[number]),
+            "belief_from": float(tally.edges[number]),
+            "belief_to": float(tally.edges[number + 1]),
+            "workers": found.n_workers,
+            "mean_belief": found.mean_belief,
+            "accuracy": found.accuracy,
         }
-        for number in range(_N_BINS)
-        if found.n_workers[number]
+        for number, found in enumerate(tally.by_bin())
+        if found.n_workers
     ]
 
 

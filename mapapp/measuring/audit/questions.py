@@ -1,7 +1,7 @@
 """Questions of an attacker as arrays: where a worker lives, what the worker earns, in which industry.
 
 For some destination tracts at a time, a question gives the true value of every worker, the value of every synthetic
-worker, the keys under which an attacker looks a worker up (from fine to coarse), and the public prior. Homes have three
+worker, what attackers predict who look the worker up, and the public prior. Homes have three
 values: the support point, which is what the mechanism protects, the home tract, and the home county.
 
 Values of homes are numbered within each destination tract, because so are support points and priors:
@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from engine.audit.unit_shares import unit_shares
+from engine.audit.workplace_lookup import Lookups, look_up_homes, look_up_segments
 from geodata.store import Store
 from mapapp.measuring.audit.audited import AuditedPart
 from mapapp.publishing.geography import Geography, Ints
@@ -86,8 +88,9 @@ class QuestionPart:
         True value of every worker, in the order of the synthesizers. Confidential.
     released : int64[W]
         Value of every synthetic worker.
-    keys, released_keys : list of int64[W]
-        What the attacker looks workers up by, from fine to coarse, of real and of synthetic workers.
+    lookups : Lookups
+        What attackers predict who look workers up: in the block and segment and then the tract; or, for earnings and
+        industry, by block, the other bands and the home tract, and then without the home.
     prior : float64[V]
         Public belief in every value; those of one destination tract, or of one public margin, sum to 1.
     guess, belief : int64[W], float64[W]
@@ -100,8 +103,7 @@ class QuestionPart:
     target: Target
     truth: Ints
     released: Ints
-    keys: list[Ints]
-    released_keys: list[Ints]
+    lookups: Lookups
     prior: Floats
     guess: Ints
     belief: Floats
@@ -119,7 +121,7 @@ def _home(target: Target, part: AuditedPart, geography: Geography, areas: Areas)
     inputs = part.panel.inputs
     tract = np.repeat(inputs.tract, inputs.count).astype(np.int64)
     homes = (part.panel.home_tract, geography.tract_of_block[part.home_block].astype(np.int64))
-    ptr, point_of_tract = part.support.table.support_ptr, part.support.point_of_tract
+    ptr, point_of_tract = part.support.table.support_ptr, part.point_of_tract
     n_values, prior, first = 0, part.support.share, ptr
     if target == "home point":
         # Workers whose point was dropped by editing have a value of their own; naming it is no hit (run.py).
@@ -132,37 +134,22 @@ def _home(target: Target, part: AuditedPart, geography: Geography, areas: Areas)
         unit = np.arange(areas.population.size) if target == "home tract" else areas.county_of_tract
         n_values = int(unit.max()) + 1
         truth, released = (tract * n_values + unit[home] for home in homes)
-        prior = _shares_of_units(part, areas, unit, n_values)
+        prior = unit_shares(ptr, part.support.share, point_of_tract, areas.population, unit)
         first = np.arange(ptr.size) * n_values
+    truth, released = truth.astype(np.int64), released.astype(np.int64)
     best = np.array([begin + np.argmax(prior[begin:end]) for begin, end in pairwise(first)])
-    keys = [np.repeat(np.arange(inputs.count.size), inputs.count), tract]
+    # Cells of a tract come one after another.
+    cell_ptr = np.searchsorted(inputs.tract, np.arange(ptr.size))
     return QuestionPart(
         target=target,
-        truth=truth.astype(np.int64),
-        released=released.astype(np.int64),
-        keys=keys,
-        released_keys=keys,
+        truth=truth,
+        released=released,
+        lookups=look_up_homes(cell_ptr, inputs.worker_ptr, truth, released, prior),
         prior=prior,
         guess=best[tract],
         belief=prior[best][tract],
         n_values=n_values,
     )
-
-
-def _shares_of_units(part: AuditedPart, areas: Areas, unit: Ints, n_values: int) -> Floats:
-    """Prior share of every unit of tracts around every destination tract: a point is spread by population."""
-    support = part.support
-    point_of_tract = support.point_of_tract
-    position, origin = np.nonzero(point_of_tract >= 0)
-    point = support.table.support_ptr[position] + point_of_tract[position, origin]
-    people = areas.population[origin].astype(np.float64)
-    total = np.bincount(point, people, support.share.size)
-    shares = np.bincount(
-        position * n_values + unit[origin],
-        support.share[point] * people / total[point],
-        point_of_tract.shape[0] * n_values,
-    )
-    return shares.astype(np.float64)
 
 
 def _band(target: Target, part: AuditedPart, geography: Geography) -> QuestionPart:
@@ -174,15 +161,13 @@ def _band(target: Target, part: AuditedPart, geography: Geography) -> QuestionPa
     margin = (destination * _N_BANDS + age) * _N_BANDS + known
     prior, guess, belief = _margins(margin, asked, inputs.count)
     of_worker = np.repeat(np.arange(inputs.count.size), inputs.count)
-    value, coarse = asked[of_worker], margin[of_worker]
+    value = asked[of_worker]
     homes = (part.panel.home_tract, geography.tract_of_block[part.home_block].astype(np.int64))
-    fine = [coarse * geography.tracts.n_tracts + home for home in homes]
     return QuestionPart(
         target=target,
         truth=value,
         released=value,
-        keys=[fine[0], coarse],
-        released_keys=[fine[1], coarse],
+        lookups=look_up_segments(margin, asked, inputs.worker_ptr, homes, geography.tracts.n_tracts, prior),
         prior=prior,
         guess=guess[of_worker],
         belief=belief[of_worker],

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.audit.audited import AuditedPart
 from mapapp.measuring.audit.questions import Areas, Target
 from mapapp.publishing.geography import Ints
+from mapapp.publishing.inputs import Inputs
 
 __all__ = ["CodedBlocks", "CodedRecords", "Records", "coded"]
 
@@ -84,16 +84,15 @@ class Records:
     released_block: Blocks
 
     @classmethod
-    def of(cls, part: AuditedPart) -> Records:
-        """The workers of some destination tracts."""
-        inputs = part.panel.inputs
+    def of(cls, inputs: Inputs, released_block: Blocks) -> Records:
+        """The workers of some destination tracts, and their synthetic homes."""
         count = inputs.count
         return cls(
-            destination=np.repeat(inputs.destination, count).astype(np.int32),
-            segment=np.repeat(inputs.segment, count).astype(np.int8),
-            n=np.repeat(count, count).astype(np.int32),
+            destination=np.repeat(inputs.destination.astype(np.int32), count),
+            segment=np.repeat(inputs.segment.astype(np.int8), count),
+            n=np.repeat(count.astype(np.int32), count),
             home_block=inputs.worker_origin,
-            released_block=part.home_block,
+            released_block=released_block,
         )
 
     @classmethod

@@ -21,6 +21,7 @@ from engine.audit.decomposition import MOST_COUNTS, Decomposition
 from engine.audit.lookup import lookup, lookup_without_victim, majority
 from engine.audit.naive_bayes import NaiveBayes
 from engine.audit.predictions import Predictions
+from engine.audit.tally import size_classes
 from engine.records.tables import Codes
 from engine.tracts import great_circle_mi
 from mapapp.errors import UsageError
@@ -114,13 +115,14 @@ def attack_attributes(
     found = []
     for number, target in enumerate(hidden):
         report(f"attacking {name}", number, len(hidden))
-        outcomes = Outcomes(name)
+        outcomes = Outcomes(name, len(real.codes))
         title = real.attributes.names[target.place]
         truth = real.codes[:, target.place].astype(np.int64)
-        for attacker, predictions in _attackers(real, drawn, target, truth):
-            outcomes.add(title, attacker, predictions, truth)
         keys = row_numbers([real.codes[:, target.known]])[0]
-        found.append(outcomes.tables(np.bincount(keys)[keys].astype(np.int32)))
+        size_class = size_classes(np.bincount(keys)[keys])
+        for attacker, predictions in _attackers(real, drawn, target, truth):
+            outcomes.add(title, attacker, predictions, truth, size_class)
+        found.append(outcomes.tables())
     return {table: pandas.concat([each[table] for each in found], ignore_index=True) for table in found[0]}
 
 

@@ -18,15 +18,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas
 
-from engine.audit.decomposition import MOST_COUNTS, Decomposition
-from engine.audit.lookup import lookup, lookup_without_victim, majority
-from engine.audit.naive_bayes import NaiveBayes
 from engine.audit.predictions import Predictions
+from engine.audit.tally import size_classes
 from engine.precompile import AUDIT_STAGES, ensure_compiled
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, AuditedPart
-from mapapp.measuring.audit.informed import InformedPart, informed_part, spread_row, why_not_informed
+from mapapp.measuring.audit.informed import SpreadPart, informed_part, spread_row, why_not_informed
 from mapapp.measuring.audit.lone_workers import LonePart, lone_part, lone_row
+from mapapp.measuring.audit.naive_bayes import WholeAttack
 from mapapp.measuring.audit.outcomes import Outcomes
 from mapapp.measuring.audit.questions import (
     TARGETS_OF,
@@ -36,13 +35,14 @@ from mapapp.measuring.audit.questions import (
     Target,
     ask,
 )
-from mapapp.measuring.audit.records import CodedBlocks, Records, coded
-from mapapp.measuring.audit.result import Audit, ReleaseFacts
+from mapapp.measuring.audit.records import CodedBlocks, Records
+from mapapp.measuring.audit.result import Attacker, Audit, ReleaseFacts
 from mapapp.measuring.audit.words import sentences_of
 from mapapp.measuring.expected_promise import epsilon_final_of
 from mapapp.progress import Report, silent
 from mapapp.publishing.certified_weights import CertifiedClasses
 from mapapp.publishing.geography import Ints
+from mapapp.publishing.inputs import Inputs
 
 __all__ = ["AuditedWorkers", "audited_workers", "joined"]
 
@@ -56,14 +56,18 @@ class AuditedWorkers(NamedTuple):
     Attributes
     ----------
     facts : ReleaseFacts
-    records : Records
-        All workers with their true and synthetic homes. Confidential.
+    n_workers, n_lone : int
+        Workers who were attacked, and those who are alone in their block and segment: public.
     tables : dict of str to DataFrame
+    records : Records or None
+        All workers with their true and synthetic homes, if they were asked for. Confidential.
     """
 
     facts: ReleaseFacts
-    records: Records
+    n_workers: int
+    n_lone: int
     tables: dict[str, pandas.DataFrame]
+    records: Records | None = None
 
 
 _NO_VALUE: Final = -1
@@ -74,18 +78,17 @@ class _Collected(NamedTuple):
     """What the parts of one release give."""
 
     outcomes: Outcomes
-    records: list[Records]
-    certified: list[CertifiedClasses]
+    promised: list[float | None]
     lone: list[LonePart]
-    informed: list[InformedPart]
+    spreads: list[SpreadPart]
+    records: list[Records]
 
 
 def joined(data: AnalystData, found: Sequence[AuditedWorkers]) -> Audit:
     """Put audited releases and settings of one dataset, which have distinct names, side by side."""
     names = found[0].tables
     tables = {name: pandas.concat([one.tables[name] for one in found], ignore_index=True) for name in names}
-    n = found[0].records.n
-    n_lone = int((n == 1).sum())
+    n_lone = found[0].n_lone
     said = [
         f"{one.facts['name']}: {sentence}" if len(found) > 1 else sentence
         for one in found
@@ -94,7 +97,7 @@ def joined(data: AnalystData, found: Sequence[AuditedWorkers]) -> Audit:
     return Audit(
         facts={
             "dataset": data.store.path.name,
-            "workers": int(n.size),
+            "workers": found[0].n_workers,
             "lone_workers": n_lone,
             "releases": [one.facts for one in found],
         },
@@ -109,6 +112,7 @@ def audited_workers(
     questions: Sequence[Question],
     *,
     tracts: Ints | None = None,
+    keeps_records: bool = False,
     report: Report = silent,
 ) -> AuditedWorkers:
     """Run the attackers on one release or setting.
@@ -120,6 +124,8 @@ def audited_workers(
     questions : sequence of str
     tracts : int64[T], optional
         Positions of the destination tracts whose workers are attacked, such as ``data.sample(30)``; all by default.
+    keeps_records : bool
+        Whether to keep all workers, which only other schemes need. Otherwise memory does not grow with them.
     report : callable
         Called with (stage, done, total) before every part; what it raises cancels.
 
@@ -133,23 +139,53 @@ def audited_workers(
     ensure_compiled(lambda: report("compiling the audit's kernels (once)", 0, 0), AUDIT_STAGES)
     targets = [target for question in questions for target in TARGETS_OF[question]]
     areas = Areas.read(data.store, data.geography)
-    found = _Collected(Outcomes(audited.name), [], [], [], [])
+    n_workers = data.n_workers(tracts)
+    found = _Collected(Outcomes(audited.name, n_workers), [], [], [], [])
+    blocks = CodedBlocks.read(data, areas)
+    whole = [WholeAttack(target, blocks) for target in targets if target in _WITH_MAJORITY]
+
+    n_passes = 1 if all(attack.left_out for attack in whole) else 2
 
     def of_this(stage: str, done: int, total: int) -> None:
-        report(f"auditing {audited.name}", done, total)
+        report(f"auditing {audited.name}", done, n_passes * total)
 
-    for panel in data.panels(tracts, report=of_this):
-        part = audited.part(panel)
-        found.records.append(Records.of(part))
-        found.certified.append(part.certified)
+    def of_second(stage: str, done: int, total: int) -> None:
+        report(f"auditing {audited.name}", total + done, n_passes * total)
+
+    for workers in data.workers(tracts, report=of_this):
+        part = audited.part(workers)
+        records = Records.of(workers.inputs, part.home_block)
+        found.promised.append(_promised(audited, [part.certified]))
+        for attack in whole:
+            attack.count(records)
         for target in targets:
-            asked = ask(target, part, data.geography, areas)
-            _attack(found, audited, part, asked, data)
-    records = Records.joined(found.records)
-    left_out = _attack_with_all(found.outcomes, data, areas, records, targets)
+            _attack(found, audited, part, ask(target, part, data.geography, areas))
+        if keeps_records:
+            found.records.append(records)
+    for attack in whole:
+        attack.learn(found.outcomes)
+    if n_passes == 2:
+        for workers in data.workers(tracts, report=of_second):
+            _attack_with_all(found.outcomes, whole, workers.inputs)
+    return _summed_up(found, audited, questions, n_workers, [attack.left_out for attack in whole])
+
+
+def _promised(audited: Audited, certified: Sequence[CertifiedClasses]) -> float | None:
+    """The promise of a release, or of a setting on some destination tracts."""
+    return audited.epsilon_final or epsilon_final_of(audited.privacy, audited.parameters, certified)
+
+
+def _summed_up(
+    found: _Collected,
+    audited: Audited,
+    questions: Sequence[Question],
+    n_workers: int,
+    left_out: Sequence[str | None],
+) -> AuditedWorkers:
     promised = audited.epsilon_final
     if not audited.is_release:
-        promised = epsilon_final_of(audited.privacy, audited.parameters, found.certified)
+        # The promise of a setting on all tracts is that on those where it is weakest.
+        promised = max((one for one in found.promised if one is not None), default=None)
     facts: ReleaseFacts = {
         "name": audited.name,
         "is_release": audited.is_release,
@@ -157,70 +193,49 @@ def audited_workers(
         "unit": audited.parameters.unit,
         "epsilon_final": promised,
         "delta": audited.delta,
-        "left_out": [*left_out, *(why_not_informed(audited.parameters) if "home" in questions else [])],
+        "left_out": [
+            *(why for why in left_out if why is not None),
+            *(why_not_informed(audited.parameters) if "home" in questions else []),
+        ],
     }
-    tables = found.outcomes.tables(records.n)
-    tables["spread"] = pandas.DataFrame([spread_row(facts, found.informed)])
+    tables = found.outcomes.tables()
+    tables["spread"] = pandas.DataFrame([spread_row(facts, found.spreads)])
     tables["lone_workers"] = pandas.DataFrame(
         [lone_row(audited.name, found.lone, is_cleaned=audited.parameters.clean)]
     )
-    return AuditedWorkers(facts, records, tables)
+    records = Records.joined(found.records) if found.records else None
+    n_lone = tables["attackers"].query("n == '1'")["workers"].iloc[0]
+    return AuditedWorkers(facts, n_workers, int(n_lone), tables, records)
 
 
-def _attack(
-    found: _Collected, audited: Audited, part: AuditedPart, asked: QuestionPart, data: AnalystData
-) -> None:
+def _attack(found: _Collected, audited: Audited, part: AuditedPart, asked: QuestionPart) -> None:
     """Run the attackers who need only the workers of the same destination tracts."""
-    add, truth = found.outcomes.add, asked.truth
+    truth, count = asked.truth, part.panel.inputs.count
+    size_class = np.repeat(size_classes(count), count)
     is_dropped = (
         truth == asked.prior.size - 1 if asked.target == "home point" else np.zeros(truth.size, np.bool_)
     )
     hit = np.where(is_dropped, _NO_VALUE, truth)  # nobody can name a home that editing dropped
-    add(asked.target, "public_prior", Predictions(asked.guess, asked.belief), hit)
-    add(
-        asked.target,
-        "lookup_without_victim",
-        lookup_without_victim(asked.keys, truth, asked.prior),
-        hit,
-    )
-    add(
-        asked.target,
-        "lookup",
-        lookup(asked.released_keys, asked.released, asked.keys, asked.prior),
-        hit,
-    )
-    add(asked.target, "memorised", lookup(asked.keys, truth, asked.keys, asked.prior), hit)
+
+    def add(attacker: Attacker, predictions: Predictions) -> None:
+        found.outcomes.add(asked.target, attacker, predictions, hit, size_class)
+
+    add("public_prior", Predictions(asked.guess, asked.belief))
+    add("lookup_without_victim", asked.lookups.without_victim)
+    add("lookup", asked.lookups.release)
+    add("memorised", asked.lookups.memorised)
     if asked.target != "home point":
         return
     found.lone.append(lone_part(audited, part, asked))
-    informed = informed_part(audited, part, asked)
+    informed = informed_part(audited, part, asked, found.promised[-1])
     if informed is not None:
-        found.informed.append(informed)
-        add(asked.target, "informed_without_release", informed.without_release, hit)
-        add(asked.target, "informed", informed.with_release, hit)
+        found.spreads.append(SpreadPart.of(informed))
+        add("informed_without_release", informed.without_release)
+        add("informed", informed.with_release)
 
 
-def _attack_with_all(
-    outcomes: Outcomes, data: AnalystData, areas: Areas, records: Records, targets: Sequence[Target]
-) -> list[str]:
-    """Run the attackers who need all workers at once; return whom this leaves out."""
-    left_out = []
-    blocks = CodedBlocks.read(data, areas)
-    for target in targets:
-        if target not in _WITH_MAJORITY:
-            continue
-        true = coded(target, records, blocks, released=False)
-        outcomes.add(target, "majority", majority(true.sensitive, true.n_values), true.sensitive)
-        if true.n_values * int(true.sizes.sum()) > MOST_COUNTS:
-            left_out.append(
-                f"naive Bayes on the {target} is left out: its table would have more than {MOST_COUNTS:,} numbers"
-            )
-            continue
-        synthetic = coded(target, records, blocks, released=True)
-        model = NaiveBayes.of(
-            Decomposition.from_records(
-                synthetic.codes, synthetic.sensitive, synthetic.sizes, synthetic.n_values
-            )
-        )
-        outcomes.add(target, "naive_bayes", model.predict(true.codes), true.sensitive)
-    return left_out
+def _attack_with_all(outcomes: Outcomes, whole: Sequence[WholeAttack], inputs: Inputs) -> None:
+    """Run the attackers who have learned from all workers on those of some destination tracts."""
+    records = Records.of(inputs, inputs.worker_origin)
+    for attack in whole:
+        attack.predict(records, outcomes)

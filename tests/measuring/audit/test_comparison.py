@@ -27,7 +27,8 @@ def data(demo_dataset: Path) -> AnalystData:
 
 @pytest.fixture(scope="module")
 def found(data: AnalystData, demo_release: Path) -> AuditedWorkers:
-    return audited_workers(data, audited_release(data, demo_release), ["home", "earnings"])
+    release = audited_release(data, demo_release)
+    return audited_workers(data, release, ["home", "earnings"], keeps_records=True)
 
 
 def test_nothing_is_extrapolated() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import pytest
 
+from engine.audit.lookup import lookup, lookup_without_victim
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import AuditedPart, audited_release
 from mapapp.measuring.audit.questions import Areas, QuestionPart, Target, ask
@@ -48,7 +50,7 @@ def test_public_shares_sum_to_one_in_every_workplace_tract(
     data: AnalystData, parts: list[AuditedPart], target: Target
 ) -> None:
     for part in asked(data, parts, target):
-        n_tracts = int(part.keys[1].max()) + 1
+        n_tracts = len(np.unique(part.guess))
         assert part.prior.sum() == pytest.approx(n_tracts)
         assert np.all((part.truth >= 0) & (part.truth < part.prior.size))
         np.testing.assert_allclose(part.belief, part.prior[part.guess])
@@ -67,10 +69,46 @@ def test_public_margins_are_the_majority_of_block_and_segment(
     assert found == right
 
 
-def test_the_synthetic_homes_of_a_block_and_segment_are_permuted_without_effect(
-    data: AnalystData, parts: list[AuditedPart]
+@pytest.mark.parametrize("target", ["home point", "home tract", "home county"])
+def test_homes_are_looked_up_in_the_block_and_segment(
+    data: AnalystData, parts: list[AuditedPart], target: Target
 ) -> None:
-    """Keys of synthetic workers depend on the block and segment and on the home, never on the order of the rows."""
-    for part in asked(data, parts, "earnings"):
-        assert np.array_equal(part.keys[1], part.released_keys[1])
-        assert np.array_equal(np.sort(part.keys[0] // data.geography.tracts.n_tracts), np.sort(part.keys[1]))
+    """The attackers who sort by every key find the same."""
+    for part, question in zip(parts, asked(data, parts, target), strict=True):
+        inputs = part.panel.inputs
+        cell = np.repeat(np.arange(inputs.count.size), inputs.count)
+        keys = [cell, np.repeat(inputs.tract, inputs.count).astype(np.int64)]
+        require_lookups(question, keys, keys)
+
+
+@pytest.mark.parametrize(("target", "step"), [("earnings", 3), ("industry", 1)])
+def test_segments_are_looked_up_by_block_and_home(
+    data: AnalystData, parts: list[AuditedPart], target: Target, step: int
+) -> None:
+    """Keys are the workplace block and the other bands, with the home tract and without."""
+    tract_of_block = data.geography.tract_of_block.astype(np.int64)
+    for part, question in zip(parts, asked(data, parts, target), strict=True):
+        inputs = part.panel.inputs
+        rest = inputs.segment - inputs.segment // step % 3 * step
+        margin = np.repeat(inputs.destination * 27 + rest, inputs.count)
+        homes = (inputs.worker_origin, part.home_block)
+        fine, released_fine = (
+            margin * data.geography.tracts.n_tracts + tract_of_block[home] for home in homes
+        )
+        require_lookups(question, [fine, margin], [released_fine, margin])
+
+
+def require_lookups(
+    question: QuestionPart,
+    keys: list[npt.NDArray[np.int64]],
+    released_keys: list[npt.NDArray[np.int64]],
+) -> None:
+    truth, prior = question.truth, question.prior
+    expected = (
+        lookup(released_keys, question.released, keys, prior),
+        lookup_without_victim(keys, truth, prior),
+        lookup(keys, truth, keys, prior),
+    )
+    for found, wanted in zip(question.lookups, expected, strict=True):
+        np.testing.assert_array_equal(found.value, wanted.value)
+        np.testing.assert_array_equal(found.belief, wanted.belief)

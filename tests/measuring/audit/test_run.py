@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas
@@ -12,14 +13,16 @@ import pytest
 
 from engine.audit.predictions import Predictions
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
-from mapapp.measuring.analyst import AnalystData, Panel
+from mapapp.measuring import analyst
+from mapapp.measuring.analyst import AnalystData, TractWorkers
 from mapapp.measuring.audit.audited import Audited, Blocks, audited_release, audited_setting
-from mapapp.measuring.audit.informed import InformedPart, spread_row
+from mapapp.measuring.audit.informed import InformedPart, SpreadPart, spread_row
 from mapapp.measuring.audit.questions import QUESTIONS
 from mapapp.measuring.audit.result import ReleaseFacts
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
 from mapapp.measuring.audit.words import audit_lines
 from mapapp.publishing.certified_weights import CertifiedClasses
+from mapapp.publishing.inputs import Inputs, read_inputs
 from mapapp.publishing.support import Support
 
 
@@ -97,7 +100,7 @@ def test_the_order_of_homes_within_a_block_and_segment_changes_nothing(
 ) -> None:
     rng = np.random.default_rng(1)
 
-    def shuffled(panel: Panel, support: Support, certified: CertifiedClasses) -> Blocks:
+    def shuffled(panel: TractWorkers, support: Support, certified: CertifiedClasses) -> Blocks:
         homes = release._homes(panel, support, certified).copy()
         for begin, end in zip(panel.inputs.worker_ptr, panel.inputs.worker_ptr[1:], strict=False):
             rng.shuffle(homes[begin:end])
@@ -126,7 +129,7 @@ def test_a_release_of_the_true_homes_raises_the_alarm(data: AnalystData) -> None
     honest = joined(data, [audited_workers(data, setting, ["home"])])
     assert not honest.is_broken
 
-    def true_homes(panel: Panel, support: Support, certified: CertifiedClasses) -> Blocks:
+    def true_homes(panel: TractWorkers, support: Support, certified: CertifiedClasses) -> Blocks:
         return panel.inputs.worker_origin
 
     leak = joined(data, [audited_workers(data, replace(setting, _homes=true_homes), ["home"])])
@@ -138,7 +141,7 @@ def test_a_release_of_the_true_homes_raises_the_alarm(data: AnalystData) -> None
 
 def test_a_spread_that_is_no_number_raises_the_alarm() -> None:
     found = Predictions(np.zeros(2, np.int64), np.ones(2))
-    part = InformedPart(found, found, np.array([1.0, np.nan]), np.array([True, True]))
+    part = InformedPart(found, found, np.array([1.0, np.nan]), np.array([True, True]), 2.0)
     facts: ReleaseFacts = {
         "name": "one",
         "is_release": True,
@@ -148,8 +151,8 @@ def test_a_spread_that_is_no_number_raises_the_alarm() -> None:
         "delta": 0.0,
         "left_out": [],
     }
-    assert spread_row(facts, [part])["is_broken"]
-    untested = spread_row(facts, [part._replace(is_exact=np.zeros(2, np.bool_))])
+    assert spread_row(facts, [SpreadPart.of(part)])["is_broken"]
+    untested = spread_row(facts, [SpreadPart.of(part._replace(is_exact=np.zeros(2, np.bool_)))])
     assert (untested["untested"], untested["is_broken"]) == (2, None)
 
 
@@ -168,6 +171,80 @@ def test_mechanisms_without_a_closed_form_say_which_attackers_are_left_out(data:
         (spread,) = audit.tables["spread"].to_dict("records")
         assert spread["pairs"] == 0
         assert spread["is_broken"] is None
+
+
+def test_spreads_above_the_promise_are_counted_over_all_parts() -> None:
+    """A part promises at most what the whole does, and may have spreads above its own promise that the whole allows."""
+    spreads, exact = [[0.5, 1.5, 2.5], [0.1, 0.2, 9.0]], [[True, True, True], [True, True, False]]
+    nothing = Predictions(np.zeros(0, np.int64), np.zeros(0))
+    parts = [
+        SpreadPart.of(InformedPart(nothing, nothing, np.array(spread), np.array(is_exact), promised))
+        for spread, is_exact, promised in zip(spreads, exact, (1.0, 2.0), strict=True)
+    ]
+    facts: ReleaseFacts = {
+        "name": "one",
+        "is_release": False,
+        "mechanism": "dirichlet-multinomial",
+        "unit": "cell",
+        "epsilon_final": 2.0,
+        "delta": 0.0,
+        "left_out": [],
+    }
+    row = spread_row(facts, parts)
+    assert [row[name] for name in ("pairs", "untested", "largest", "exceeding")] == [5, 1, 2.5, 1]
+
+
+def test_an_audit_in_many_parts_finds_the_same_and_keeps_nobody(
+    demo_dataset: Path, demo_release: Path, found: AuditedWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyst, "_PAIRS_OF_PART", 1_000)
+    monkeypatch.setattr(analyst, "_KEPT_PAIRS", 0)
+    read: list[int] = []
+
+    def counted(*arguments: Any) -> Inputs:
+        read.append(arguments[3])
+        return read_inputs(*arguments)
+
+    monkeypatch.setattr(analyst, "read_inputs", counted)
+    data = AnalystData.open(demo_dataset)
+    stages: list[tuple[str, int, int]] = []
+    again = audited_workers(
+        data,
+        audited_release(data, demo_release),
+        QUESTIONS,
+        report=lambda *stage: stages.append(stage),
+    )
+    assert stages == sorted(stages)
+    assert stages[-1][1] == stages[-1][2]
+    n_parts = stages[-1][2] // 2
+    assert n_parts > data.workplaces.n_batches
+    assert len(read) == 3 * data.workplaces.n_batches  # real workers twice, released ones once
+    assert again.records is None
+    assert (again.n_workers, again.n_lone) == (found.n_workers, found.n_lone)
+    for name, table in found.tables.items():
+        whole, parts = (settled_by_all(one) for one in (table, again.tables[name]))
+        assert len(whole)
+        pandas.testing.assert_frame_equal(parts, whole)
+
+
+def settled_by_all(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Rows in which ties between bands are not settled by which band is more frequent in the same part."""
+    if "target" not in table:
+        return table
+    chosen = table["target"].str.startswith("home")
+    if "naive_bayes" in set(table["attacker"]):
+        chosen |= table["attacker"].isin(("majority", "naive_bayes"))
+    return table[chosen].reset_index(drop=True)
+
+
+def test_all_workers_are_kept_if_asked_for(data: AnalystData, release: Audited, demo_dataset: Path) -> None:
+    kept = audited_workers(data, release, ["earnings"], keeps_records=True)
+    jobs = pandas.read_parquet(demo_dataset / "jobs.parquet")
+    assert kept.records is not None
+    homes = np.repeat(jobs["origin_index"], jobs["count"])
+    assert np.array_equal(np.sort(kept.records.home_block), np.sort(homes))
+    assert kept.n_lone == (kept.records.n == 1).sum()
+    assert kept.n_workers == kept.records.n.size
 
 
 def test_cancelling_stops_before_the_next_part(data: AnalystData, release: Audited) -> None:
