@@ -127,9 +127,10 @@ def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -
 def sample(dataset: Path, preset: str, every: int) -> dict[str, float]:
     """Processor seconds of each stage of all batches, from every few of them."""
     privacy, parameters = parameters_of(dataset, {"preset": preset, "design": "none", "prior": "gravity"})
-    source = open_source(
-        open_store(dataset, "dataset", verify=False), PublicSeed.for_tests(), privacy, parameters
-    )
+    began = time.process_time()
+    store = open_store(dataset, "dataset", verify=False)
+    source = open_source(store, PublicSeed.for_tests(), privacy, parameters, listed=True)
+    reading = time.process_time() - began
     numbers = range(0, source.workplaces.n_batches, every)
     seconds: dict[str, float] = {}
 
@@ -143,12 +144,15 @@ def sample(dataset: Path, preset: str, every: int) -> dict[str, float]:
         seconds.clear()
         for number in numbers:
             _sample_batch(source, number, timed)
-    return {stage: spent * source.workplaces.n_batches / len(numbers) for stage, spent in seconds.items()}
+    first = {"reading geography and workplaces, fitting the prior": reading}
+    return first | {
+        stage: spent * source.workplaces.n_batches / len(numbers) for stage, spent in seconds.items()
+    }
 
 
 def _sample_batch(source: SynthesisSource, number: int, timed: Timed) -> None:
     privacy, parameters = source.privacy, source.parameters
-    counts = timed("reading workplaces", lambda: source.counts(number))
+    counts = timed("listed workplaces of the batch", lambda: source.counts(number))
     support = timed("support points, prior", lambda: source.support(counts.destination_tract))
     certified = timed("certification", lambda: certify_batch(counts, support, privacy, parameters))
     prepared = PreparedBatch(support=support, certified=certified, counts=RowCounts.of(counts))

@@ -2,13 +2,14 @@
 
 Takes every K-th batch of a generated nation, with its workers' homes as if they had been drawn, and prints what cutting
 block cells, counting `jobs`, drawing points under the test key, and writing both tables cost: processor seconds for all
-of the nation, and bytes a row. One line is the time of the random bits of all points alone, each block made by itself;
-a draw makes sixteen together.
+of the nation, how many of them the system took (memory and files), and bytes a row. One line is the time of the random
+bits of all points alone, each block made by itself; a draw makes sixteen together.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -33,16 +34,18 @@ SMALLEST = ("--size", "small", "--every", "1")
 
 
 class Spent:
-    """Processor seconds by step."""
+    """Processor seconds by step, and how many of them the system took."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.system: dict[str, float] = {}
 
     @contextmanager
     def on(self, step: str) -> Iterator[None]:
-        start = time.process_time()
+        start, before = time.process_time(), os.times().system
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.process_time() - start
+        self.system[step] = self.system.get(step, 0.0) + os.times().system - before
 
 
 def drawn_batches(store: Store, every: int) -> Iterator[DrawnBatch]:
@@ -90,12 +93,12 @@ def measure(store: Store, every: int, folder: Path) -> None:
                 stream.close()
     total = int(store.table("jobs", ["count"])["count"].sum())
     print(f"{total:,} workers, of which {n_workers:,} were measured; {len(cells.triangle):,} triangles\n")
-    print("| step | processor seconds |\n|---|---|")
+    print("| step | processor seconds | of these the system |\n|---|---|---|")
     for step, seconds in spent.seconds.items():
         share = 1.0 if step == "cutting block cells" else total / n_workers
-        print(f"| {step} | {seconds * share:.1f} |")
+        print(f"| {step} | {seconds * share:.1f} | {spent.system[step] * share:.1f} |")
     for name, stream in streams.items():
-        print(f"| bytes a row of `{name}` | {(folder / name).stat().st_size / stream.rows:.2f} |")
+        print(f"| bytes a row of `{name}` | {(folder / name).stat().st_size / stream.rows:.2f} | |")
 
 
 def argument_parser() -> argparse.ArgumentParser:

@@ -27,8 +27,17 @@ from mapapp.publishing.geography import (
     read_geography,
     read_workplaces,
 )
-from mapapp.publishing.inputs import Inputs, RowCounts, WorkplaceCounts, read_counts, read_homes, read_inputs
-from mapapp.publishing.prior import PublicPrior, public_prior
+from mapapp.publishing.inputs import (
+    Inputs,
+    RowCounts,
+    WorkplaceCounts,
+    listed_counts,
+    read_counts,
+    read_homes,
+    read_inputs,
+)
+from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.prior import FittedDecays, PublicPrior, public_prior
 from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
 
@@ -67,8 +76,16 @@ class SynthesisSource:
 
     def support(self, destination_tract: Ints) -> Support:
         """Make the support points of some destination tracts."""
-        tracts = self.geography.tracts
-        return build_support(self.seed, tracts, destination_tract, self.prior, self.privacy, self.parameters)
+        proof = OWN_PROOFS.get(self.parameters.mechanism)
+        return build_support(
+            self.seed,
+            self.geography.tracts,
+            destination_tract,
+            self.prior,
+            self.privacy,
+            self.parameters,
+            weighted=proof is None or proof.uses_weights,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +97,7 @@ class PreparedBatch:
     support : Support
     certified : CertifiedBatch
     counts : RowCounts or None
-        Synthesizers as they were read; without them they are read again with the homes.
+        Synthesizers as they were read; without them they are as listed, or read again with the homes.
     """
 
     support: Support
@@ -119,15 +136,32 @@ def open_source(
     parameters: SynthesisParameters,
     *,
     n_batches: int = DEFAULT_BATCHES,
+    listed: bool = False,
+    threads: int = 1,
 ) -> SynthesisSource:
-    """Read what all batches share, and fit the public prior; `n_batches` as in `read_workplaces`."""
+    """Read what all batches share, and fit the public prior; options as in `read_workplaces`."""
     geography = read_geography(store)
-    workplaces = read_workplaces(store, geography, n_batches=n_batches)
+    workplaces = read_workplaces(store, geography, n_batches=n_batches, listed=listed, threads=threads)
+    return source_of(store, geography, workplaces, seed, privacy, parameters, threads=threads)
+
+
+def source_of(
+    store: Store,
+    geography: Geography,
+    workplaces: Workplaces,
+    seed: PublicSeed,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    fitted: FittedDecays | None = None,
+    threads: int = 1,
+) -> SynthesisSource:
+    """What all batches share where geography and workplaces have been read; options as in `public_prior`."""
     return SynthesisSource(
         store=store,
         geography=geography,
         workplaces=workplaces,
-        prior=public_prior(geography, workplaces, parameters),
+        prior=public_prior(geography, workplaces, parameters, fitted=fitted, threads=threads),
         seed=seed,
         privacy=privacy,
         parameters=parameters,
@@ -147,15 +181,15 @@ def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     return PreparedBatch(
         support=support,
         certified=certify_batch(counts, support, source.privacy, source.parameters),
-        counts=RowCounts.of(counts),
+        counts=None if source.workplaces.synthesizers is not None else RowCounts.of(counts),
     )
 
 
 def draw_batch(key: SecretKey, source: SynthesisSource, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
-    inputs = None
-    if prepared.counts is not None:
-        inputs = read_homes(source.store, source.workplaces, batch, prepared.counts)
+    inputs, counts = None, prepared.counts or listed_counts(source.geography, source.workplaces, batch)
+    if counts is not None:
+        inputs = read_homes(source.store, source.workplaces, batch, counts)
     if inputs is None:
         inputs = source.inputs(batch)
     return draw_workers(

@@ -87,12 +87,12 @@ class ThreadRunner:
         draws = self._in_order(
             "drawing synthetic workers",
             # Gigabytes of support points are needed until their workers are drawn.
-            lambda batch: draw_batch(key, self._source, batch, self._prepared.pop(batch)),
+            lambda batch: _with_rows(draw_batch(key, self._source, batch, self._prepared.pop(batch))),
         )
-        for drawn in draws:
+        for drawn, rows in draws:
             self._drawn.append(drawn)
             self.n_edited_out += drawn.n_edited_out
-            yield jobs_of(drawn)
+            yield rows
 
     def _kept(self, batch: PreparedBatch) -> PreparedBatch:
         """What drawing needs of a batch."""
@@ -116,6 +116,11 @@ class ThreadRunner:
 
     def _in_order(self, stage: str, work: Callable[[int], _Result]) -> Iterator[_Result]:
         return _in_order(work, range(self._source.workplaces.n_batches), self._threads, self._report, stage)
+
+
+def _with_rows(drawn: DrawnBatch) -> tuple[DrawnBatch, Columns]:
+    """A batch with its rows of `jobs`, which the threads that draw make as well: the caller writes meanwhile."""
+    return drawn, jobs_of(drawn)
 
 
 def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:

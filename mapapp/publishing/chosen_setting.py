@@ -62,10 +62,12 @@ def choose_setting(
     choice: Choice,
     *,
     report: Report = silent,
+    threads: int = 1,
 ) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts | DrawnDesignFacts]:
     """Choose what a mechanism leaves open at the promise of `privacy`; everything else is as in `parameters`.
 
-    Where several mechanisms are compared, `parameters` are those of the exponential mechanism.
+    Where several mechanisms are compared, `parameters` are those of the exponential mechanism. The choice does not
+    depend on the number of threads.
 
     Raises
     ------
@@ -85,6 +87,7 @@ def choose_setting(
             delta=privacy.delta,
             cleaning=choice.cleaning,
             report=report,
+            threads=threads,
         )
     if parameters.mechanism != "dirichlet-multinomial":
         raise ParameterError(f"mechanism is {parameters.mechanism!r}; no setting is chosen for it")

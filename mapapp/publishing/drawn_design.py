@@ -7,15 +7,17 @@ repeat it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NotRequired, TypedDict
+from typing import Final, NotRequired, Self, TypedDict
 
 import numpy as np
 
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.progress import Report, silent
+from mapapp.publishing.measured_ahead import MeasuredAhead
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.misplacement import OBJECTIVE, Misplaced, Misplacement, standard_error
 from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart
@@ -95,6 +97,7 @@ def design_by_drawing(
     delta: Number = "1e-6",
     cleaning: bool = False,
     report: Report = silent,
+    threads: int = 1,
 ) -> tuple[PrivacyParameters, SynthesisParameters, DrawnDesignFacts]:
     """Search for the radii of least expected error, and for the unit and the mechanism where there are several.
 
@@ -116,6 +119,8 @@ def design_by_drawing(
         larger than a cell.
     report : callable
         Progress.
+    threads : int
+        Threads to use; the choice does not depend on it.
 
     Returns
     -------
@@ -135,9 +140,9 @@ def design_by_drawing(
     if not units:
         raise ParameterError("no unit to choose from: give cell, block or tract")
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
-    search = _Search(Misplacement(public, base), privacy, base, report)
-    least, second = search.best_two(_starts(mechanisms or (base.mechanism,), units))
-    best = search.coarsened(least)
+    with _Search(Misplacement(public, base), privacy, base, report, threads) as search:
+        least, second = search.best_two(_starts(mechanisms or (base.mechanism,), units))
+        best = search.coarsened(least)
     if second is None or (second.mechanism, second.unit) == (best.mechanism, best.unit):
         second = search.next_to(best)
     facts: DrawnDesignFacts = {
@@ -206,11 +211,30 @@ class _Search:
     """Coordinate descent over settings, each drawn once."""
 
     def __init__(
-        self, workers: Misplacement, privacy: PrivacyParameters, base: SynthesisParameters, report: Report
+        self,
+        workers: Misplacement,
+        privacy: PrivacyParameters,
+        base: SynthesisParameters,
+        report: Report,
+        threads: int,
     ) -> None:
         self.measured: dict[_Setting, Misplaced | None] = {}
         self.workers = workers
         self._privacy, self._base, self._report = privacy, base, report
+        self._ahead = MeasuredAhead(self._measure, threads)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ahead.close()
+
+    def _measure(self, setting: _Setting) -> Misplaced | None:
+        """What a setting misplaces; None if it cannot be certified."""
+        try:
+            return self.workers.misplaced(self._privacy, self.parameters(setting))
+        except CertificateError:
+            return None
 
     def parameters(self, setting: _Setting) -> SynthesisParameters:
         """The setting as the engine takes it."""
@@ -230,10 +254,7 @@ class _Search:
         """What is minimized; infinite where the setting cannot be certified."""
         if setting not in self.measured:
             self._report("choosing a setting from public data", len(self.measured), 0)
-            try:
-                self.measured[setting] = self.workers.misplaced(self._privacy, self.parameters(setting))
-            except CertificateError:
-                self.measured[setting] = None
+            self.measured[setting] = self._ahead.result(setting)
         found = self.measured[setting]
         return np.inf if found is None else found.share
 
@@ -261,6 +282,7 @@ class _Search:
             Nothing that was tried can be certified.
         """
         self._order = [(start.mechanism, start.unit) for start in starts]
+        self._ahead.expect([*starts, *_in_turn(_directions(starts[0], _tract_line(starts[0])))])
         first = min(starts, key=self.objective)
         if np.isinf(self.objective(first)):
             raise CertificateError(
@@ -289,7 +311,9 @@ class _Search:
         """
         kind, chosen = (best.mechanism, best.unit), best
         while True:
-            for setting in _one_step_coarser(chosen):
+            coarser = _one_step_coarser(chosen)
+            self._ahead.expect(coarser)
+            for setting in coarser:
                 self.objective(setting)
             equal = [
                 one
@@ -319,23 +343,8 @@ class _Search:
         kind = (setting.mechanism, setting.unit)
         for _ in range(_MOST_ROUNDS):
             before = setting
-            setting = self._best(
-                setting,
-                [
-                    replace(
-                        setting, tract_radius_mi=radius, puma_radius_mi=max(radius, setting.puma_radius_mi)
-                    )
-                    for radius in _TRACT_RADII_MI
-                ],
-            )
-            setting = self._best(
-                setting,
-                [
-                    replace(setting, puma_radius_mi=radius)
-                    for radius in _PUMA_RADII_MI
-                    if radius >= setting.tract_radius_mi
-                ],
-            )
+            setting = self._best(setting, _tract_line(setting))
+            setting = self._best(setting, _puma_line(setting))
             if setting == before:
                 break
         tried = [one for one in self.measured if (one.mechanism, one.unit) == kind]
@@ -346,14 +355,45 @@ class _Search:
 
         In either direction, the first setting that is 2% worse than the best so far ends the walk.
         """
-        best, place = at, line.index(at)
-        for direction in (line[:place][::-1], line[place + 1 :]):
+        best = at
+        directions = _directions(at, line)
+        self._ahead.expect(_in_turn(directions))
+        for direction in directions:
             for setting in direction:
                 if self.objective(setting) < self.objective(best):
                     best = setting
                 elif self.objective(setting) > _HOPELESS * self.objective(best):
                     break
         return best if self.objective(best) < _WORTH_IT * self.objective(at) else at
+
+
+def _tract_line(setting: _Setting) -> list[_Setting]:
+    """The settings with any radius within which tracts are points."""
+    return [
+        replace(setting, tract_radius_mi=radius, puma_radius_mi=max(radius, setting.puma_radius_mi))
+        for radius in _TRACT_RADII_MI
+    ]
+
+
+def _puma_line(setting: _Setting) -> list[_Setting]:
+    """The settings with any radius within which PUMAs are points."""
+    return [
+        replace(setting, puma_radius_mi=radius)
+        for radius in _PUMA_RADII_MI
+        if radius >= setting.tract_radius_mi
+    ]
+
+
+def _directions(at: _Setting, line: list[_Setting]) -> tuple[list[_Setting], list[_Setting]]:
+    """The settings below and above one on a line, the nearest first."""
+    place = line.index(at)
+    return line[:place][::-1], line[place + 1 :]
+
+
+def _in_turn(directions: tuple[list[_Setting], list[_Setting]]) -> list[_Setting]:
+    """The settings of two directions in turn: the first of each is always looked at."""
+    pairs = itertools.zip_longest(*directions)
+    return [setting for pair in pairs for setting in pair if setting is not None]
 
 
 def _one_step_coarser(setting: _Setting) -> list[_Setting]:

@@ -25,6 +25,7 @@ from engine.validity import (
     point_cells,
     weighted_mean,
 )
+from engine.validity.grid import BAND_EDGES_MI
 from geodata.distance import bearing_deg
 from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.geography import Ints
@@ -100,6 +101,20 @@ def grid_around(tracts: OriginTracts, destination_tract: Ints) -> tuple[Floats, 
     # Two tracts with the same centre have no bearing, and rounding can make their distance positive.
     distance = np.where(np.isnan(bearing), 0.0, great_circle_mi(tracts, destination_tract))
     return distance, grid_cells(distance, bearing)
+
+
+def ranges_around(tracts: OriginTracts, destination_tract: Ints) -> npt.NDArray[np.int8]:
+    """Commute range of every origin tract seen from each destination tract: int8[T, n_tracts].
+
+    Positions in `engine.validity.grid.RANGES`, the same as of :func:`grid_around` without its directions.
+    """
+    lon, lat = np.radians(tracts.lon_deg), np.radians(tracts.lat_deg)
+    found = np.empty((len(destination_tract), tracts.n_tracts), dtype=np.int8)
+    for row, tract in enumerate(destination_tract):
+        miles = great_circle_mi(tracts, destination_tract[row : row + 1])[0]
+        miles[(lon == lon[tract]) & (lat == lat[tract])] = 0.0
+        found[row] = np.where(miles > 0, 1 + np.searchsorted(BAND_EDGES_MI, miles, side="right"), 0)
+    return found
 
 
 def expected_validity(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
 from engine.placement import BlockTable
+from engine.row_runs import RowRuns, row_runs
 from engine.tracts import OriginTracts
 from geodata.elsewhere import division_numbers
 from geodata.errors import StoreError
+from geodata.in_order import work_in_order
+from geodata.schema import segment_code
 from geodata.store import Store
 
 Ints = npt.NDArray[np.int64]
@@ -22,6 +26,10 @@ DEFAULT_BATCHES: Final = 16
 _FEWEST_WORKERS: Final = 50_000
 _MOST_WORKERS: Final = 1_000_000
 _MOST_TRACTS: Final = 1_000
+_GROUPS_AT_ONCE: Final = 4  # row groups of `jobs` read together, about a million rows
+
+PUBLIC_COLUMNS: Final = ["destination_index", "age", "earnings", "industry", "count"]
+"""Columns of `jobs` that are public: all but the homes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +63,39 @@ class Geography:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSynthesizers:
+    """Every synthesizer of a store, in the order of its rows: all of it public.
+
+    Attributes
+    ----------
+    destination : int32[S]
+        Row of `blocks` of each workplace; never falls.
+    segment : int8[S]
+        0..26, rising within a workplace.
+    count : int32[S]
+        Workers.
+    """
+
+    destination: npt.NDArray[np.int32]
+    segment: npt.NDArray[np.int8]
+    count: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, parts: Sequence[RowRuns]) -> ListedSynthesizers:
+        """Those of several parts of a table, one after the other."""
+        return cls(
+            destination=np.concatenate([part.destination for part in parts]),
+            segment=np.concatenate([part.segment for part in parts]),
+            count=np.concatenate([part.count for part in parts]),
+        )
+
+    def within(self, blocks: tuple[int, int]) -> slice:
+        """Those whose workplaces are some consecutive blocks: from the first up to the second."""
+        first, last = np.searchsorted(self.destination, np.array(blocks, dtype=np.int32)).tolist()
+        return slice(first, last)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workplaces:
     """Destination tracts, and the workers of each: public, since counts by workplace are.
 
@@ -72,6 +113,8 @@ class Workplaces:
         So are its rows of `jobs`.
     in_order : bool
         Whether `jobs` is sorted by destination; else there is one batch, of everything.
+    synthesizers : ListedSynthesizers or None
+        All synthesizers, if they were to be listed and `jobs` is sorted by workplace and segment.
     """
 
     tract: Ints
@@ -79,11 +122,18 @@ class Workplaces:
     tract_ptr: Ints
     row_ptr: Ints
     in_order: bool
+    synthesizers: ListedSynthesizers | None = None
 
     @property
     def n_batches(self) -> int:
         """B, the number of batches."""
         return self.tract_ptr.size - 1
+
+
+def segment_bytes(jobs: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.int8]:
+    """Segment 0..26 of every row of `jobs`, in single bytes as its columns are: longer ones take longer to make."""
+    columns = (np.asarray(jobs[name], dtype=np.int8) for name in ("age", "earnings", "industry"))
+    return np.asarray(segment_code(*columns), dtype=np.int8)
 
 
 def read_geography(store: Store) -> Geography:
@@ -92,7 +142,8 @@ def read_geography(store: Store) -> Geography:
     columns = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population", "state_id", "elsewhere"]
     tracts = store.table("tracts", columns)
     division = division_numbers(tracts["state_id"])
-    tract_of_block = blocks["tract_index"].to_numpy(np.int32)
+    # An array of its own: kernels take writable ones, and would copy those of pandas for every batch.
+    tract_of_block = np.array(blocks["tract_index"], dtype=np.int32)
     rows = np.searchsorted(tract_of_block, np.arange(len(tracts) + 1)).astype(np.int64)
     return Geography(
         tracts=OriginTracts(
@@ -110,7 +161,14 @@ def read_geography(store: Store) -> Geography:
     )
 
 
-def read_workplaces(store: Store, geography: Geography, *, n_batches: int = DEFAULT_BATCHES) -> Workplaces:
+def read_workplaces(
+    store: Store,
+    geography: Geography,
+    *,
+    n_batches: int = DEFAULT_BATCHES,
+    listed: bool = False,
+    threads: int = 1,
+) -> Workplaces:
     """Count workers by destination tract, and divide the tracts into batches of about as many workers.
 
     How they are divided changes nothing in a release.
@@ -122,6 +180,10 @@ def read_workplaces(store: Store, geography: Geography, *, n_batches: int = DEFA
         Of the same store.
     n_batches : int
         Batches wanted; fewer where they would be small, more where they would be large.
+    listed : bool
+        Also list the synthesizers, which saves reading the same rows again: nine bytes for each.
+    threads : int
+        Threads to use; the result does not depend on it.
 
     Raises
     ------
@@ -131,14 +193,24 @@ def read_workplaces(store: Store, geography: Geography, *, n_batches: int = DEFA
     workers = np.zeros(geography.tracts.n_tracts, dtype=np.int64)
     rows = np.zeros_like(workers)
     last, in_order = -1, True
-    for part in store.batches("jobs", ["destination_index", "count"]):
-        destination = part["destination_index"].to_numpy()
-        if destination.size:
-            in_order = in_order and bool(
-                destination[0] >= last and np.all(destination[1:] >= destination[:-1])
-            )
-            last = int(destination[-1])
-        _count_by_tract(geography.tract_of_block[destination], part["count"].to_numpy(), workers, rows)
+    lists: list[RowRuns] | None = [] if listed else None
+    columns = PUBLIC_COLUMNS if listed else ["destination_index", "count"]
+    row_ptr = store.row_ptr("jobs")
+    ends = np.unique(np.append(row_ptr[::_GROUPS_AT_ONCE], row_ptr[-1])).tolist()
+
+    def counted(span: tuple[int, int]) -> _Counted:
+        return _count_rows(geography, store.slice("jobs", *span, columns), listed=listed)
+
+    for part in work_in_order(counted, itertools.pairwise(ends), threads):
+        np.add.at(workers, part.tract, part.workers)
+        np.add.at(rows, part.tract, part.rows)
+        # A synthesizer whose rows were read in two parts would be listed twice.
+        if part.runs is None or part.ends[0] <= last:
+            lists = None
+        elif lists is not None:
+            lists.append(part.runs)
+        in_order = in_order and part.in_order and part.ends[0] >= last
+        last = part.ends[1]
     tract = np.flatnonzero(rows)
     if not tract.size:
         raise StoreError(f"{store.path}: no jobs in it, so there is nothing to synthesize; import OD files")
@@ -151,16 +223,42 @@ def read_workplaces(store: Store, geography: Geography, *, n_batches: int = DEFA
         tract_ptr=tract_ptr,
         row_ptr=first_row[tract_ptr],
         in_order=in_order,
+        synthesizers=None if lists is None else ListedSynthesizers.of(lists),
     )
 
 
-def _count_by_tract(tract: Ints, count: Ints, workers: Ints, rows: Ints) -> None:
-    """Add a row group's workers and rows; runs of one tract are added up first."""
-    if not tract.size:
-        return
+class _Counted(NamedTuple):
+    """Some rows of `jobs`: workers and rows by tract, the first and last workplace, and the runs if they are sorted."""
+
+    tract: Ints
+    workers: Ints
+    rows: Ints
+    ends: tuple[int, int]
+    in_order: bool
+    runs: RowRuns | None
+
+
+def _count_rows(geography: Geography, jobs: Mapping[str, npt.ArrayLike], *, listed: bool) -> _Counted:
+    """Count rows by tract; runs of one workplace are added up first."""
+    destination, count = np.asarray(jobs["destination_index"]), np.asarray(jobs["count"])
+    no_segment = np.zeros(destination.size, dtype=np.int8)
+    runs = row_runs(destination, segment_bytes(jobs), count) if listed else None
+    by_place = runs or row_runs(destination, no_segment, count)
+    ends = (int(destination[0]), int(destination[-1]))
+    if by_place is not None:
+        tract, workers = geography.tract_of_block[by_place.destination], by_place.count
+        n_rows = np.diff(by_place.row_ptr)
+    else:
+        tract, workers, n_rows = geography.tract_of_block[destination], count, np.ones_like(count)
     start = np.flatnonzero(np.append(True, tract[1:] != tract[:-1]))
-    np.add.at(workers, tract[start], np.add.reduceat(count.astype(np.int64), start))
-    np.add.at(rows, tract[start], np.diff(np.append(start, tract.size)))
+    return _Counted(
+        tract=tract[start].astype(np.int64),
+        workers=np.add.reduceat(workers.astype(np.int64), start),
+        rows=np.add.reduceat(n_rows.astype(np.int64), start),
+        ends=ends,
+        in_order=by_place is not None or bool(np.all(destination[1:] >= destination[:-1])),
+        runs=runs,
+    )
 
 
 def _batches(workers: Ints, wanted: int) -> Ints:

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from engine.row_runs import row_runs
 from geodata.schema import N_SEGMENTS, segment_code
 from geodata.store import Store
-from mapapp.publishing.geography import Geography, Ints, Workplaces
+from mapapp.publishing.geography import PUBLIC_COLUMNS, Geography, Ints, Workplaces, segment_bytes
 
-_PUBLIC_COLUMNS = ["destination_index", "age", "earnings", "industry", "count"]
-_COLUMNS = [*_PUBLIC_COLUMNS, "origin_index"]
+_COLUMNS = [*PUBLIC_COLUMNS, "origin_index"]
 
 
 class CountedSynthesizers(Protocol):
@@ -143,6 +143,17 @@ class RowCounts:
             count=counts.count.astype(np.int32),
         )
 
+    def widened(self) -> WorkplaceCounts:
+        """The same in the numbers that certifying takes."""
+        return WorkplaceCounts(
+            destination_tract=self.destination_tract,
+            destination=self.destination.astype(np.int64),
+            segment=self.segment.astype(np.int64),
+            tract=self.tract,
+            count=self.count.astype(np.int64),
+            in_order=True,
+        )
+
 
 def destination_ptr(destination: Ints) -> Ints:
     """Offsets at which the destination block of sorted synthesizers changes, and their number: int64[D + 1]."""
@@ -180,10 +191,7 @@ def read_homes(store: Store, workplaces: Workplaces, batch: int, counts: RowCoun
     if np.any(count != 1):
         origin = np.repeat(origin, count)
     worker_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts.count, dtype=np.int64)))
-    falls = np.flatnonzero(origin[1:] < origin[:-1]) + 1
-    # Homes may only fall where a synthesizer begins.
-    at = np.searchsorted(worker_ptr, falls)
-    if worker_ptr[-1] != origin.size or np.any(worker_ptr[at] != falls):
+    if worker_ptr[-1] != origin.size or not _homes_rise(worker_ptr, origin):
         return None
     return Inputs(
         destination_tract=counts.destination_tract,
@@ -195,16 +203,62 @@ def read_homes(store: Store, workplaces: Workplaces, batch: int, counts: RowCoun
     )
 
 
+def _homes_rise(worker_ptr: Ints, origin: npt.NDArray[np.int32]) -> bool:
+    """Whether the homes of each synthesizer rise: they may only fall where one begins."""
+    falls = origin[1:] < origin[:-1]
+    begins = worker_ptr[(worker_ptr > 0) & (worker_ptr < origin.size)]
+    falls[begins - 1] = False
+    return not falls.any()
+
+
 def read_counts(store: Store, geography: Geography, workplaces: Workplaces, batch: int) -> WorkplaceCounts:
-    """Read the public part of one batch of destination tracts; homes, which take most of the time, are not read."""
-    jobs = _jobs(store, workplaces, batch, _PUBLIC_COLUMNS)
+    """The public part of one batch of destination tracts: as it was listed, or read without the homes."""
+    known = listed_counts(geography, workplaces, batch)
+    if known is not None:
+        return known.widened()
+    jobs = _jobs(store, workplaces, batch, PUBLIC_COLUMNS)
+    runs = row_runs(np.asarray(jobs["destination_index"]), segment_bytes(jobs), np.asarray(jobs["count"]))
+    if runs is None:
+        return _counts_of_unsorted(jobs, geography, workplaces, batch)
+    destination = runs.destination.astype(np.int64)
+    destination_tract, tract = _tracts(geography, workplaces, batch, destination)
+    return WorkplaceCounts(
+        destination_tract=destination_tract,
+        destination=destination,
+        segment=runs.segment.astype(np.int64),
+        tract=tract,
+        count=runs.count.astype(np.int64),
+        in_order=True,
+    )
+
+
+def listed_counts(geography: Geography, workplaces: Workplaces, batch: int) -> RowCounts | None:
+    """The synthesizers of one batch, if they are listed."""
+    listed = workplaces.synthesizers
+    if listed is None:
+        return None
+    first, last = workplaces.tract_ptr[batch : batch + 2].tolist()
+    destination_tract = workplaces.tract[first:last]
+    ptr = geography.blocks.block_ptr
+    mine = listed.within((int(ptr[destination_tract[0]]), int(ptr[destination_tract[-1] + 1])))
+    return RowCounts(
+        destination_tract=destination_tract,
+        destination=listed.destination[mine],
+        segment=listed.segment[mine],
+        tract=_tracts(geography, workplaces, batch, listed.destination[mine])[1],
+        count=listed.count[mine],
+    )
+
+
+def _counts_of_unsorted(
+    jobs: Mapping[str, npt.NDArray[np.generic]], geography: Geography, workplaces: Workplaces, batch: int
+) -> WorkplaceCounts:
+    """Synthesizers of rows in any order."""
     synthesizer = _synthesizer_of(jobs)
     count = np.asarray(jobs["count"])
     in_order = not np.any(synthesizer[1:] < synthesizer[:-1])
-    if not in_order:
-        order = np.argsort(synthesizer, kind="stable")
-        synthesizer, count = synthesizer[order], count[order]
-    distinct, n_workers = _summed(synthesizer, count)
+    order = np.argsort(synthesizer, kind="stable")
+    distinct, n_workers = _summed(synthesizer[order], count[order])
     destination = distinct // N_SEGMENTS
     destination_tract, tract = _tracts(geography, workplaces, batch, destination)
     return WorkplaceCounts(
@@ -225,7 +279,7 @@ def _jobs(
 
 
 def _tracts(
-    geography: Geography, workplaces: Workplaces, batch: int, destination: Ints
+    geography: Geography, workplaces: Workplaces, batch: int, destination: npt.NDArray[np.integer]
 ) -> tuple[Ints, npt.NDArray[np.int32]]:
     """The destination tracts of a batch, and the position of each synthesizer's."""
     destination_tract = workplaces.tract[workplaces.tract_ptr[batch] : workplaces.tract_ptr[batch + 1]]
@@ -256,11 +310,8 @@ def synthesizers_of(jobs: Mapping[str, npt.ArrayLike]) -> tuple[Ints, Ints, Ints
 
 def _synthesizer_of(jobs: Mapping[str, npt.ArrayLike]) -> Ints:
     """A number for the (destination, segment) of every row, in this order."""
-    # Segments in single bytes, as they are stored: int64 columns take eight times as long to make.
-    bytes_of_segment = (np.asarray(jobs[name], dtype=np.int8) for name in ("age", "earnings", "industry"))
-    segment = np.asarray(segment_code(*bytes_of_segment), dtype=np.int8)
     synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS
-    synthesizer += segment
+    synthesizer += segment_bytes(jobs)
     return synthesizer
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.precompile import ensure_compiled
+from engine.precompile import ensure_compiled, stages_of
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
@@ -28,7 +28,7 @@ from mapapp.publishing.chosen_setting import (
 from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.expected_homes import expected_plain
 from mapapp.publishing.plain_measures import PlainMeasures
-from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.public_part import public_part_of
 from mapapp.publishing.release_sizes import ReleaseSizes
 from mapapp.publishing.run import claimed_certificate, prepared_source, promise_line
 
@@ -103,7 +103,8 @@ def plan_synthesis(
         As there.
     """
     require_fixed_count(privacy, parameters)
-    ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
+    stages = stages_of(parameters, design.mechanisms if design is not None else ())
+    ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     dataset, source, facts = prepared_source(
         dataset_path,
@@ -114,10 +115,11 @@ def plan_synthesis(
         design=design,
         for_release=not test_key,
         report=report,
+        threads=threads or os.cpu_count() or 1,
     )
     certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
     certificate: JsonObject = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
-    public = read_public_part(dataset)
+    public = public_part_of(dataset, source.geography, source.workplaces)
     setting = (source.privacy, source.parameters)
     return Plan(
         certificate=certificate,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -65,10 +65,57 @@ class PublicPrior:
         return fill_missing_mass(coarse, mass, gravity_mass)
 
 
+FittedDecays: TypeAlias = dict[tuple[tuple[float, float], ...], GravityDecay]
+"""Decays of one geography by the percentiles that they were fitted to."""
+
+
+def fit_decay(
+    geography: Geography,
+    workplaces: Workplaces,
+    parameters: SynthesisParameters,
+    fitted: FittedDecays | None = None,
+    *,
+    threads: int = 1,
+) -> GravityDecay:
+    """Fit the gravity decay to public percentiles, unless it is among those `fitted` before; others are added.
+
+    The result does not depend on the number of threads.
+    """
+    percentiles = [(0.5, parameters.q50_mi), (0.9, parameters.q90_mi)]
+    if parameters.q75_mi is not None:
+        percentiles.insert(1, (0.75, parameters.q75_mi))
+    known: FittedDecays = {} if fitted is None else fitted
+    if tuple(percentiles) not in known:
+        # Evenly spaced destination tracts represent all: only two numbers are fitted. Workplace counts by destination
+        # are public, so they may weigh it.
+        chosen = _fitted_tracts(workplaces)
+        known[tuple(percentiles)] = fit_gravity_decay(
+            great_circle_mi(geography.tracts, workplaces.tract[chosen], threads=threads),
+            geography.tracts.population,
+            workplaces.n_workers[chosen],
+            percentiles_mi=percentiles,
+            threads=threads,
+        )
+    return known[tuple(percentiles)]
+
+
+def _fitted_tracts(workplaces: Workplaces) -> Ints:
+    """Positions of the destination tracts that represent all, evenly spaced."""
+    n_tracts = workplaces.tract.size
+    return np.arange(0, n_tracts, -(-n_tracts // _FITTED_TRACTS))
+
+
 def public_prior(
-    geography: Geography, workplaces: Workplaces, parameters: SynthesisParameters
+    geography: Geography,
+    workplaces: Workplaces,
+    parameters: SynthesisParameters,
+    *,
+    fitted: FittedDecays | None = None,
+    threads: int = 1,
 ) -> PublicPrior:
     """Make the prior that `parameters` ask for: the gravity decay is fitted to public percentiles only.
+
+    `fitted` and `threads` as in :func:`fit_decay`.
 
     Raises
     ------
@@ -77,26 +124,14 @@ def public_prior(
     """
     if parameters.prior == "uniform":
         return _prior(None, geography, {"prior": "uniform"}, with_flows=False)
-    percentiles = [(0.5, parameters.q50_mi), (0.9, parameters.q90_mi)]
-    if parameters.q75_mi is not None:
-        percentiles.insert(1, (0.75, parameters.q75_mi))
-    # Evenly spaced destination tracts represent all: only two numbers are fitted. Workplace counts by destination are
-    # public, so they may weigh it.
-    step = -(-workplaces.tract.size // _FITTED_TRACTS)
-    chosen = workplaces.tract[::step]
-    decay = fit_gravity_decay(
-        great_circle_mi(geography.tracts, chosen),
-        geography.tracts.population,
-        workplaces.n_workers[::step],
-        percentiles_mi=percentiles,
-    )
+    decay = fit_decay(geography, workplaces, parameters, fitted, threads=threads)
     facts: dict[str, object] = {
         "prior": parameters.prior,
         "gravity": {
             "scale_mi": decay.scale_mi,
             "shape": decay.shape,
             "percentiles_mi": [list(row) for row in decay.percentiles_mi],
-            "fitted_tracts": int(chosen.size),
+            "fitted_tracts": _fitted_tracts(workplaces).size,
         },
     }
     if parameters.prior == "flows" and geography.flows.empty:

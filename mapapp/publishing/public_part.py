@@ -9,7 +9,7 @@ worker j lives where an earlier one does with probability j / (j + 25)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,17 @@ from engine.tracts import great_circle_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.publishing.expected_validity import HomeTracts, grid_around
-from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
+from mapapp.publishing.geography import (
+    PUBLIC_COLUMNS,
+    Geography,
+    Ints,
+    ListedSynthesizers,
+    Workplaces,
+    read_geography,
+    read_workplaces,
+)
 from mapapp.publishing.inputs import WorkplaceCounts, segment_of
-from mapapp.publishing.prior import PublicPrior, public_prior
+from mapapp.publishing.prior import FittedDecays, PublicPrior, public_prior
 from mapapp.publishing.towns import Towns, read_towns
 
 __all__ = [
@@ -31,7 +39,9 @@ __all__ = [
     "PublicPart",
     "PublicPriors",
     "public_distribution",
+    "public_part_of",
     "read_public_part",
+    "simulated_home_tracts",
     "simulated_homes",
 ]
 
@@ -43,7 +53,6 @@ CONCENTRATION = 25.0
 SHARE_ANYWHERE = 0.03
 """Simulated homes that are anywhere, by population."""
 
-_PUBLIC_COLUMNS = ["destination_index", "age", "earnings", "industry", "count"]
 _NEAR_ROWS = 1 << 16  # rows of `jobs` between two that are read together
 _MOST_TRACTS = 256
 _LEAST_TRACTS = 48
@@ -66,12 +75,15 @@ class PublicPart:
     sample : WorkplaceCounts
         Synthesizers of 48 to 256 destination tracts, evenly spaced in their order.
     towns : Towns
+    fitted : dict
+        Decays of the gravity model that were fitted so far: see :func:`mapapp.publishing.prior.public_prior`.
     """
 
     geography: Geography
     workplaces: Workplaces
     sample: WorkplaceCounts
     towns: Towns
+    fitted: FittedDecays = field(default_factory=dict)
 
     @property
     def homes_text(self) -> str:
@@ -88,7 +100,13 @@ def read_public_part(store: Store) -> PublicPart:
         When the store holds no jobs.
     """
     geography = read_geography(store)
-    workplaces = read_workplaces(store, geography)
+    return public_part_of(store, geography, read_workplaces(store, geography))
+
+
+def public_part_of(
+    store: Store, geography: Geography, workplaces: Workplaces, fitted: FittedDecays | None = None
+) -> PublicPart:
+    """The same where geography and workplaces have been read, and perhaps decays `fitted`."""
     n_tracts = workplaces.tract.size
     size = min(n_tracts, max(_LEAST_TRACTS, min(_MOST_TRACTS, _MOST_PAIRS // geography.tracts.n_tracts)))
     chosen = workplaces.tract[np.linspace(0, n_tracts - 1, size).round().astype(np.int64)]
@@ -97,13 +115,16 @@ def read_public_part(store: Store) -> PublicPart:
         workplaces=workplaces,
         sample=_counts(store, geography, workplaces, np.unique(chosen)),
         towns=read_towns(store),
+        fitted={} if fitted is None else fitted,
     )
 
 
 def _counts(
     store: Store, geography: Geography, workplaces: Workplaces, destination_tract: Ints
 ) -> WorkplaceCounts:
-    """Workers by workplace and segment in some destination tracts, from the rows of `jobs` that hold them."""
+    """Workers by workplace and segment in some destination tracts, as listed or from the rows of `jobs` with them."""
+    if workplaces.synthesizers is not None:
+        return _listed(workplaces.synthesizers, geography, destination_tract)
     is_chosen = np.zeros(geography.tracts.n_tracts, dtype=np.bool_)
     is_chosen[destination_tract] = True
     at = np.searchsorted(workplaces.tract, destination_tract)
@@ -118,8 +139,8 @@ def _counts(
             continue
         for place in np.split(wanted, np.flatnonzero(np.diff(wanted) > _NEAR_ROWS) + 1):
             first, last = start + int(place[0]), start + int(place[-1]) + 1
-            columns = store.slice("jobs", first, last, _PUBLIC_COLUMNS)
-            mine = {name: np.asarray(columns[name])[place - place[0]] for name in _PUBLIC_COLUMNS}
+            columns = store.slice("jobs", first, last, PUBLIC_COLUMNS)
+            mine = {name: np.asarray(columns[name])[place - place[0]] for name in PUBLIC_COLUMNS}
             found.append(mine["destination_index"].astype(np.int64) * N_SEGMENTS + segment_of(mine))
             workers.append(mine["count"])
     synthesizer, of = np.unique(np.concatenate(found), return_inverse=True)
@@ -134,9 +155,37 @@ def _counts(
     )
 
 
+def _listed(
+    synthesizers: ListedSynthesizers, geography: Geography, destination_tract: Ints
+) -> WorkplaceCounts:
+    """The synthesizers of some destination tracts."""
+    ptr = geography.blocks.block_ptr
+    ends = zip(ptr[destination_tract].tolist(), ptr[destination_tract + 1].tolist(), strict=True)
+    parts = [synthesizers.within(blocks) for blocks in ends]
+    sizes = [part.stop - part.start for part in parts]
+    return WorkplaceCounts(
+        destination_tract=destination_tract,
+        destination=np.concatenate([synthesizers.destination[part] for part in parts]).astype(np.int64),
+        segment=np.concatenate([synthesizers.segment[part] for part in parts]).astype(np.int64),
+        tract=np.repeat(np.arange(len(parts), dtype=np.int32), sizes),
+        count=np.concatenate([synthesizers.count[part] for part in parts]).astype(np.int64),
+    )
+
+
 def simulated_homes(
     public: PublicPart, decay: GravityDecay, concentration: float, *, common_error: float = 0.0
 ) -> HomeTracts:
+    """Homes as :func:`simulated_home_tracts` makes them, and the grid around the destination tracts."""
+    origin_tract = simulated_home_tracts(public, decay, concentration, common_error=common_error)
+    return HomeTracts(
+        cell=grid_around(public.geography.tracts, public.sample.destination_tract)[1],
+        origin_tract=origin_tract,
+    )
+
+
+def simulated_home_tracts(
+    public: PublicPart, decay: GravityDecay, concentration: float, *, common_error: float = 0.0
+) -> Ints:
     """A home tract for every worker of the sample, from public data and a fixed seed.
 
     Parameters
@@ -149,6 +198,11 @@ def simulated_homes(
     common_error : float
         Relative error of the public distribution that all workplaces have in common, independent for each home tract.
         Errors of single workplaces cancel out in sums over many of them; this one does not.
+
+    Returns
+    -------
+    int64[W]
+        Row of `tracts`, synthesizer by synthesizer.
     """
     sample = public.sample
     mass = public_distribution(public, decay)
@@ -158,13 +212,13 @@ def simulated_homes(
     draw = np.random.default_rng(_GENERATOR)
     tract = np.repeat(sample.tract, sample.count)
     value = draw.random(tract.size)
-    home = np.empty(tract.size, dtype=np.int64)
+    home: Ints = np.empty(tract.size, dtype=np.int64)
     # Blocks are sorted by tract, so workers come sorted by both.
     for position in range(sample.destination_tract.size):
         mine = slice(*np.searchsorted(tract, (position, position + 1)))
         below = np.cumsum(mass[position])
         home[mine] = np.searchsorted(below, value[mine] * below[-1], side="right")
-    home = np.minimum(home, mass.shape[1] - 1)
+    home = np.minimum(home, np.int64(mass.shape[1] - 1))
     destination = np.repeat(sample.destination, sample.count)
     first = np.searchsorted(destination, destination)
     earlier = np.arange(destination.size) - first
@@ -172,9 +226,7 @@ def simulated_homes(
     source = first + (draw.random(destination.size) * earlier).astype(np.int64)
     for worker in np.flatnonzero(copies):
         home[worker] = home[source[worker]]
-    return HomeTracts(
-        cell=grid_around(public.geography.tracts, sample.destination_tract)[1], origin_tract=home
-    )
+    return home
 
 
 def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:
@@ -220,6 +272,9 @@ class PublicPriors:
         """One of them."""
         if prior not in self._made:
             self._made[prior] = public_prior(
-                self._public.geography, self._public.workplaces, replace(self._shape, prior=prior)
+                self._public.geography,
+                self._public.workplaces,
+                replace(self._shape, prior=prior),
+                fitted=self._public.fitted,
             )
         return self._made[prior]

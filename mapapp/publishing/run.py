@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.precompile import ensure_compiled
+from engine.precompile import ensure_compiled, stages_of
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from geodata.json_objects import JsonObject
@@ -23,7 +23,7 @@ from geodata.store import (
 )
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.progress import Report, silent
-from mapapp.publishing.batch import SynthesisSource, open_source
+from mapapp.publishing.batch import SynthesisSource, source_of
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.beside import beside_claims, confidential_hashes, publications_beside
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
@@ -33,11 +33,13 @@ from mapapp.publishing.cluster.client import cluster_client
 from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts
+from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.publishing.prior import FittedDecays, fit_decay
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
-from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.public_part import public_part_of
 from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.release_sizes import ReleaseSizes
 
@@ -163,7 +165,8 @@ def run_synthesis(
     require_fixed_count(privacy, parameters)
     refuse_existing(release_path)
     if scheduler is None:
-        ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
+        stages = stages_of(parameters, design.mechanisms if design is not None else ())
+        ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     # The place is claimed before anything is spent: of several runs to one place, one goes on.
@@ -177,6 +180,8 @@ def run_synthesis(
             design=design,
             for_release=not test_key,
             report=report,
+            listed=client is None,  # workers on other machines read what they need themselves
+            threads=threads or os.cpu_count() or 1,
         )
         with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
             certified = runner.certify()
@@ -221,8 +226,19 @@ def prepared_source(
     design: Choice | None,
     for_release: bool,
     report: Report,
+    listed: bool = True,
+    threads: int = 1,
 ) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | None]:
-    """Open a dataset, choose what is left open, and read what all batches share; nothing is spent or drawn.
+    """Open a dataset, read what all batches share, and choose what is left open; nothing is spent or drawn.
+
+    Parameters
+    ----------
+    dataset_path, seed, privacy, parameters, last_release, design, report
+        As in :func:`run_synthesis`.
+    for_release : bool
+        Whether the release may be published.
+    listed, threads
+        As in :func:`mapapp.publishing.geography.read_workplaces`.
 
     Returns
     -------
@@ -237,11 +253,20 @@ def prepared_source(
     if last_release is not None:
         publishable = for_release and not parameters.not_for_release_reasons()
         dataset = with_last_release(dataset, last_release, for_release=publishable)
+    geography = read_geography(dataset)
+    workplaces = read_workplaces(dataset, geography, listed=listed, threads=threads)
     facts: DesignFacts | DrawnDesignFacts | None = None
+    fitted: FittedDecays = {}
     if design is not None:
-        public = read_public_part(dataset)
-        privacy, parameters, facts = choose_setting(public, privacy, parameters, design, report=report)
-    return dataset, open_source(dataset, seed, privacy, parameters), facts
+        fit_decay(geography, workplaces, parameters, fitted, threads=threads)  # the choice needs it, too
+        public = public_part_of(dataset, geography, workplaces, fitted)
+        privacy, parameters, facts = choose_setting(
+            public, privacy, parameters, design, report=report, threads=threads
+        )
+    source = source_of(
+        dataset, geography, workplaces, seed, privacy, parameters, fitted=fitted, threads=threads
+    )
+    return dataset, source, facts
 
 
 def claimed_certificate(

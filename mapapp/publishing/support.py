@@ -108,10 +108,13 @@ class Domain:
 
 def point_of_tract(coarsening: Coarsening) -> npt.NDArray[np.int32]:
     """Local support point of every origin tract, -1 where editing dropped it: int32[T, n_tracts]."""
-    shape = (coarsening.n_destination_tracts, coarsening.tracts.n_tracts)
-    position, origin = np.indices(shape, dtype=np.int32, sparse=True)
-    pairs = (np.broadcast_to(index, shape).ravel() for index in (position, origin))
-    return coarsening.find(*pairs).reshape(shape)
+    n_destinations, n_tracts = coarsening.n_destination_tracts, coarsening.tracts.n_tracts
+    every = np.arange(n_tracts, dtype=np.int32)
+    ptr = np.arange(n_destinations + 1, dtype=np.int64) * n_tracts
+    found, _ = coarsening.find_homes(
+        np.arange(n_destinations, dtype=np.int32), ptr, np.tile(every, n_destinations), every
+    )
+    return found.reshape(n_destinations, n_tracts)
 
 
 def build_domain(
@@ -152,6 +155,8 @@ def build_support(
     prior: PublicPrior,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
+    *,
+    weighted: bool = True,
 ) -> Support:
     """Coarsen, weigh by the prior, edit, and set retention for some destination tracts.
 
@@ -168,27 +173,35 @@ def build_support(
     prior : PublicPrior
     privacy, parameters
         What the release is made of.
+    weighted : bool
+        False for a mechanism that reads neither prior weights nor retentions: all are 1 then.
     """
     domain = build_domain(seed, tracts, destination_tract, prior, parameters)
-    return weigh(domain, privacy, parameters)
+    return weigh(domain, privacy, parameters, weighted=weighted)
 
 
-def weigh(domain: Domain, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Support:
-    """Prior weights and retention of an edited domain.
+def weigh(
+    domain: Domain, privacy: PrivacyParameters, parameters: SynthesisParameters, *, weighted: bool = True
+) -> Support:
+    """Prior weights and retention of an edited domain; `weighted` as in :func:`build_support`.
 
     Source: docs/method.md, sections 3 and 6.
     """
     after = domain.edited.coarsening
-    table = SupportTable(
-        support_ptr=after.support_ptr,
-        base_weight=prior_weight(domain.share, strength=parameters.strength),
-        retention=retention_threshold(
-            after,
-            domain.share,
-            scale=parameters.retention_scale,
-            min_retention=float(privacy.min_retention),
-        ),
-    )
+    if weighted:
+        table = SupportTable(
+            support_ptr=after.support_ptr,
+            base_weight=prior_weight(domain.share, strength=parameters.strength),
+            retention=retention_threshold(
+                after,
+                domain.share,
+                scale=parameters.retention_scale,
+                min_retention=float(privacy.min_retention),
+            ),
+        )
+    else:
+        ones = np.ones(domain.share.size, dtype=np.int64)
+        table = SupportTable(support_ptr=after.support_ptr, base_weight=ones, retention=ones)
     return Support(
         coarsening=after,
         share=domain.share,

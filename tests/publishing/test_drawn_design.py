@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,28 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from engine._arrays import FloatArray
 from engine.errors import ParameterError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.tracts import OriginTracts
+from engine.validity.grid import CELL_RANGE
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.certificate.mechanism import stated_privacy
 from mapapp.publishing.chosen_setting import Choice, check_design, choose_setting, design_lines
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
-from mapapp.publishing.misplacement import Misplaced, Misplacement, misplaced_share, standard_error
+from mapapp.publishing.expected_validity import grid_around, ranges_around
+from mapapp.publishing.measured_ahead import MeasuredAhead
+from mapapp.publishing.misplacement import (
+    Misplaced,
+    Misplacement,
+    misplaced_share,
+    row_errors,
+    standard_error,
+)
 from mapapp.publishing.public_part import PublicPart, read_public_part
 from mapapp.publishing.settings import designed_choice
 from mapapp.publishing.towns import read_towns
@@ -104,6 +118,81 @@ def test_misplaced_workers_are_half_the_absolute_differences() -> None:
         for place in (np.array([2, 2, 0, 1]), np.array([2, 0, 1, 0]))
     )
     assert misplaced_share(np.abs(real - drawn), 4) == pytest.approx(1 / 4)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 5))
+def test_errors_of_entries_with_workers_are_those_of_whole_tables(
+    seed: int, n_workers: int, n_places: int
+) -> None:
+    """Against tables with every entry."""
+    rng = np.random.default_rng(seed)
+    row = rng.integers(0, 4, n_workers)
+    real, drawn = (row * n_places + rng.integers(0, n_places, n_workers) for _ in range(2))
+    n_rows = int(row.max()) + 1
+    tables = (np.bincount(entry, minlength=n_rows * n_places) for entry in (real, drawn))
+    difference = np.abs(np.subtract(*tables)).reshape(n_rows, n_places)
+    assert row_errors(real, drawn, n_places).tolist() == difference.sum(axis=1).tolist()
+
+
+def test_ranges_are_those_of_the_grid(public: PublicPart) -> None:
+    tracts = public.geography.tracts
+    # A second tract at the same place is at distance 0.
+    lon, lat = tracts.lon_deg.copy(), tracts.lat_deg.copy()
+    lon[1], lat[1] = lon[0], lat[0]
+    tracts = replace_places(tracts, lon, lat)
+    destination = np.arange(0, tracts.n_tracts, 3)
+    found = ranges_around(tracts, destination)
+    assert found.tolist() == CELL_RANGE[grid_around(tracts, destination)[1]].tolist()
+    assert found[0, 1] == 0
+    assert len(set(found.ravel().tolist())) > 3
+
+
+def replace_places(tracts: OriginTracts, lon: FloatArray, lat: FloatArray) -> OriginTracts:
+    """The same tracts at other places."""
+    return OriginTracts(
+        lon_deg=lon,
+        lat_deg=lat,
+        puma=tracts.puma,
+        superpuma=tracts.superpuma,
+        population=tracts.population,
+    )
+
+
+def test_the_choice_is_the_same_with_several_threads(public: PublicPart) -> None:
+    base = replace(BASE, clean=True)
+    asked: dict[str, Any] = {"base": base, "units": ("cell", "tract")}
+    alone = design_by_drawing(public, "4", **asked)
+    assert design_by_drawing(public, "4", **asked, threads=3) == alone
+
+
+def test_settings_measured_ahead_are_those_expected_next() -> None:
+    asked: list[int] = []
+    begun = threading.Event()
+
+    def measure(setting: int) -> int:
+        asked.append(setting)
+        if setting == 1:
+            assert begun.wait(60)
+        else:
+            begun.set()
+        if setting == 3:
+            raise ParameterError("3 cannot be measured")
+        return 10 * setting
+
+    ahead = MeasuredAhead(measure, 2)
+    ahead.expect([1, 2, 3])
+    assert ahead.result(1) == 10  # which waits until 2 has begun
+    assert sorted(asked) == [1, 2]
+    assert ahead.result(2) == 20
+    with pytest.raises(ParameterError, match="3 cannot"):
+        ahead.result(3)
+    ahead.close()
+    assert sorted(asked) == [1, 2, 3]
+    alone = MeasuredAhead(asked.append, 1)
+    alone.expect([5, 6])
+    alone.result(5)
+    alone.close()
+    assert asked[3:] == [5]
 
 
 def test_without_a_unit_or_within_another_mechanism_nothing_is_chosen(public: PublicPart) -> None:

@@ -9,8 +9,10 @@ import pytest
 
 from geodata.demo import write_demo
 from geodata.store import Store, open_store
+from mapapp.publishing import geography as reading
 from mapapp.publishing.geography import read_geography, read_workplaces
-from mapapp.publishing.inputs import RowCounts, read_counts, read_homes, read_inputs
+from mapapp.publishing.inputs import RowCounts, WorkplaceCounts, read_counts, read_homes, read_inputs
+from mapapp.publishing.public_part import public_part_of
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +67,69 @@ def test_counts_that_are_not_those_of_the_rows_are_not_used(dataset: Store) -> N
     assert counts is not None
     more = replace(counts, count=counts.count + np.int32(1))
     assert read_homes(dataset, workplaces, 0, more) is None
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_listed_synthesizers_are_those_read_batch_by_batch(
+    dataset: Store, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    geography = read_geography(dataset)
+    whole = read_workplaces(dataset, geography, n_batches=4)
+    small = in_small_groups(dataset, monkeypatch)
+    listed = read_workplaces(small, geography, n_batches=4, listed=True, threads=threads)
+    assert whole.synthesizers is None
+    assert listed.synthesizers is not None
+    assert listed.synthesizers.count.sum() == whole.n_workers.sum()
+    for field in fields(whole):
+        if field.name != "synthesizers":
+            assert np.array_equal(getattr(listed, field.name), getattr(whole, field.name))
+    for batch in range(whole.n_batches):
+        wanted = WorkplaceCounts.of(read_inputs(dataset, geography, whole, batch))
+        for workplaces in (listed, whole):
+            found = read_counts(dataset, geography, workplaces, batch)
+            assert found.in_order
+            assert_same(found, wanted)
+
+
+def in_small_groups(dataset: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """The same jobs, in row groups that are read one by one."""
+    monkeypatch.setattr(reading, "_GROUPS_AT_ONCE", 1)
+    monkeypatch.setattr("geodata.table_stream.ROW_GROUP_ROWS", 1000)
+    small = dataset.with_table("jobs", dataset.table("jobs"))
+    assert small.row_ptr("jobs").size >= 5
+    return small
+
+
+def assert_same(found: WorkplaceCounts, wanted: WorkplaceCounts) -> None:
+    for field in fields(wanted):
+        if field.name != "in_order":
+            mine, whole = getattr(found, field.name), getattr(wanted, field.name)
+            assert mine.dtype == whole.dtype
+            assert mine.tolist() == whole.tolist()
+
+
+def test_the_public_sample_is_the_same_as_listed(dataset: Store) -> None:
+    geography = read_geography(dataset)
+    samples = [
+        public_part_of(dataset, geography, read_workplaces(dataset, geography, listed=listed)).sample
+        for listed in (False, True)
+    ]
+    assert samples[0].count.size > 100
+    assert_same(*samples)
+
+
+@pytest.mark.parametrize("falling", ["destination_index", "age"])
+def test_rows_that_are_not_sorted_are_not_listed(dataset: Store, falling: str) -> None:
+    geography = read_geography(dataset)
+    order = ["destination_index", "age", "earnings", "industry"]
+    jobs = dataset.table("jobs").sort_values(order, ascending=[name != falling for name in order])
+    shuffled = dataset.with_table("jobs", jobs)
+    found = read_workplaces(shuffled, geography, listed=True)
+    plain = read_workplaces(dataset, geography)
+    assert found.synthesizers is None
+    assert found.in_order == (falling != "destination_index")
+    assert found.tract.tolist() == plain.tract.tolist()
+    assert found.n_workers.tolist() == plain.n_workers.tolist()
+    wanted = WorkplaceCounts.of(read_inputs(dataset, geography, plain, 0))
+    if plain.n_batches == found.n_batches == 1:
+        assert_same(read_counts(shuffled, geography, found, 0), wanted)

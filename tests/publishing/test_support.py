@@ -1,0 +1,56 @@
+"""Support points without prior weights: a mechanism that reads none draws and certifies the same."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.streams import PublicSeed, SecretKey
+from geodata.store import open_store
+from mapapp.publishing.batch import PreparedBatch, draw_batch, open_source
+from mapapp.publishing.promise import certify_batch
+from mapapp.publishing.support import build_support
+
+
+def test_the_exponential_mechanism_draws_and_certifies_the_same_without_weights(demo_dataset: Path) -> None:
+    privacy = PrivacyParameters(epsilon="6.5", delta="1e-6")
+    parameters = SynthesisParameters(mechanism="exponential", clean=True, far_state_miles=300.0)
+    seed = PublicSeed.for_tests()
+    source = open_source(open_store(demo_dataset, "dataset"), seed, privacy, parameters)
+    counts = source.counts(0)
+    found = []
+    for weighted in (True, False):
+        support = build_support(
+            seed,
+            source.geography.tracts,
+            counts.destination_tract,
+            source.prior,
+            privacy,
+            parameters,
+            weighted=weighted,
+        )
+        certified = certify_batch(counts, support, privacy, parameters)
+        prepared = PreparedBatch(support=support, certified=certified)
+        drawn = draw_batch(SecretKey.for_tests(), source, 0, prepared)
+        found.append((support, certified, drawn))
+    (support, certified, drawn), (bare, again, redrawn) = found
+    assert np.unique(support.table.base_weight).size > 10
+    assert set(bare.table.base_weight.tolist()) == set(bare.table.retention.tolist()) == {1}
+    assert bare.share.tobytes() == support.share.tobytes()
+    assert certified.rows == again.rows
+    assert certified.lone_workers.stay.tolist() == again.lone_workers.stay.tolist()
+    for field in fields(drawn):
+        assert np.array_equal(getattr(drawn, field.name), getattr(redrawn, field.name))
+
+
+def test_a_source_makes_weights_only_for_mechanisms_that_read_them(demo_dataset: Path) -> None:
+    store, seed = open_store(demo_dataset, "dataset"), PublicSeed.for_tests()
+    privacy = PrivacyParameters(epsilon="6.5", delta="1e-6")
+    for mechanism, has_weights in (("exponential", False), ("geometric", True)):
+        parameters = SynthesisParameters.from_dict({"mechanism": mechanism})
+        source = open_source(store, seed, privacy, parameters)
+        table = source.support(source.counts(0).destination_tract).table
+        assert (np.unique(table.base_weight).size > 1) == has_weights
