@@ -1,6 +1,7 @@
 // The workbench, in the browser: a number's text and its slider move each other; the list of tracts.
 
 const ASK_AGAIN_MS = 250;
+const WAITING_THERE = ["measure"]; // the server answers about it when it is done, or after a while
 const waiting = {};
 
 window.dash_clientside = Object.assign({}, window.dash_clientside, {
@@ -27,7 +28,7 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       if (!more) return;
       waiting[kind] = setTimeout(() => {
         window.dash_clientside.set_props(`${kind}-pulse`, { data: more });
-      }, ASK_AGAIN_MS);
+      }, WAITING_THERE.includes(kind) ? 0 : ASK_AGAIN_MS);
     },
 
     heeded(mechanism, unused) {
@@ -44,6 +45,13 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       return navigator.clipboard.writeText(text).then(() => "Copied.", () => other);
     },
 
+    // What `drawn_parts` on the server says, by the id of its place.
+    draw(parts) {
+      for (const [name, inside] of Object.entries(parts || {})) {
+        document.getElementById(name)?.replaceChildren(...inside.map(drawn));
+      }
+    },
+
     // Workplace tracts as rows; making hundreds of them here is far quicker than as components.
     tracts(rows) {
       const body = document.getElementById("tract-rows");
@@ -52,6 +60,16 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
     },
   },
 });
+
+function drawn(part) {
+  if (typeof part === "string") return part;
+  const [tag, { style = {}, ...attributes }, inside] = part;
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value === true ? "" : value);
+  Object.assign(made.style, style);
+  made.append(...inside.map(drawn));
+  return made;
+}
 
 function tractRow([id, name, ...numbers]) {
   const line = document.createElement("tr");

@@ -9,12 +9,12 @@ from typing import Final
 
 import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, Patch, State, ctx, no_update
-from dash.development.base_component import Component
 
 from mapapp.explore.pages.explore import notes
 from mapapp.measuring.validity_tract import TractPoints, measure_tract
-from mapapp.workbench import panels, plain_panel, tract_panel, tune_map
+from mapapp.workbench import drawn_parts, panels, plain_panel, tract_panel, tune_map
 from mapapp.workbench.dash_types import Answer, Answers, Click, Dependency, DependencyType, clientside
+from mapapp.workbench.drawn_parts import Drawn, drawn
 from mapapp.workbench.figures import Feature
 from mapapp.workbench.job_progress import more
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
@@ -24,14 +24,16 @@ from mapapp.workbench.session import Session, Superseded
 from mapapp.workbench.setting import CONTROLS, NUMBERS, UNUSED, ControlValue, Values, read_setting
 
 PROPERTIES: Final = {"replication": "checked"}
+_LONGEST_WAIT_S: Final = 0.5  # for all tracts, before the page hears how far they are
 
 
 def register(app: Dash, session: Session, geography: PublicGeography) -> None:
     """Attach the callbacks of the page to an app."""
+    drawn_parts.register(app)
     _pair_numbers_and_sliders(app)
     _measure_on_change(app, session)
     _follow_the_measuring(app, session)
-    _show_setting(app, session)
+    _show_weights(app, session)
     _show_commutes(app, session, geography)
     _show_map(app, session, geography)
     _choose_tract(app, session, geography)
@@ -76,6 +78,7 @@ def _measure_on_change(app: Dash, session: Session) -> None:
         Output("job", "data"),
         Output("notes", "children"),
         Output("measure-more", "data", allow_duplicate=True),
+        drawn_parts.output("numbers"),
         Input("tab", "data"),
         *control_inputs(Input),
         running=[(Output("busy", "className"), "busy on", "busy")],
@@ -86,11 +89,13 @@ def _measure_on_change(app: Dash, session: Session) -> None:
         try:
             measured = session.show(tab, read_setting(values))
         except Superseded:
-            return no_update, no_update, no_update
+            return (no_update,) * 4
         except EXPECTED_ERRORS as error:
-            return no_update, notes((one_line(error),)), no_update
+            return no_update, notes((one_line(error),)), no_update, no_update
         session.tab(tab).values = values
-        return _mark(session, measured), None, more(measured.job)
+        # Numbers come with this answer. Charts, tables, and the map wait for those of all tracts if these follow soon.
+        mark = no_update if session.whole_follows(measured) else _mark(measured)
+        return mark, None, more(measured.job), _numbers(measured)
 
 
 def _follow_the_measuring(app: Dash, session: Session) -> None:
@@ -100,6 +105,7 @@ def _follow_the_measuring(app: Dash, session: Session) -> None:
         Output("measure-more", "data"),
         Output("job", "data", allow_duplicate=True),
         Output("notes", "children", allow_duplicate=True),
+        drawn_parts.output("numbers", again=True),
         Input("measure-pulse", "data"),
         State("tab", "data"),
         State("job", "data"),
@@ -108,12 +114,16 @@ def _follow_the_measuring(app: Dash, session: Session) -> None:
     def follow(_pulse: int | None, tab: str, shown: list[object] | None) -> Answers:
         measured = session.shown(tab)
         if measured is None or measured.job is None:
-            return no_update, True, None, no_update, no_update
-        running = measured.job.state == "running"
-        line = notes((measured.job.error,)) if measured.job.state == "failed" else no_update
-        mark = _mark(session, measured)
-        news = mark if mark != shown else no_update
-        return f"{measured.job.percent or 0:.0f}", not running, more(measured.job), news, line
+            return no_update, True, None, no_update, no_update, no_update
+        measured.job.wait(_LONGEST_WAIT_S)
+        measured = session.shown(tab)
+        if measured is None or measured.job is None or session.is_superseded(tab, measured):
+            return no_update, True, None, no_update, no_update, no_update
+        job, mark = measured.job, _mark(measured)
+        line = notes((job.error,)) if job.state == "failed" else no_update
+        is_news = mark != shown and not session.whole_follows(measured)
+        news = (mark, line, _numbers(measured)) if is_news else (no_update, line, no_update)
+        return f"{job.percent or 0:.0f}", job.state != "running", more(job), *news
 
     @app.callback(
         Output("cancel", "n_clicks"),
@@ -128,43 +138,43 @@ def _follow_the_measuring(app: Dash, session: Session) -> None:
         return no_update
 
 
-def _mark(session: Session, measured: MeasuredSetting) -> list[object]:
+def _mark(measured: MeasuredSetting) -> list[object]:
     """What distinguishes one picture from the next; it holds no number that was counted."""
-    state = "all" if measured.job is None else measured.job.state
-    return [measured.number, measured.extent, state, session.whole_follows(measured)]
+    return [measured.number, measured.extent, "all" if measured.job is None else measured.job.state]
 
 
-def _show_setting(app: Dash, session: Session) -> None:
+def _numbers(measured: MeasuredSetting) -> dict[str, list[Drawn]]:
+    """What a setting promises and costs, by place on the page."""
+    cards = [plain_panel.plain_card(measured), panels.promise_card(measured), panels.validity_card(measured)]
+    return {
+        "scope": drawn(panels.scope_lines(measured)),
+        "setting-panel": drawn(cards),
+        "tune-glance": drawn(panels.glance(measured)),
+    }
+
+
+def _show_weights(app: Dash, session: Session) -> None:
     @app.callback(
-        Output("scope", "children"),
-        Output("setting-panel", "children"),
         Output("weights-card", "hidden"),
         Output("alpha-chart", "figure"),
-        Output("weights", "children"),
-        Output("tune-glance", "children"),
+        drawn_parts.output("weights"),
         Input("job", "data"),
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def show_setting(_job: list[object] | None, tab: str) -> Answers:
+    def show_weights(_job: list[object] | None, tab: str) -> Answers:
         measured = session.shown(tab)
         if measured is None:
-            return (no_update,) * 6
-        cards = [
-            plain_panel.plain_card(measured),
-            panels.promise_card(measured),
-            panels.validity_card(measured),
-        ]
-        lines, glance = panels.scope_lines(measured), panels.glance(measured)
+            return (no_update,) * 3
         chart = panels.weights_chart(measured)
         if chart is None:
-            return lines, cards, True, no_update, None, glance
-        return lines, cards, False, chart, panels.weights(measured), glance
+            return True, no_update, {"weights": []}
+        return False, chart, {"weights": drawn(panels.weights(measured))}
 
 
 def _show_commutes(app: Dash, session: Session, geography: PublicGeography) -> None:
     @app.callback(
-        Output("commutes-panel", "children"),
+        drawn_parts.output("commutes"),
         Output("tract-data", "data"),
         Input("job", "data"),
         Input("tabs", "value"),
@@ -177,7 +187,9 @@ def _show_commutes(app: Dash, session: Session, geography: PublicGeography) -> N
             return no_update, no_update
         names = geography.areas.tracts.set_index("tract_id")["name"]
         cards = [panels.ranges_card(measured), panels.support_card(measured), panels.distance_card(measured)]
-        return cards, tract_panel.tract_rows(measured.validity.tables["tracts"], names)
+        return {"commutes-panel": drawn(cards)}, tract_panel.tract_rows(
+            measured.validity.tables["tracts"], names
+        )
 
     clientside(
         app,
@@ -190,7 +202,7 @@ def _show_commutes(app: Dash, session: Session, geography: PublicGeography) -> N
 def _show_map(app: Dash, session: Session, geography: PublicGeography) -> None:
     @app.callback(
         Output("map", "figure"),
-        Output("tract-panel", "children"),
+        drawn_parts.output("tract"),
         Input("job", "data"),
         Input("chosen-tract", "data"),
         Input("map-shows", "value"),
@@ -199,7 +211,7 @@ def _show_map(app: Dash, session: Session, geography: PublicGeography) -> None:
     )
     def show_map(_job: list[object] | None, tract_id: str | None, shows: str, tab: str) -> Answers:
         measured = session.shown(tab)
-        if measured is None or (ctx.triggered_id == "job" and session.whole_follows(measured)):
+        if measured is None:
             return no_update, no_update
         position = _position(session, geography, tract_id)
         if tract_id is None or position is None:
@@ -208,7 +220,7 @@ def _show_map(app: Dash, session: Session, geography: PublicGeography) -> None:
         try:
             found = measure_tract(session.data, setting.privacy, setting.parameters, position)
         except EXPECTED_ERRORS as error:
-            return _kl_map(geography, measured, None), one_line(error)
+            return _kl_map(geography, measured, None), {"tract-panel": drawn(one_line(error))}
         outline = geography.outline(tract_id)
         if shows == "kl":
             return _kl_map(geography, measured, outline), _panel(geography, found)
@@ -222,9 +234,9 @@ def _kl_map(geography: PublicGeography, measured: MeasuredSetting, outline: Feat
     return tune_map.changes(trace, outline, tune_map.kl_caption(measured))
 
 
-def _panel(geography: PublicGeography, found: TractPoints) -> list[Component]:
+def _panel(geography: PublicGeography, found: TractPoints) -> dict[str, list[Drawn]]:
     tract = geography.areas.tracts.iloc[found.tract_index]
-    return tract_panel.tract_panel(tract["name"], str(tract["county"]), found)
+    return {"tract-panel": drawn(tract_panel.tract_panel(tract["name"], str(tract["county"]), found))}
 
 
 def _choose_tract(app: Dash, session: Session, geography: PublicGeography) -> None:

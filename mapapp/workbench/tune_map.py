@@ -11,6 +11,7 @@ from dash import Patch
 
 from mapapp.drawing import camera, map_layers, palette
 from mapapp.drawing.plotly import commute_map
+from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.measuring.validity_tract import LEVELS, TractPoints
 from mapapp.workbench import figures
 from mapapp.workbench.dash_types import Click
@@ -22,13 +23,13 @@ _CAPTION_PIXELS: Final = 240  # leaves room for the legend on a narrow map
 _SHARES: Final = {"prior": "prior", "likelihood": "real", "posterior": "posterior"}
 
 
-def base_map_figure(geography: PublicGeography) -> go.Figure:
+def base_map_figure(geography: PublicGeography) -> Figure:
     """The map before its first numbers: base layers, and the camera in place."""
     addresses = map_layers.style_urls(geography.prefix, geography)
     return commute_map.commute_map(
         style=commute_map.base_style(f"workbench-{geography.version}", addresses),
         camera=camera.fitted(map_layers.home_bounds(geography)),
-        traces=[go.Choroplethmap(), go.Scattermap()],
+        traces=commute_map.no_traces()[:2],
         scheme=palette.COLOR_SCHEMES["light"],
         layers=figures.outline_layers(None),
         caption=[geography.title, "CONFIDENTIAL, NOT FOR PUBLICATION"],

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 import dash_mantine_components as dmc
-import plotly.graph_objects as go
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.drawing.plotly.commute_map import CONFIG
+from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.explore.pages.controls import segments
-from mapapp.workbench import side_by_side
+from mapapp.workbench import drawn_parts, side_by_side
 from mapapp.workbench.audit_panel import audit_panel
 from mapapp.workbench.controls import controls
 from mapapp.workbench.job_progress import start_row, stores
@@ -33,7 +33,7 @@ MAP_SHOWS = {
 
 def page(
     values: Values,
-    figure: go.Figure,
+    figure: Figure,
     *,
     next_name: str,
     has_flows: bool,
@@ -86,12 +86,13 @@ def page(
                 for name in ("job", "chosen-tract", "requested-tract", "tract-data", "sweep-shown")
             ],
             *stores(),
+            *drawn_parts.stores(),
         ],
         className="explore tune",
     )
 
 
-def _stage(figure: go.Figure) -> list[Component]:
+def _stage(figure: Figure) -> list[Component]:
     graph = dcc.Graph(
         id="map",
         figure=figure,
@@ -133,7 +134,7 @@ def _tabs(tables: Component, records: Component) -> Component:
         "audit": ("Audit", [audit_panel(), tradeoff_panel()]),
         "tables": ("Tables", tables),
         "records": ("Records", records),
-        "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
+        "tract": ("Tract", [html.Div(id="tract-panel", className="answer"), _no_tract()]),
     }
     tabs: Component = dmc.Tabs(
         [
@@ -153,7 +154,8 @@ def _tract_list() -> Component:
 
 
 def _no_tract() -> Component:
-    return html.P("Click a workplace tract on the map to see its support points.", className="quiet")
+    line = html.P("Click a workplace tract on the map to see its support points.", className="quiet")
+    return html.Div(line, className="answer")
 
 
 def sweep_panel() -> Component:

@@ -158,8 +158,8 @@ def drive(app: Any) -> str:
     if measured.job is not None:
         assert measured.job.wait(PATIENCE_S)
     say("progress.value", **{"measure-pulse__data": 1})
-    say("setting-panel.children", job__data=[1])
-    say("commutes-panel.children", tabs__value="commutes")
+    say("weights-drawn.data", job__data=[1])
+    say("commutes-drawn.data", tabs__value="commutes")
     for shows in ("kl", "level", "prior", "likelihood", "posterior"):
         say("map.figure", **{"chosen-tract__data": tract_id, "map-shows__value": shows})
     say("chosen-tract.data", map__clickData={"points": [{"location": tract_id}]})
