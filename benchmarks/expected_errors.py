@@ -26,6 +26,7 @@ from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
 from mapapp.answers.expected_error import ExpectedErrors
 from mapapp.answers.noisy_tables import ReleasedRows
+from mapapp.answers.support_prior import ListedShares
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.publishing.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
 from mapapp.publishing.promise import make_certificate
@@ -173,8 +174,12 @@ def _stated(
     here = np.isin(tract, work)
     read = np.zeros((homes.shape[0], len(matrix)))
     read[:, work] = homes @ matrix[work].T
+    of_areas = homes.tocoo()
+    listed = ListedShares(
+        of_areas.row.astype(np.int64), of_areas.col.astype(np.int64), of_areas.data, homes.shape[0]
+    )
     found = errors.of_counts(
-        lambda _: homes,
+        lambda _: listed,
         read,
         tract[here],
         n_workers[here],

@@ -18,7 +18,6 @@ from typing import Final, cast
 import numpy as np
 import numpy.typing as npt
 import pandas
-import scipy.sparse
 
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
@@ -39,6 +38,7 @@ from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
 from mapapp.answers.short_tables import rest_of, with_rest_errors
+from mapapp.answers.support_prior import ListedShares
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.filters import Filters
 
@@ -313,19 +313,24 @@ class Errors:
         share: Floats = np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
         return share
 
-    def _home_shares(self, picks: Sequence[Pick]) -> Floats | Callable[[int], scipy.sparse.coo_array]:
-        """Return the shares of the home areas; sparse unless they hold many of the tracts."""
+    def _home_shares(self, picks: Sequence[Pick]) -> Floats | Callable[[int], ListedShares]:
+        """Return the shares of the home areas, listed unless they hold many of the tracts."""
         listed: list[tuple[Ints, Floats]] = []
         for pick in picks:
             share = self._home_share(cast(Blocks, pick.home))
             tracts = np.flatnonzero(share)
             listed.append((tracts, share[tracts]))
         sizes = [tracts.size for tracts, _ in listed]
-        at = np.repeat(np.arange(len(picks)), sizes), np.concatenate([tracts for tracts, _ in listed])
-        values = np.concatenate([shares for _, shares in listed])
-        shares = scipy.sparse.coo_array((values, at), shape=(len(picks), self._n_tracts))
+        shares = ListedShares(
+            np.repeat(np.arange(len(picks)), sizes),
+            np.concatenate([tracts for tracts, _ in listed]),
+            np.concatenate([shares for _, shares in listed]),
+            len(picks),
+        )
         if sum(sizes) >= _DENSE * len(picks) * self._n_tracts:
-            return np.asarray(shares.toarray())
+            dense = np.zeros((len(picks), self._n_tracts))
+            dense[shares.area, shares.tract] = shares.share
+            return dense
         return lambda tract: shares
 
     def _by_tract(self, picks: Sequence[Pick]) -> Floats:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy.sparse
 
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.prepared import N_OCTANTS, octant
+from mapapp.answers.support_prior import ListedShares
 from mapapp.answers.workplaces import WorkplaceArrays
 from mapapp.question.fields import Side
 
@@ -66,14 +66,14 @@ def errors_of_cells(
 
 def _shares(
     places: tuple[Floats, Floats], shares_of: tuple[Floats, Floats], edges_mi: Floats, side: Side
-) -> Callable[[int], scipy.sparse.coo_array]:
+) -> Callable[[int], ListedShares]:
     lon, lat = places
     area_share, block_share = shares_of
     n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
     inside = np.flatnonzero(area_share)
 
-    def of(tract: int) -> scipy.sparse.coo_array:
-        """Return each tract's share of people in each cell as seen from a workplace tract, then margins: sparse."""
+    def of(tract: int) -> ListedShares:
+        """Return each tract's share of people in each cell as seen from a workplace tract, then margins."""
         at = inside[inside != tract]
         band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")
         ends = [(lon[tract], lat[tract]), (lon[at], lat[at])]
@@ -95,9 +95,8 @@ def _shares(
         within = block_share[tract]
         shares = [*[area_share[at]] * 4, np.full(2 * N_OCTANTS, own / N_OCTANTS), np.array([own, own])]
         shares = [*shares, np.array([within, within])]
-        return scipy.sparse.coo_array(
-            (np.concatenate(shares), (np.concatenate(rows), np.concatenate(columns))),
-            shape=((n_bands + 1) * width, lon.size),
+        return ListedShares(
+            np.concatenate(rows), np.concatenate(columns), np.concatenate(shares), (n_bands + 1) * width
         )
 
     return of

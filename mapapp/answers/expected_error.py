@@ -153,7 +153,7 @@ class ExpectedErrors:
         Parameters
         ----------
         home_shares : float64[R, n_tracts], or callable
-            As in :meth:`of_count`, or a function of the workplace tract, which may return a sparse array.
+            As in :meth:`of_count`, or a function of the workplace tract, which may list them.
         counts : float64[R, n_tracts]
             Counts by workplace tract.
         tract, n_workers : [P]
@@ -168,7 +168,9 @@ class ExpectedErrors:
         tracts = np.unique(tract)
         first = np.append(np.searchsorted(tract[order], tracts), tract.size)
         n = n_workers[order].astype(np.float64)
-        times = n_synthesizers[:, order].astype(np.float64)
+        # Counts of the same segments, as those of a table mostly are, share their synthesizers.
+        alike = n_synthesizers[:1] if (n_synthesizers == n_synthesizers[:1]).all() else n_synthesizers
+        times = alike[:, order].astype(np.float64)
         units = None if n_units is None else n_units[order].astype(np.float64)
 
         def of_tract(number: int) -> TractValues:

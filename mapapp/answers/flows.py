@@ -1,12 +1,14 @@
-"""Counts of commutes, read from the prepared files with DuckDB. Every analysis is built from the few queries here.
+"""Counts of commutes, read from the prepared files. Every analysis is built from the few queries here.
 
-Nothing is held in memory: a query reads only the columns and row groups that it needs. Outside text never becomes SQL:
-areas arrive as block positions, bands as integers, edges as bound parameters.
+Commutes of a release that is not too large are added up in mapped columns (`mapapp.answers.commute_columns`), which
+takes much less time. All others, and workers picked by further attributes, are counted by DuckDB, with the same
+results. Nothing is held in memory there: a query reads only the columns and row groups that it needs. Outside text
+never becomes SQL: areas arrive as block positions, bands as integers, edges as bound parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +23,8 @@ import pyarrow
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
-from mapapp.answers.attributes import Attribute, Attributes
+from mapapp.answers.attributes import JOB_ATTRIBUTES, Attribute, Attributes
+from mapapp.answers.commute_columns import CommuteColumns, PickedCommutes, parts_of
 from mapapp.answers.prepared import ATTRIBUTE, N_OCTANTS, Prepared
 from mapapp.errors import UsageError
 from mapapp.question.fields import Side
@@ -39,7 +42,11 @@ _ENDS: Final[tuple[Side, Side]] = ("work", "home")
 MEAN_LIMIT_MI: Final = 100.0
 """Means cover only shorter commutes; longer ones are few, and the prior draws too many of them."""
 _NEAR: Final = f"WHERE distance_mi < {MEAN_LIMIT_MI}"
-_VECTORS: Final = 49  # of 2,048 rows, in one part of a matrix
+_MOST_KEPT: Final = 1_000_000
+"""Most commutes that are kept for the next question, which is often about the same ones: 32 bytes each at most."""
+_VECTORS: Final = 49
+_VECTOR_ROWS: Final = 2_048
+"""One part of a matrix has `_VECTORS` times as many rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +74,10 @@ class Pick:
         if side not in _ENDS:
             raise UsageError(f"side {side!r}: choose {' or '.join(_ENDS)}")
         return cls(work=blocks, filters=filters) if side == "work" else cls(home=blocks, filters=filters)
+
+    def is_same(self, other: Pick) -> bool:
+        """Return whether another pick has the very same blocks and equal filters, without comparing blocks."""
+        return self.work is other.work and self.home is other.home and self.filters == other.filters
 
     @property
     def sorted_side(self) -> Side:
@@ -105,6 +116,8 @@ class Flows:
     def __init__(self, prepared: Prepared, store: Store, attributes: Attributes) -> None:
         self._attributes = attributes
         self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
+        self._last: tuple[Pick, PickedCommutes] | None = None
+        self._columns = prepared.columns and CommuteColumns(*prepared.columns, self._n_blocks)
         self._connection = duckdb.connect(":memory:")
         files = {"by_work": prepared.by_work, "by_home": prepared.by_home, "points": store.file("points")}
         if attributes.further:
@@ -148,6 +161,8 @@ class Flows:
         return self._by_segment(Pick())
 
     def _by_segment(self, pick: Pick) -> Ints:
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_segment()
         found = self._ask(pick, "segment, sum(workers)::BIGINT AS n", "GROUP BY segment")
         return _spread(found["segment"], found["n"], N_SEGMENTS)
 
@@ -156,6 +171,9 @@ class Flows:
 
         The first two, and the mile that has the median, are read at once.
         """
+        if (mapped := self._mapped(pick)) is not None:
+            bands = mapped.by_band(mapped.bands(edges_mi), len(edges_mi) + 1)
+            return mapped.by_segment(), bands, _median_of(*mapped.by_step(1.0), mapped.within_mile)
         with self._cursor(pick) as cursor:
             found = _fetched(
                 cursor.execute(
@@ -175,7 +193,8 @@ class Flows:
             _spread(columns[name][mine[name]], found["n"][mine[name]], size)
             for name, size in (("segment", N_SEGMENTS), ("band", len(edges_mi) + 1))
         )
-        return segments, bands, self._median_of(pick, columns["mile"][mine["mile"]], found["n"][mine["mile"]])
+        miles = columns["mile"][mine["mile"]], found["n"][mine["mile"]]
+        return segments, bands, _median_of(*miles, lambda mile: self._within_mile(pick, mile))
 
     def by_values(self, pick: Pick, names: Sequence[str]) -> Ints:
         """Return workers by the values of some attributes: int64, with one axis for each attribute.
@@ -186,6 +205,14 @@ class Flows:
             If the publication does not have an attribute.
         """
         attributes = [self._attributes[name] for name in names]
+        if (
+            not any(each.is_further for each in attributes)
+            and self._columns is not None
+            and not pick.filters.attributes
+        ):
+            cube = self.by_segment(pick).reshape([each.size for each in JOB_ATTRIBUTES])
+            axes = [[each.name for each in JOB_ATTRIBUTES].index(name) for name in names]
+            return np.asarray(np.einsum(cube, [0, 1, 2], axes))
         columns = [f"{_value_of(each)} AS value_{place}" for place, each in enumerate(attributes)]
         found = self._ask(pick, f"{', '.join(columns)}, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         counts = np.zeros([each.size for each in attributes], dtype=np.int64)
@@ -211,6 +238,8 @@ class Flows:
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_segment_within(end, blocks)
         with self._cursor(pick, within=blocks) as cursor:
             found = _fetched(
                 cursor.execute(
@@ -223,16 +252,22 @@ class Flows:
 
     def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
         """Return the blocks with an `end` of the picked commutes, ascending, and their numbers of workers."""
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_block(end)
         found = self._ask(pick, f"{end} AS block, sum(workers)::BIGINT AS n", "GROUP BY block ORDER BY block")
         return found["block"], found["n"]
 
     def by_block_and_segment(self, pick: Pick, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
         """Return workers by the block of their `end` and by joint segment: three arrays of equal length."""
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_block_and_segment(end)
         found = self._ask(pick, f"{end} AS block, segment, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         return found["block"], found["segment"], found["n"]
 
     def by_pair(self, pick: Pick) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_pair()
         found = self._ask(pick, "work, segment, home, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         return found["work"], found["segment"], found["home"], found["n"]
 
@@ -248,6 +283,15 @@ class Flows:
         own_block : bool
             Whether a distance of exactly 0 is a separate first band.
         """
+        n_bands = len(edges_mi) + 1 + own_block
+        if (mapped := self._mapped(pick)) is not None:
+            bands = mapped.bands(edges_mi)
+            if own_block:
+                bands = np.where(mapped.distance_mi == 0, 0, bands + 1).astype(np.int8)
+            cells = mapped.by_cell(bands, n_bands, mapped.column(f"octant_{side}"), N_OCTANTS + 1)
+            near = mapped.distance_mi < MEAN_LIMIT_MI
+            miles, workers = mapped.distance_mi[near], mapped.column("workers")[near]
+            return Distances(cells, int(workers.sum()), float(miles @ workers))
         band = _band(len(edges_mi), own_block=own_block)
         with self._cursor(pick) as cursor:
             found = _fetched(
@@ -259,7 +303,6 @@ class Flows:
                     [float(edge) for edge in edges_mi],
                 )
             )
-        n_bands = len(edges_mi) + 1 + own_block
         cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
         workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
         return Distances(workers, int(found["near"].sum()), float(found["miles"].sum()))
@@ -268,6 +311,10 @@ class Flows:
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
     ) -> tuple[Blocks, Ints, Ints, Ints]:
         """Return workers by workplace block, distance band and direction (8: none): four arrays of equal length."""
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_workplace_and_cell(
+                mapped.bands(edges_mi), len(edges_mi) + 1, mapped.column(f"octant_{side}"), N_OCTANTS + 1
+            )
         with self._cursor(pick) as cursor:
             found = _fetched(
                 cursor.execute(
@@ -288,6 +335,10 @@ class Flows:
             Workplace blocks, and for each of them: workers, workers closer than the median, workers under 100 miles,
             and the miles and squared miles of the latter.
         """
+        if (mapped := self._mapped(pick)) is not None:
+            n, miles = mapped.column("workers"), mapped.distance_mi
+            near = n * (miles < MEAN_LIMIT_MI)
+            return mapped.by_workplace(n, n * (miles < median_mi), near, near * miles, near * miles * miles)
         with self._cursor(pick) as cursor:
             found = _fetched(
                 cursor.execute(
@@ -304,49 +355,41 @@ class Flows:
 
     def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
         """Return the quantiles of the picked workers' distances, in miles, to a hundredth of a mile."""
-        found = self._ask(
-            pick,
-            "floor(distance_mi * 100)::INTEGER AS step, sum(workers)::BIGINT AS n",
-            "GROUP BY step ORDER BY step",
-        )
-        running = np.cumsum(found["n"])
+        if (mapped := self._mapped(pick)) is not None:
+            step, n = mapped.by_step(100.0)
+        else:
+            found = self._ask(
+                pick,
+                "floor(distance_mi * 100)::INTEGER AS step, sum(workers)::BIGINT AS n",
+                "GROUP BY step ORDER BY step",
+            )
+            step, n = found["step"], found["n"]
+        running = np.cumsum(n)
         at = np.searchsorted(running, np.clip(shares, 0.0, 1.0) * running[-1], side="left")
-        return [float(found["step"][place]) / 100 for place in at]
+        return [float(step[place]) / 100 for place in at]
 
     def median_mi(self, pick: Pick) -> float | None:
         """Return the median distance of the picked workers, in miles; None without workers.
 
         Only the mile that contains it is read in detail, so that distances are never all in memory.
         """
+        if (mapped := self._mapped(pick)) is not None:
+            return _median_of(*mapped.by_step(1.0), mapped.within_mile)
         found = self._ask(
             pick,
             "floor(distance_mi)::INTEGER AS mile, sum(workers)::BIGINT AS n",
             "GROUP BY mile ORDER BY mile",
         )
-        return self._median_of(pick, found["mile"], found["n"])
+        return _median_of(found["mile"], found["n"], lambda mile: self._within_mile(pick, mile))
 
-    def _median_of(self, pick: Pick, mile: npt.NDArray[np.integer], workers: Ints) -> float | None:
-        """Return the median distance of workers whose numbers are known for each mile, ascending."""
-        n, running = int(workers.sum()), np.cumsum(workers)
-        if n == 0:
-            return None
-        ranks = np.array([(n - 1) // 2, n // 2])  # of the middle workers, from 0
-        places = np.searchsorted(running, ranks, side="right")
-        middle = [
-            self._ranked(pick, int(mile[place]), ranks[places == place] - running[place] + workers[place])
-            for place in np.unique(places)
-        ]
-        return float(np.concatenate(middle).mean())
-
-    def _ranked(self, pick: Pick, mile: int, ranks: Ints) -> npt.NDArray[np.float64]:
-        """Return the distances of the workers with given ranks among those from `mile` to `mile` + 1 miles."""
+    def _within_mile(self, pick: Pick, mile: int) -> tuple[npt.NDArray[np.float64], Ints]:
+        """Return the distances from `mile` to `mile` + 1 miles, ascending, and the workers of each."""
         found = self._ask(
             pick,
             "distance_mi, sum(workers)::BIGINT AS n",
             f"AND distance_mi >= {mile} AND distance_mi < {mile + 1} GROUP BY distance_mi ORDER BY distance_mi",
         )
-        miles: npt.NDArray[np.float64] = found["distance_mi"]
-        return miles[np.searchsorted(np.cumsum(found["n"]), ranks, side="right")]
+        return found["distance_mi"], found["n"]
 
     def matrix(self, pick: Pick, home_code: Blocks, work_code: Blocks) -> Iterator[tuple[Ints, Ints, Ints]]:
         """Yield workers by the codes of their home and work block, most first: (home, work, workers), in parts.
@@ -355,8 +398,13 @@ class Flows:
         ----------
         pick : Pick
         home_code, work_code : int32[blocks]
-            Code of each block in the result.
+            Code of each block in the result; no code of a picked commute is below 0.
         """
+        if (mapped := self._mapped(pick)) is not None:
+            for part_of_all in parts_of(mapped.matrix(home_code, work_code), _VECTORS * _VECTOR_ROWS):
+                watch.check()
+                yield part_of_all
+            return
         with self._cursor(pick) as cursor:
             for name, code in (("home_codes", home_code), ("work_codes", work_code)):
                 cursor.register(
@@ -391,6 +439,19 @@ class Flows:
         filled = {name: np.ma.filled(array, np.nan) for name, array in found.items()}
         placed = ~np.isnan(filled["lon_deg"])
         return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
+
+    def _mapped(self, pick: Pick) -> PickedCommutes | None:
+        """Return the picked commutes as columns; None if only the database can pick them."""
+        watch.check()
+        if self._columns is None or pick.filters.attributes:
+            return None
+        last = self._last
+        if last is not None and last[0].is_same(pick):
+            return last[1]
+        found = self._columns.pick(pick.sorted_side, pick.work, pick.home, pick.filters.segments)
+        if found.size <= _MOST_KEPT:
+            self._last = pick, found
+        return found
 
     def _ask(self, pick: Pick, columns: str, clauses: str) -> _Fetched:
         with self._cursor(pick) as cursor:
@@ -448,6 +509,25 @@ class Flows:
         for name, places in self._attributes.chosen(pick.filters).items():
             conditions.append(f'"{ATTRIBUTE}{name}" IN ({", ".join(map(str, places))})')
         return " AND ".join(conditions)
+
+
+def _median_of(
+    mile: npt.NDArray[np.integer],
+    workers: Ints,
+    within_mile: Callable[[int], tuple[npt.NDArray[np.float64], Ints]],
+) -> float | None:
+    """Return the median distance of workers whose numbers are known for each mile, ascending."""
+    n, running = int(workers.sum()), np.cumsum(workers)
+    if n == 0:
+        return None
+    ranks = np.array([(n - 1) // 2, n // 2])  # of the middle workers, from 0
+    places = np.searchsorted(running, ranks, side="right")
+    middle = []
+    for place in np.unique(places):
+        miles, of_mile = within_mile(int(mile[place]))
+        mine = ranks[places == place] - running[place] + workers[place]
+        middle.append(miles[np.searchsorted(np.cumsum(of_mile), mine, side="right")])
+    return float(np.concatenate(middle).mean())
 
 
 def _band(n_edges: int, *, own_block: bool) -> str:

@@ -28,7 +28,6 @@ __all__ = [
     "padded",
     "parts_of_classes",
     "tables_of",
-    "together",
     "workers_by_size",
 ]
 
@@ -127,7 +126,6 @@ class NoisyTables(NamedTuple):
     """All tables of a workplace tract, added up by J classes, over K points.
 
     Classes are those of n. If a mechanism hides points, the same classes follow again, for the points that it hides.
-    In :func:`together`, T tracts lead all arrays as a further dimension.
 
     Attributes
     ----------
@@ -161,25 +159,6 @@ class NoisyTables(NamedTuple):
         """Part of the workers of each class who are expected to stay: float64[J]."""
         part = (self.gained - self.lost.sum(axis=-1)) / np.maximum(self.workers.sum(axis=-1), 1.0)
         return np.asarray(np.clip(1.0 - part, 0.0, 1.0))
-
-
-def together(tracts: Sequence[NoisyTables]) -> NoisyTables:
-    """Return the tables of T tracts as arrays with a further first dimension; shorter ones end in zeros."""
-    n_classes, n_points = (max(each.workers.shape[axis] for each in tracts) for axis in (0, 1))
-    both, by_class = (n_classes, n_points), (n_classes,)
-    tables, kept_at = ([getattr(each, name) for each in tracts] for name in ("n_tables", "kept_at"))
-    return NoisyTables(
-        workers=padded([each.workers for each in tracts], both),
-        lost=padded([each.lost for each in tracts], both),
-        lost_variance=padded([each.lost_variance for each in tracts], both),
-        freed=padded([each.freed for each in tracts], by_class),
-        gained=padded([each.gained for each in tracts], by_class),
-        gained_variance=padded([each.gained_variance for each in tracts], by_class),
-        even=padded([each.even for each in tracts], (n_points,)),
-        n_sizes=n_classes,
-        n_tables=None if tables[0] is None else padded(tables, by_class),
-        kept_at=None if kept_at[0] is None else padded(kept_at, (n_classes, kept_at[0].shape[1])),
-    )
 
 
 def padded(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
@@ -255,23 +234,23 @@ def workers_by_size(tables: DrawnTables, prior: TractPrior) -> Floats:
     return added.reshape(n_sizes, n_shares).astype(np.float64)
 
 
-def parts_of_classes(workers: Floats, n_sizes: int, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
+def parts_of_classes(of_class: Floats, n_sizes: int, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
     """Return the part of each class that R counts cover, and the same times their part of a synthesizer: [R, J].
 
     Parameters
     ----------
-    workers : float64[J, K]
-        By class and point.
+    of_class : float64[J]
+        Workers of each class.
     n_sizes : int
         Classes of n, of which the J classes are one layer or more.
     synthesizers : Synthesizers
     """
     n, times, units = synthesizers
-    layers = len(workers) // n_sizes
-    whole = workers.sum(axis=1).reshape(layers, n_sizes).sum(axis=0)
+    layers = of_class.size // n_sizes
+    whole = of_class.reshape(layers, n_sizes).sum(axis=0)
     size = np.minimum(size_class(n), whole.size - 1)
-    of_class = np.zeros((n.size, whole.size))
-    of_class[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)
-    of_class = np.tile(of_class, layers)
-    share = np.ones_like(times) if units is None else times / np.maximum(units, 1.0)
-    return times @ of_class, (times * share) @ of_class
+    of_size = np.zeros((n.size, whole.size))
+    of_size[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)
+    part = times @ of_size
+    share = part if units is None else (times * (times / np.maximum(units, 1.0))) @ of_size
+    return (part, share) if layers == 1 else (np.tile(part, layers), np.tile(share, layers))

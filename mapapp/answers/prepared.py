@@ -3,9 +3,10 @@
 A release stores its `jobs` sorted by workplace, which suits questions about the workers of an area. Questions about
 residents, and all questions about distance, would have to read and compute everything each time. So the first process
 that opens a release writes two copies of its jobs, sorted by workplace and by home, with the distance and direction of
-each commute. It also writes the cells of the blocks with their bounds, in small row groups. The copies contain only
-what the release contains. They are in the user's data folder, have checksums, and are named after the release's
-manifest. They can be removed at any time and are then made again.
+each commute, and, of a release that is not too large, the same columns as they are in memory
+(`mapapp.answers.commute_columns`). It also writes the cells of the blocks with their bounds, in small row groups. The
+copies contain only what the release contains. They are in the user's data folder, have checksums, and are named after
+the release's manifest. They can be removed at any time and are then made again.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from geodata.errors import StoreError
 from geodata.progress import Progress, silent
 from geodata.schema import segment_code
 from geodata.store import Store, sha256_of, store_digest
+from mapapp.answers.commute_columns import write_columns
 from mapapp.answers.prepared_space import Lease, evict, lease, limit_bytes
 from mapapp.paths import data_home
 from mapapp.question.filters import CHARACTERISTICS
 
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 """Version of the files below; increase it when they change."""
 
 N_OCTANTS: Final = 8
@@ -49,6 +51,9 @@ _GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zon
 _SORTING_MEMORY: Final = "2GB"  # more rows wait on the disk
 _VOUCHER: Final = "prepared.json"
 _JOBS: Final = ("by_work.parquet", "by_home.parquet")
+_COLUMNS: Final = ("by_work.arrow", "by_home.arrow")
+MOST_MAPPED: Final = 8_000_000
+"""Most rows of jobs that are also kept as columns in memory's format, 23 bytes each in either order."""
 _CELLS: Final = "cells.parquet"
 _CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, all close together
 _SCHEMA: Final = pyarrow.schema(
@@ -104,6 +109,8 @@ class Prepared:
         Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
     cells : Path
         The rows of `cells`, in their order, with their bounds.
+    columns : tuple of Path, or None
+        The rows of `by_work` and of `by_home` for `mapapp.answers.commute_columns`; None of a large release.
     lease : Lease
         Protects the copies from eviction; hold it as long as they are used.
     """
@@ -111,6 +118,7 @@ class Prepared:
     by_work: Path
     by_home: Path
     cells: Path
+    columns: tuple[Path, Path] | None
     lease: Lease = field(compare=False, repr=False)
 
     @property
@@ -138,9 +146,17 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     UsageError
         If the size limit in the environment is not a size.
     """
-    place, held = _copied(store, (*_JOBS, _CELLS), home, report)
-    by_work, by_home = (place / name for name in _JOBS)
-    return Prepared(by_work=by_work, by_home=by_home, cells=place / _CELLS, lease=held)
+    table = "records" if attribute_columns(store) else "jobs"
+    maps = store.manifest["files"][f"{table}.parquet"]["rows"] <= MOST_MAPPED
+    place, held = _copied(store, (*_JOBS, *(_COLUMNS if maps else ()), _CELLS), home, report)
+    by_work, by_home, *columns = (place / name for name in (*_JOBS, *_COLUMNS))
+    return Prepared(
+        by_work=by_work,
+        by_home=by_home,
+        cells=place / _CELLS,
+        columns=(columns[0], columns[1]) if maps else None,
+        lease=held,
+    )
 
 
 def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:
@@ -200,6 +216,10 @@ def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> No
             by_work, by_home = (partial.folder / name for name in _JOBS)
             _write_by_work(store, by_work)
             _write_by_home(by_work, by_home, partial.folder)
+        if set(_COLUMNS) <= set(names):
+            for copy, mapped in zip(_JOBS, _COLUMNS, strict=True):
+                rows = pyarrow.parquet.read_table(partial.folder / copy, columns=_SCHEMA.names)
+                write_columns(rows, partial.folder / mapped)
         _write_cells(store, partial.folder / _CELLS)
         files = {name: sha256_of(partial.folder / name) for name in names}
         voucher = {"release": version, "layout": LAYOUT, "files": files}

@@ -56,7 +56,6 @@ __all__ = [
     "expected_count",
     "in_one_class",
     "prior_variances",
-    "times_points",
 ]
 
 COMMON: Final = 1.0
@@ -243,30 +242,22 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
     return read - real, variance + left**2 + (UNLIKE * within) ** 2 + placed + dealt, np.abs(moved)
 
 
-def prior_variances(
-    workers: Floats, values: Floats, squares: Floats, share: Floats, even: Floats
-) -> dict[str, Floats]:
+def prior_variances(workers: Floats, off: Floats, single: Floats) -> dict[str, Floats]:
     """Return tau^2 and omega^2 of R sums: errors of the prior in a workplace tract, and in each class of its tables.
+
+    Several tracts may lead all arrays as a further dimension.
 
     Parameters
     ----------
     workers : float64[R, J]
         Workers of each sum in the tract, by class.
-    values, squares : float64[R, K]
-        Mean and mean square of a worker's value in each support point; in a count, 1 in H and 0 elsewhere.
-    share, even : float64[K]
-        Public prior share of each point, and its share in a uniform draw of points.
+    off, single : float64[R]
+        Sums over support points: of the squared mean of a worker's value times the squared share of the point, and of
+        the mean square times the share. Shares are those of the public prior, and for a part of `STRAY` those of a
+        uniform draw of points.
     """
-    wide = (1.0 - STRAY) * share + STRAY * even
-    off = times_points(values**2, wide**2)
-    single = times_points(squares, wide)
     return {
         "common": (PAIR * workers.sum(axis=-1)) ** 2 * off,
         "independent": (CLASS * workers) ** 2 * off[..., None],
         "sampled": workers * single[..., None],
     }
-
-
-def times_points(rows: Floats, of_points: Floats) -> Floats:
-    """Return the products of float64[R, K] with float64[K]; several tracts may lead both as a further dimension."""
-    return np.asarray((rows @ of_points[..., None])[..., 0])

@@ -20,6 +20,8 @@ from mapapp.answers.result_cache import ResultCache
 
 CACHED_ANSWERS: Final = 128
 CACHED_BYTES: Final = 256 << 20
+_CELL_BYTES: Final = 16
+"""About what a cell of a table takes, numbers or names; to ask a table for its size takes milliseconds."""
 _SHAPES: Final = (
     "layer",
     "covered states",
@@ -75,6 +77,12 @@ class ServedPublication:
         given = self.facts.get("destination_states")
         return [str(state) for state in given] if isinstance(given, list) else []
 
+    def share_memory(self, n_processes: int) -> None:
+        """Keep at most this process's share of the answers, if several processes serve the publication."""
+        self._answers = ResultCache(
+            max_entries=CACHED_ANSWERS, max_size=CACHED_BYTES // n_processes, size_of=_weight
+        )
+
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the result of `make`, computed once and cached for later callers with the same key."""
         return cast(Value, self._cache_of(key).get_or_make(key, make))
@@ -111,7 +119,7 @@ def _weight(value: object) -> int:
     if isinstance(value, numpy.ndarray):
         return int(value.nbytes)
     if isinstance(value, pandas.DataFrame):
-        return int(value.memory_usage().sum())
+        return value.size * _CELL_BYTES
     if dataclasses.is_dataclass(value):
         return sum(_weight(getattr(value, field.name)) for field in dataclasses.fields(value))
     if isinstance(value, tuple):

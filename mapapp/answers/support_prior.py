@@ -12,17 +12,42 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pandas
-import scipy.sparse
 
 from geodata.distance import distance_mi
 from mapapp.answers.prior_terms import SupportTerms
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-HomeShares: TypeAlias = Floats | scipy.sparse.csr_array | scipy.sparse.coo_array
+
+
+class ListedShares(NamedTuple):
+    """Shares of R home areas, most of which hold nobody of most tracts; what is listed twice adds up.
+
+    Attributes
+    ----------
+    area, tract : int64[N]
+    share : float64[N]
+    n_areas : int
+    """
+
+    area: Ints
+    tract: Ints
+    share: Floats
+    n_areas: int
+
+
+HomeShares: TypeAlias = Floats | ListedShares
 """Share of the people of each tract who live in each of R home areas: float64[R, tracts]."""
 
-__all__ = ["WHOLE", "SupportPriors", "Synthesizers", "TractPrior", "TractValues", "within_points"]
+__all__ = [
+    "WHOLE",
+    "ListedShares",
+    "SupportPriors",
+    "Synthesizers",
+    "TractPrior",
+    "TractValues",
+    "within_points",
+]
 
 _LARGEST_EXPONENT: Final = 700.0
 WHOLE: Final = 1e-9
@@ -36,8 +61,9 @@ class Synthesizers(NamedTuple):
     ----------
     n_workers : float64[P]
         Workers of a synthesizer of each size.
-    times : float64[R, P]
-        Their number in each of R counts; one of which a count covers a part counts by that part of its workers.
+    times : float64[R, P] or float64[1, P]
+        Their number in each of R counts, or in all of them alike; one of which a count covers a part counts by that
+        part of its workers.
     n_units : float64[P] or None
         Their number in all, if counts may cover parts of them.
     """
@@ -53,7 +79,7 @@ class TractValues(NamedTuple):
     Attributes
     ----------
     tract : int
-    values : tuple of float64[R, n_tracts], dense or sparse
+    values : tuple of float64[R, n_tracts], or listed
         Mean and mean square of a worker's value by home tract; in a count, twice the same: the share of each tract's
         people in each home area.
     synthesizers : Synthesizers
@@ -122,20 +148,27 @@ class TractPrior:
         off = np.abs(values[:, self.order] - np.repeat(mean, times, axis=1))
         return np.asarray(np.add.reduceat(off * self.people, self.first, axis=1))
 
+    def shares_in(self, points: Ints, home: HomeShares) -> HomeShares:
+        """Return the shares of R home areas without those of tracts in other points, where that saves anything."""
+        if isinstance(home, np.ndarray):
+            return home
+        there = np.zeros(self.first.size, dtype=np.bool_)
+        there[points] = True
+        kept = there[self.point[home.tract]]
+        return ListedShares(home.area[kept], home.tract[kept], home.share[kept], home.n_areas)
+
     def of_points(self, home: HomeShares, *parts: Floats) -> list[Floats]:
         """Return the share of each point in R home areas, float64[R, K], by people, or by gravity mass."""
         if isinstance(home, np.ndarray):
             held = home[:, self.order]
             return [np.asarray(np.add.reduceat(held * part, self.first, axis=1)) for part in parts]
-        # Counted at once, because making a sparse matrix of the points takes much longer than multiplying by it.
-        listed = home.tocoo(copy=False)
-        n_points, column = self.first.size, listed.col
-        cell, size = listed.row * np.int64(n_points) + self.point[column], home.shape[0] * n_points
+        n_points = self.first.size
+        cell, size = home.area * n_points + self.point[home.tract], home.n_areas * n_points
         found = []
         for part in parts:
             of_tract = np.empty_like(part)
             of_tract[self.order] = part
-            shares = np.bincount(cell, listed.data * of_tract[column], size)
+            shares = np.bincount(cell, home.share * of_tract[home.tract], size)
             found.append(shares.reshape(-1, n_points).astype(np.float64, copy=False))
         return found
 

@@ -175,6 +175,7 @@ class WeightedErrors:
         drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + (1.0 + CLUSTERED) * within[:, None]
         bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
         variance = times * (n * drawn + pruning)
+        assert isinstance(values[0], np.ndarray), "only counts list their home areas"
         moved, unlike = (s - g) @ prior.share, prior.deviation(values[0], s) @ prior.share / 2.0
         unlike = unlike * workers
         return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * workers, unlike, unlike**2])

@@ -29,6 +29,7 @@ from mapapp.question.address import Address, to_query
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import address_of, shown
+from tests.figures import checked
 from tests.releases import releases_of, rewrite_document
 
 AREA = ("county:10001",)
@@ -122,7 +123,7 @@ def test_two_releases_of_one_year_differ_and_do_not_change(of_one_year: Views) -
         str(answer.tiles(found)),
         str(answer_tables.table(found, every=False)),
         map_content.what_is_drawn(second, question, View(), first),
-        draw.map_figure(second, question, View(), "/", before=first)
+        checked(draw.map_figure(second, question, View(), "/", before=first))
         .data[commute_map.UNITS]
         .colorbar.title.text,
         *map_words(second, question, View(), first),
@@ -157,7 +158,7 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     for unit, row in frame.iterrows():
         assert row["before"] == counts[0].get(unit, 0)
         assert row["after"] == counts[1].get(unit, 0)
-    figure = draw.map_figure(release, state, view, "/", before=before)
+    figure = checked(draw.map_figure(release, state, view, "/", before=before))
     trace = figure.data[commute_map.UNITS]
     assert (numpy.sign(trace.z) == numpy.sign(frame["change"].to_numpy())).all()
     assert trace.zmin == -trace.zmax

@@ -20,11 +20,12 @@ from engine.mechanisms.sparse import least_threshold
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store import Store, open_store
 from mapapp.answers import table_errors
-from mapapp.answers.cleaned import cleaning_of
+from mapapp.answers.cleaned import Cleaning, cleaning_of
 from mapapp.answers.expected_error import CountError, ExpectedErrors
 from mapapp.answers.noisy_tables import DrawnTables, NoisyTables, ReleasedRows
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
 from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of, in_one_class
+from mapapp.answers.support_prior import ListedShares, TractPrior
 from mapapp.answers.table_errors import expected_losses
 from mapapp.answers.table_noise import GeometricNoise, LaplaceNoise, SparseNoise
 from mapapp.publishing.run import run_synthesis
@@ -140,7 +141,8 @@ def test_classes_of_tables_share_what_they_show_of_losses() -> None:
         n_sizes=3,
     )
     np.testing.assert_allclose(tables_.kept, [0.5, 0.5, 1.0])
-    found = expected_losses(np.array([[2.5, 0.0, 7.0]]), np.ones((1, 3)), np.ones((1, 1)), tables_)
+    kept, workers = tables_.kept[None], tables_.workers.sum(axis=1)[None]
+    found = expected_losses(np.array([[2.5, 0.0, 7.0]]), np.ones((1, 3)), np.ones((1, 1)), kept, workers)
     # Half a worker more, of whom half are lost; points of the third class are read one by one.
     np.testing.assert_allclose(found, [[(2.5 + 0.25) / 2] * 2 + [7.0]])
 
@@ -472,3 +474,50 @@ def test_errors_cover_the_flows_of_a_whole_release(
     for one, alone in zip(together, errors.of_counts(*asked), strict=True):
         assert alone.error > 0
         assert one.error == pytest.approx(alone.error, rel=1e-9)
+
+
+def test_sums_over_points_of_a_count_are_those_of_values_that_are_shares() -> None:
+    """Squares of shares are corrected in cut points alone, dense shares or listed; the plain sums are the twin."""
+    rng = np.random.default_rng(3)
+    point = np.sort(np.concatenate([np.arange(9), rng.integers(9, size=21)]))
+    first = np.searchsorted(point, np.arange(9))
+    people, gravity = (
+        part / np.add.reduceat(part, first)[point] for part in (rng.random(30) + 0.1, rng.random(30) + 0.1)
+    )
+    share = rng.random(9) / 4.5
+    prior = TractPrior(
+        point=point,
+        order=np.arange(30),
+        first=first,
+        people=people,
+        gravity=gravity,
+        share=share,
+        retention=share,
+        stays=np.ones(9),
+        pooled=0.0,
+        away_mi=share,
+    )
+    released = NoisyTables(
+        workers=rng.integers(0, 9, (3, 9)).astype(float),
+        lost=rng.normal(size=(3, 9)),
+        lost_variance=rng.random((3, 9)),
+        freed=rng.random(3),
+        gained=rng.random(3),
+        gained_variance=rng.random(3),
+        even=rng.random(9) / 4.5,
+        n_sizes=3,
+    )
+    made = table_errors._Prepared.of(released, Cleaning(rng.normal(size=9), 0.5), share)
+    home = (point == np.arange(5)[:, None]).astype(float)
+    home[2:4, ::3], home[4] = 0.25, 1.0
+    part = rng.random((5, 3))
+    area, tract = np.nonzero(home)
+    listed = ListedShares(area, tract, home[area, tract], len(home))
+    plain = table_errors._points_of_sums((home, home), prior, made, part)
+    of_sums = dict(zip(table_errors._PLAIN, plain.plain, strict=True))
+    for shares in (home, listed):
+        found = table_errors._points_of_count((shares, shares), prior, made, part)
+        np.testing.assert_allclose(found.by_class, plain.by_class, rtol=1e-9, atol=1e-12)
+        for name, values in zip(table_errors._PLAIN, found.plain, strict=True):
+            if name not in ("whole", "cut"):  # of one worker, and of points that are cut: in counts alone
+                np.testing.assert_allclose(values, of_sums[name], rtol=1e-9, atol=1e-12, err_msg=name)

@@ -27,6 +27,7 @@ from mapapp.files.reports import Part, Report, build, write
 from mapapp.files.reports.content import shown as shown_text
 from mapapp.question.question import Question
 from tests.addresses import shown
+from tests.figures import checked
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +74,15 @@ def test_units_that_are_not_checked_are_judged_by_their_neighbors(
 
 def test_hatched_shapes_are_those_of_uncertain_units(release: ServedRelease, asked: Question) -> None:
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
-    hatched = draw.map_figure(release, question, view, "/").layout.meta["hatched"]
+    hatched = checked(draw.map_figure(release, question, view, "/")).layout.meta["hatched"]
     assert hatched["url"].startswith("/geo/demo/")
     layer = json.loads(gzip.decompress(map_layers.uncertain_layer(release, question)))
     unsure = uncertain_units.uncertain_units(release, question)
     drawn = map_layers.unit_shapes(release, "tract")
     assert [each["id"] for each in layer["features"]] == [unit for unit in unsure if unit in drawn]
-    legend = draw.map_figure(release, question, view, "/").data[commute_map.UNITS].colorbar.title.text
+    legend = (
+        checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS].colorbar.title.text
+    )
     assert "Hatched: ± exceeds the count" in legend
 
 
@@ -117,7 +120,7 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
     """A release compared with itself: no change is certain."""
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
     before = ServedRelease(release.store.path, "before")
-    figure = draw.map_figure(release, question, view, "/", before=before)
+    figure = checked(draw.map_figure(release, question, view, "/", before=before))
     assert "against=before" in figure.layout.meta["hatched"]["url"]
     assert "Hatched" in figure.data[commute_map.UNITS].colorbar.title.text
     layer = json.loads(gzip.decompress(map_layers.uncertain_layer(release, question, before)))
@@ -138,13 +141,15 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
 def test_changes_of_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
     before = ServedRelease(release.store.path, "before")
-    assert draw.map_figure(release, question, view, "/", before=before).layout.meta["hatched"] is None
+    assert (
+        checked(draw.map_figure(release, question, view, "/", before=before)).layout.meta["hatched"] is None
+    )
 
 
 def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
     assert uncertain_units.uncertain_units(release, question) == ()
-    assert draw.map_figure(release, question, view, "/").layout.meta["hatched"] is None
+    assert checked(draw.map_figure(release, question, view, "/")).layout.meta["hatched"] is None
     assert not any("Hatched" in line for line in map_content.colored_units(release, question, view).title)
 
 

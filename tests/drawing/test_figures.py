@@ -26,6 +26,7 @@ from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import shown
+from tests.figures import checked
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
 
 TRACT = "tract:10001000000"
@@ -43,7 +44,7 @@ def plain(figure: Any) -> Any:
 @pytest.mark.parametrize("show", ["points", "areas", "density"])
 @pytest.mark.parametrize("areas", [(), (TRACT,)])
 def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
-    figure = draw.map_figure(release, *shown(show=show, areas=areas), "/")
+    figure = checked(draw.map_figure(release, *shown(show=show, areas=areas), "/"))
     text = json.dumps({"data": plain(figure)["data"], "map": plain(figure)["layout"]["map"]})
     assert "http" not in text
     assert "//" not in text
@@ -54,7 +55,7 @@ def test_no_figure_names_another_machine(release: ServedRelease, show: Any, area
 
 
 def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
-    figure = draw.map_figure(release, *shown(areas=(TRACT,)), "/base/")
+    figure = checked(draw.map_figure(release, *shown(areas=(TRACT,)), "/base/"))
     assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
     assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
     assert len(figure.to_json()) < 200_000
@@ -62,7 +63,7 @@ def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/")
+        figure = checked(draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/"))
         assert [trace.type for trace in figure.data] == [
             "choroplethmap",
             *["scattermap"] * commute_map.LINES[-1],
@@ -75,7 +76,7 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
 
 def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
-    points = draw.map_figure(release, state, View(), "/").data[commute_map.POINTS]
+    points = checked(draw.map_figure(release, state, View(), "/")).data[commute_map.POINTS]
     units = served_answers.units(release, state)
     elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
     assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
@@ -92,7 +93,7 @@ def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease)
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/")
+        figure = checked(draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/"))
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
         assert "NOT FOR RELEASE" not in text
@@ -100,11 +101,11 @@ def test_legend_source_year_and_promise_are_on_the_picture(release: ServedReleas
 
 def test_a_release_that_must_not_be_used_says_so_on_the_picture(tmp_path: Path) -> None:
     release = ServedRelease(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
-    assert "NOT FOR RELEASE" in draw.map_figure(release, *shown(), "/").layout.annotations[0].text
+    assert "NOT FOR RELEASE" in checked(draw.map_figure(release, *shown(), "/")).layout.annotations[0].text
 
 
 def test_names_are_text_and_never_markup(release: ServedRelease) -> None:
-    figure = draw.map_figure(release, *shown(areas=("stplc:4460",)), "/")
+    figure = checked(draw.map_figure(release, *shown(areas=("stplc:4460",)), "/"))
     assert "&lt;b&gt;Bold" in figure.layout.annotations[0].text
 
 
@@ -180,7 +181,7 @@ def test_the_camera_holds_its_bounds_above_the_caption(
 
 
 def test_a_narrow_picture_of_points_has_no_color_bar(release: ServedRelease) -> None:
-    figure = draw.map_figure(release, *shown(areas=(TRACT,)), "/", 390, 490)
+    figure = checked(draw.map_figure(release, *shown(areas=(TRACT,)), "/", 390, 490))
     assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
 
 
@@ -215,7 +216,7 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     assert lines.total == units.sum()
     text = map_content.what_is_drawn(release, state, view)
     assert f"shows {100 * outer.sum() / units.sum():.1f}% of {units.sum():,} jobs" in text
-    figure = draw.map_figure(release, state, view, "/")
+    figure = checked(draw.map_figure(release, state, view, "/"))
     assert figure.layout.meta["flows"]["url"].startswith("/flows/squareland/")
     assert all(trace.lon in (None, (None,)) for trace in figure.data[1:]), "the page's script draws the flows"
     assert figure.data[commute_map.UNITS].hoverinfo == "skip"
@@ -272,7 +273,9 @@ def test_the_slider_offers_the_threshold_of_the_address() -> None:
 
 
 def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
-    figure = draw.map_figure(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
+    figure = checked(
+        draw.map_figure(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
+    )
     answer: Any = served_answers.result(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
     for position in commute_map.LINES[:3]:
         trace = figure.data[position]
@@ -286,7 +289,7 @@ def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> Non
 def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: Theme) -> None:
     question, view = shown(areas=("county:10001",), analysis="job-balance", layer="tract", theme=theme)
     assert map_content.drawn_as(release, question, view) == "ratio"
-    trace = draw.map_figure(release, question, view, "/").data[commute_map.UNITS]
+    trace = checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS]
     answer: Any = served_answers.result(release, question)
     units = answer.units.set_index("unit_id")
     limits = (0, 0.25, 0.5, 0.8, 1.25, 2, 4, math.inf)
@@ -328,7 +331,7 @@ def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per
         / frame["unit_id"].map(land_area.land_square_miles(release, "county", shapes)),
     }[per]
     assert numpy.allclose(frame["value"], expected)
-    trace = draw.map_figure(release, question, view, "/").data[commute_map.UNITS]
+    trace = checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS]
     assert list(trace.z) == found.classes.of.tolist()
     assert found.title[2] in trace.colorbar.title.text
     *below, top = [
@@ -341,7 +344,9 @@ def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per
 def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: ServedRelease) -> None:
     question, view = shown(areas=("county:10001",))
     narrow, wide = (
-        draw.map_figure(release, question, view, "/", width).layout.annotations[0].text.replace("<br>", " ")
+        checked(draw.map_figure(release, question, view, "/", width))
+        .layout.annotations[0]
+        .text.replace("<br>", " ")
         for width in (390, 1440)
     )
     assert "Synthetic workers" in wide
@@ -374,7 +379,7 @@ def test_a_degree_of_latitude_is_69_miles() -> None:
 
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
-    figure = draw.map_figure(release, state, View(), "/")
+    figure = checked(draw.map_figure(release, state, View(), "/"))
     answer: Any = served_answers.result(release, state)
     for position in (commute_map.POINTS, commute_map.MORE_POINTS):
         assert len(figure.data[position].lon) == answer.workers.value
@@ -385,14 +390,14 @@ def test_the_rose_has_every_worker(release: ServedRelease) -> None:
     answer: Any = served_answers.result(
         release, Question(areas=("county:10001",), analysis="distance-direction")
     )
-    rose = charts.rose(answer.cells, palette.COLOR_SCHEMES["dark"])
+    rose = checked(charts.rose(answer.cells, palette.COLOR_SCHEMES["dark"]))
     placed = answer.cells.loc[answer.cells["direction"] != "", "workers"].sum()
     assert sum(sum(trace.r) for trace in rose.data) == placed
 
 
 def test_dark_and_light_differ_in_color_alone(release: ServedRelease) -> None:
     light, dark = (
-        plain(draw.map_figure(release, *shown(areas=(TRACT,), theme=theme), "/"))
+        plain(checked(draw.map_figure(release, *shown(areas=(TRACT,), theme=theme), "/")))
         for theme in ("light", "dark")
     )
     assert light["layout"]["map"]["center"] == dark["layout"]["map"]["center"]

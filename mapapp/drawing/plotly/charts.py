@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy
 import pandas
-import plotly.graph_objects as go
 
 from mapapp.drawing import palette
 from mapapp.drawing.labels import DIRECTIONS
 from mapapp.drawing.palette import ColorScheme
+from mapapp.drawing.plotly.plain_figures import Figure, Trace, figure, numbers
 
 CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
@@ -19,8 +20,10 @@ CONFIG: Final[dict[str, object]] = {
     "plotlyServerURL": "",
 }
 
+HEIGHT: Final = 360  # pixels
 
-def rose(cells: pandas.DataFrame, scheme: ColorScheme) -> go.Figure:
+
+def rose(cells: pandas.DataFrame, scheme: ColorScheme) -> Figure:
     """Workers by direction, stacked by distance.
 
     Parameters
@@ -32,18 +35,24 @@ def rose(cells: pandas.DataFrame, scheme: ColorScheme) -> go.Figure:
     """
     labels = dict(zip(cells["band"], cells["band_label"], strict=True))
     colors = palette.band_colors(len(labels), scheme.ramp)
-    figure = go.Figure()
-    for color, (band, label) in zip(colors, labels.items(), strict=True):
-        mine = cells[cells["band"] == band].set_index("direction")["workers"]
-        figure.add_barpolar(
-            r=mine.reindex(DIRECTIONS, fill_value=0).to_numpy(),
-            theta=DIRECTIONS,
-            name=label,
-            marker={"color": color, "line": {"color": scheme.land, "width": 1}},
-            hovertemplate="%{r:,} workers to the %{theta}<extra>%{fullData.name}</extra>",
-        )
-    figure.update_layout(
-        polar={
+    place = {direction: at for at, direction in enumerate(DIRECTIONS)}
+    mine = cells[cells["direction"].isin(DIRECTIONS)]
+    workers = numpy.zeros((len(labels), len(DIRECTIONS)), dtype=numpy.int64)
+    row = mine["band"].map({band: at for at, band in enumerate(labels)}).to_numpy(numpy.int64)
+    workers[row, mine["direction"].map(place).to_numpy(numpy.int64)] = mine["workers"].to_numpy()
+    traces: list[Trace] = [
+        {
+            "type": "barpolar",
+            "r": numbers(counts),
+            "theta": DIRECTIONS,
+            "name": label,
+            "marker": {"color": color, "line": {"color": scheme.land, "width": 1}},
+            "hovertemplate": "%{r:,} workers to the %{theta}<extra>%{fullData.name}</extra>",
+        }
+        for color, label, counts in zip(colors, labels.values(), workers, strict=True)
+    ]
+    layout = {
+        "polar": {
             "bgcolor": "rgba(0,0,0,0)",
             "angularaxis": {
                 "direction": "clockwise",
@@ -54,12 +63,12 @@ def rose(cells: pandas.DataFrame, scheme: ColorScheme) -> go.Figure:
             },
             "radialaxis": {"gridcolor": scheme.tract_line, "tickformat": ",d", "angle": 22.5, "nticks": 4},
         },
-        legend={"orientation": "h", "y": -0.12, "x": 0.5, "xanchor": "center", "traceorder": "normal"},
-        height=360,
-        margin={"l": 30, "r": 30, "t": 24, "b": 10},
+        "legend": {"orientation": "h", "y": -0.12, "x": 0.5, "xanchor": "center", "traceorder": "normal"},
+        "height": HEIGHT,
+        "margin": {"l": 30, "r": 30, "t": 24, "b": 10},
         **_plain(scheme),
-    )
-    return figure
+    }
+    return figure(traces, layout)
 
 
 def _plain(scheme: ColorScheme) -> dict[str, object]:

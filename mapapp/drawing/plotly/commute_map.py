@@ -8,6 +8,7 @@ camera.
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -16,13 +17,13 @@ from typing import Final, cast
 import numpy
 import numpy.typing as npt
 import pandas
-import plotly.graph_objects as go
 
 from mapapp.drawing import palette
 from mapapp.drawing.area_classes import AreaClasses
 from mapapp.drawing.camera import Camera
 from mapapp.drawing.labels import change_texts, ratio_texts, sized_texts
 from mapapp.drawing.palette import ColorScheme
+from mapapp.drawing.plotly.plain_figures import Figure, Trace, figure, numbers
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
 LINES = (3, 4, 5, 6)  # one for each width in the legend, or for each arrow
@@ -144,7 +145,7 @@ def commute_map(
     *,
     style: dict[str, object],
     camera: Camera,
-    traces: Sequence[go.Trace],
+    traces: Sequence[Trace],
     layers: Sequence[dict[str, object]],
     caption: Sequence[str],
     revision: str,
@@ -152,7 +153,7 @@ def commute_map(
     size: tuple[int, int] = (700, 700),
     labels: Sequence[dict[str, object]] = (),
     overlays: Mapping[str, object] = MappingProxyType({}),
-) -> go.Figure:
+) -> Figure:
     """Assemble the map figure.
 
     Parameters
@@ -191,7 +192,7 @@ def commute_map(
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "paper_bgcolor": scheme.outside,
         "font": {"family": "system-ui, sans-serif", "size": 12, "color": scheme.ink},
-        "showlegend": any(trace.showlegend for trace in traces),
+        "showlegend": any(trace.get("showlegend") for trace in traces),
         "legend": {
             "x": 0,
             "y": above,
@@ -212,12 +213,15 @@ def commute_map(
         "modebar": {"orientation": "v", "bgcolor": scheme.paper, "color": scheme.state_line},
         "newselection": {"line": {"color": scheme.ink}},
     }
-    figure = go.Figure(list(traces), layout)  # in one call, because an update takes twice as long
+    drawn = list(traces)
     if above:
-        figure.data[UNITS].colorbar.y = above
-        if traces[POINTS].marker.showscale:  # setting the bar would also give plain points one
-            figure.data[POINTS].marker.colorbar.y = above
-    return figure
+        drawn[UNITS] = drawn[UNITS] | {"colorbar": drawn[UNITS].get("colorbar", {}) | {"y": above}}
+        marker = drawn[POINTS].get("marker", {})
+        if marker.get("showscale"):  # setting the bar would also give plain points one
+            drawn[POINTS] = drawn[POINTS] | {
+                "marker": marker | {"colorbar": marker["colorbar"] | {"y": above}}
+            }
+    return figure(drawn, layout)
 
 
 def hatching(scheme: ColorScheme) -> dict[str, object]:
@@ -230,9 +234,9 @@ def star_hatching(scheme: ColorScheme) -> dict[str, object]:
     return {"color": scheme.county_line, "halo": scheme.suppressed, "opacity": 0}
 
 
-def no_traces() -> list[go.Trace]:
+def no_traces() -> list[Trace]:
     """An empty trace at every position."""
-    return [go.Choroplethmap(), *(go.Scattermap() for _ in range(LINES[-1]))]
+    return [{"type": "choroplethmap"}, *({"type": "scattermap"} for _ in range(LINES[-1]))]
 
 
 def caption_height(texts: Sequence[str], width: int) -> int:
@@ -264,27 +268,27 @@ def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
     }
 
 
-def hover_trace(frame: pandas.DataFrame, *, geojson_url: str, scheme: ColorScheme) -> go.Choroplethmap:
+def hover_trace(frame: pandas.DataFrame, *, geojson_url: str, scheme: ColorScheme) -> Trace:
     """Units that respond to the pointer and show only their borders; see :func:`unit_trace`."""
-    return go.Choroplethmap(
-        geojson=geojson_url,
-        locations=frame["unit_id"].to_numpy(),
-        z=numpy.zeros(len(frame), dtype=numpy.int8),
-        customdata=frame["label"].to_numpy(),
-        hovertemplate="%{customdata}<extra></extra>",
-        colorscale=[[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        marker={"opacity": 1, "line": unit_line(len(frame), scheme)},
-        below=ABOVE_FILLS,
-        showscale=False,
-        showlegend=False,
-        selectedpoints=None,
-        unselected={"marker": {"opacity": 1}},
-    )
+    return {
+        "type": "choroplethmap",
+        "geojson": geojson_url,
+        "locations": frame["unit_id"].tolist(),
+        "z": numbers(numpy.zeros(len(frame), dtype=numpy.int8)),
+        "customdata": frame["label"].tolist(),
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorscale": [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
+        "marker": {"opacity": 1, "line": unit_line(len(frame), scheme)},
+        "below": ABOVE_FILLS,
+        "showscale": False,
+        "showlegend": False,
+        "unselected": {"marker": {"opacity": 1}},
+    }
 
 
 def unit_trace(
     frame: pandas.DataFrame, classes: AreaClasses, *, geojson_url: str, title: str, scheme: ColorScheme
-) -> go.Choroplethmap:
+) -> Trace:
     """Units with hover text, colored by class.
 
     Parameters
@@ -305,9 +309,7 @@ def unit_trace(
     return classed_trace(frame, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme)
 
 
-def change_trace(
-    frame: pandas.DataFrame, *, geojson_url: str, title: str, scheme: ColorScheme
-) -> go.Choroplethmap:
+def change_trace(frame: pandas.DataFrame, *, geojson_url: str, title: str, scheme: ColorScheme) -> Trace:
     """Units colored by their change: decreases, no change and increases.
 
     Parameters
@@ -334,7 +336,7 @@ def change_trace(
 
 def ratio_trace(
     frame: pandas.DataFrame, *, geojson_url: str, title: str, blank: str, scheme: ColorScheme
-) -> go.Choroplethmap:
+) -> Trace:
     """Units colored by a ratio: below 1, about 1, and above it.
 
     Parameters
@@ -362,35 +364,35 @@ def ratio_trace(
 def classed_trace(
     frame: pandas.DataFrame,
     geojson_url: str,
-    of: object,
+    of: npt.NDArray[numpy.integer],
     classes: tuple[int, Sequence[str], Sequence[str]],
     title: str,
     scheme: ColorScheme,
-) -> go.Choroplethmap:
+) -> Trace:
     """Units in the color of their class; `classes` are the lowest, and the colors and texts of all of them."""
     lowest, colors, texts = classes
     highest = lowest + len(colors) - 1
     edges = numpy.linspace(0, 1, len(colors) + 1)
-    return go.Choroplethmap(
-        geojson=geojson_url,
-        locations=frame["unit_id"].to_numpy(),
-        z=of,
-        zmin=lowest - 0.5,
-        zmax=highest + 0.5,
-        customdata=frame["label"].to_numpy(),
-        hovertemplate="%{customdata}<extra></extra>",
-        colorscale=[[float(edge), color] for i, color in enumerate(colors) for edge in edges[i : i + 2]],
-        marker={"opacity": 0.95, "line": unit_line(len(frame), scheme)},
-        below=ABOVE_FILLS,
-        showscale=True,
-        showlegend=False,
-        selectedpoints=None,
-        unselected={"marker": {"opacity": 0.95}},
-        colorbar=_bar(
-            title, 21 * max(len(colors), _FEWEST_SWATCHES) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme
-        )
-        | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
+    bar = _bar(
+        title, 21 * max(len(colors), _FEWEST_SWATCHES) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme
     )
+    return {
+        "type": "choroplethmap",
+        "geojson": geojson_url,
+        "locations": frame["unit_id"].tolist(),
+        "z": numbers(of),
+        "zmin": lowest - 0.5,
+        "zmax": highest + 0.5,
+        "customdata": frame["label"].tolist(),
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorscale": [[float(edge), color] for i, color in enumerate(colors) for edge in edges[i : i + 2]],
+        "marker": {"opacity": 0.95, "line": unit_line(len(frame), scheme)},
+        "below": ABOVE_FILLS,
+        "showscale": True,
+        "showlegend": False,
+        "unselected": {"marker": {"opacity": 0.95}},
+        "colorbar": bar | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
+    }
 
 
 def unit_line(n_units: int, scheme: ColorScheme) -> dict[str, object]:
@@ -410,41 +412,41 @@ def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> n
 
 def point_trace(
     lon_deg: npt.NDArray[numpy.floating], lat_deg: npt.NDArray[numpy.floating], *, color: str, name: str = ""
-) -> go.Scattermap:
+) -> Trace:
     """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
     size, opacity = palette.point_look(len(lon_deg))
-    return go.Scattermap(
-        lon=numpy.asarray(lon_deg, dtype=numpy.float32),
-        lat=numpy.asarray(lat_deg, dtype=numpy.float32),
-        mode="markers",
-        marker={"size": size, "color": color, "opacity": opacity},
-        unselected={"marker": {"opacity": opacity}},
-        hoverinfo="skip",  # the unit below has the hover text
-        name=name,
-        showlegend=bool(name),
-    )
+    return {
+        "type": "scattermap",
+        "lon": numbers(numpy.asarray(lon_deg, dtype=numpy.float32)),
+        "lat": numbers(numpy.asarray(lat_deg, dtype=numpy.float32)),
+        "mode": "markers",
+        "marker": {"size": size, "color": color, "opacity": opacity},
+        "unselected": {"marker": {"opacity": opacity}},
+        "hoverinfo": "skip",  # the unit below has the hover text
+        "name": name,
+        "showlegend": bool(name),
+    }
 
 
-def density_legend(
-    lowest: float, highest: float, place: dict[str, float], scheme: ColorScheme
-) -> go.Scattermap:
+def density_legend(lowest: float, highest: float, place: dict[str, float], scheme: ColorScheme) -> Trace:
     """A trace without points that only adds the color bar of a density; `place` is any `lon`, `lat` in view."""
-    low, high = numpy.log10(lowest), numpy.log10(highest)
+    low, high = math.log10(lowest), math.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
     scale = [[at / (len(scheme.ramp) - 1), color] for at, color in enumerate(scheme.ramp)]
     bar = _bar("Workers per<br>square mile<br>\u00a0", 150, scheme) | {
-        "tickvals": ticks,
+        "tickvals": ticks.tolist(),
         "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
     }
     marker = {"size": 0.1, "opacity": 0, "color": [high], "cmin": low, "cmax": high, "colorscale": scale}
-    return go.Scattermap(
-        lon=[place["lon"]],
-        lat=[place["lat"]],
-        mode="markers",
-        hoverinfo="skip",
-        showlegend=False,
-        marker=marker | {"showscale": True, "colorbar": bar},
-    )
+    return {
+        "type": "scattermap",
+        "lon": [place["lon"]],
+        "lat": [place["lat"]],
+        "mode": "markers",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "marker": marker | {"showscale": True, "colorbar": bar},
+    }
 
 
 def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, object]]:

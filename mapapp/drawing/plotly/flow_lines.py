@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 import numpy
-import plotly.graph_objects as go
 
 from mapapp.answers.commute_lines import Lines
 from mapapp.drawing.flow_shapes import (
@@ -21,28 +20,30 @@ from mapapp.drawing.flow_shapes import (
     legend_flows,
 )
 from mapapp.drawing.palette import ColorScheme, blended
+from mapapp.drawing.plotly.plain_figures import Trace
 from mapapp.question.view import Bounds
 
 
-def legend_traces(lines: Lines, scheme: ColorScheme) -> list[go.Scattermap]:
+def legend_traces(lines: Lines, scheme: ColorScheme) -> list[Trace]:
     """Traces without lines that add the legend of widths; the page's script draws the flows themselves."""
     shown = legend_flows(lines.frame["workers"].to_numpy())
     widths, strengths = flow_widths(shown, lines.wide), flow_strengths(shown, lines.wide, lines.n_flows)
     style = f"font-size:10px;color:{scheme.state_line}"
     title = f'Workers per flow<br><span style="{style}">wide at home, narrow at work</span>'
     return [
-        go.Scattermap(
-            lon=[None],
-            lat=[None],
-            mode="lines",
-            line={"width": float(width), "color": blended(scheme.faint_line, scheme.line, strength)},
-            opacity=float(flow_opacity(strength)),
-            hoverinfo="skip",
-            name=f"{workers:,}",
-            legendgrouptitle={"text": title, "font": {"size": 12}},
-            legendgroup="lines",
-            showlegend=True,
-        )
+        {
+            "type": "scattermap",
+            "lon": [None],
+            "lat": [None],
+            "mode": "lines",
+            "line": {"width": float(width), "color": blended(scheme.faint_line, scheme.line, strength)},
+            "opacity": float(flow_opacity(strength)),
+            "hoverinfo": "skip",
+            "name": f"{workers:,}",
+            "legendgrouptitle": {"text": title, "font": {"size": 12}},
+            "legendgroup": "lines",
+            "showlegend": True,
+        }
         for workers, width, strength in zip(shown, widths, strengths, strict=True)
     ]
 
@@ -91,7 +92,7 @@ def slider_steps(largest: int, least: int) -> list[int]:
 
 def arrow_traces(
     bounds: Bounds, workers: Sequence[int], colors: Sequence[str]
-) -> tuple[list[go.Scattermap], list[dict[str, object]]]:
+) -> tuple[list[Trace], list[dict[str, object]]]:
     """Arrows for inflow, outflow and stay around an area, as filled shapes, and positions of their labels.
 
     With each position comes the `box` of its arrow: west, south, east and north.
@@ -105,17 +106,18 @@ def arrow_traces(
     """
     shapes, places = arrow_shapes(bounds, workers)
     traces = [
-        go.Scattermap(
-            lon=[round(lon, 6) for lon, _ in shape],
-            lat=[round(lat, 6) for _, lat in shape],
-            mode="lines",
-            fill="toself",
-            fillcolor=color,
-            line={"width": 1, "color": color},
-            opacity=0.85,
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        {
+            "type": "scattermap",
+            "lon": [round(lon, 6) for lon, _ in shape],
+            "lat": [round(lat, 6) for _, lat in shape],
+            "mode": "lines",
+            "fill": "toself",
+            "fillcolor": color,
+            "line": {"width": 1, "color": color},
+            "opacity": 0.85,
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
         for shape, color in zip(shapes, colors, strict=True)
     ]
     boxes = [

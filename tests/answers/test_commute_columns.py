@@ -1,0 +1,124 @@
+"""Mapped columns against the database: every sum of any commutes is the same, whichever of the two adds it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodata.store import Store, open_store
+from mapapp.answers import prepared
+from mapapp.answers.attributes import Attributes
+from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.question.fields import Side
+from mapapp.question.filters import Filters
+from tests.releases import write_release
+
+EDGES = (1.0, 4.0, 10.0, 100.0)
+BANDS = st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted(kept)))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return open_store(write_release(tmp_path_factory.mktemp("made") / "squareland"), "release")
+
+
+@pytest.fixture(scope="module")
+def both(store: Store, tmp_path_factory: pytest.TempPathFactory) -> tuple[Flows, Flows]:
+    """The commutes of one release in mapped columns, and in the database alone."""
+    copies = prepared.prepare(store, home=tmp_path_factory.mktemp("home"))
+    assert copies.columns is not None
+    return Flows(copies, store, Attributes()), Flows(replace(copies, columns=None), store, Attributes())
+
+
+@st.composite
+def blocks(draw: Any, n_blocks: int) -> Blocks | None:
+    """Any blocks: none, a few, a range, most of them, or no restriction."""
+    kind = draw(st.sampled_from(("anywhere", "some", "range", "others")))
+    if kind == "anywhere":
+        return None
+    some = np.array(sorted(draw(st.sets(st.integers(0, n_blocks - 1), max_size=12))), dtype=np.int32)
+    if kind == "some" or not some.size:
+        return some
+    return np.arange(some[0], some[-1] + 1, dtype=np.int32) if kind == "range" else _others(some, n_blocks)
+
+
+def _others(some: Blocks, n_blocks: int) -> Blocks:
+    return np.setdiff1d(np.arange(n_blocks, dtype=np.int32), some)
+
+
+def in_order(columns: Iterable[Any], n_keys: int) -> list[np.ndarray[Any, Any]]:
+    listed = [np.asarray(column) for column in columns]
+    order = np.lexsort(listed[:n_keys][::-1])
+    return [column[order] for column in listed]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), end=st.sampled_from(("work", "home")), age=BANDS, industry=BANDS)
+def test_columns_and_database_add_up_alike(
+    both: tuple[Flows, Flows], store: Store, data: Any, end: Side, age: Any, industry: Any
+) -> None:
+    n_blocks = len(store.table("blocks", ["state_id"]))
+    pick = Pick(
+        work=data.draw(blocks(n_blocks)),
+        home=data.draw(blocks(n_blocks)),
+        filters=Filters(age=age, industry=industry),
+    )
+    inside = data.draw(blocks(n_blocks).filter(lambda found: found is not None))
+    code = (np.arange(n_blocks) % 7).astype(np.int32)
+
+    def asked(flows: Flows) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "segments": [flows.by_segment(pick)],
+            "values": [flows.by_values(pick, ["industry", "age"])],
+            "within": [flows.by_segment_within(pick, end, inside)],
+            "blocks": flows.by_block(pick, end),
+            "block and segment": in_order(flows.by_block_and_segment(pick, end), 2),
+            "pairs": in_order(flows.by_pair(pick), 3),
+            "of pair": flows.of_pair(pick, EDGES),
+            "distances": flows.distances(pick, end, EDGES, own_block=False),
+            "with own block": flows.distances(pick, end, EDGES, own_block=True),
+            "by workplace": in_order(flows.distances_by_workplace(pick, end, EDGES), 3),
+            "median": [flows.median_mi(pick) or 0.0],
+            "matrix": [np.concatenate(part) for part in zip(*flows.matrix(pick, code, code), strict=True)],
+        }
+        if found["segments"][0].any():
+            work, sums = flows.distance_sums(pick, 5.5)
+            found["sums"] = in_order([work, *sums], 1)
+            found["quantiles"] = flows.quantiles_mi(pick, [0.1, 0.5, 1.0])
+        return found
+
+    mapped, counted = (asked(flows) for flows in both)
+    assert mapped.keys() == counted.keys()
+    for name, values in mapped.items():
+        for mine, theirs in zip(values, counted[name], strict=True):
+            np.testing.assert_allclose(
+                np.asarray(mine, float), np.asarray(theirs, float), rtol=1e-12, err_msg=name
+            )
+
+
+def test_a_matrix_comes_in_parts_most_workers_first(
+    both: tuple[Flows, Flows], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mapapp.answers.flows._VECTOR_ROWS", 1)
+    code = np.arange(len(store.table("blocks", ["state_id"])), dtype=np.int32)
+    parts = list(both[0].matrix(Pick(), code, code))
+    assert len(parts) > 1
+    workers = np.concatenate([part[2] for part in parts])
+    assert (np.diff(workers) <= 0).all()
+    assert workers.sum() == both[1].by_segment(Pick()).sum()
+
+
+def test_large_releases_are_left_to_the_database(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared, "MOST_MAPPED", store.manifest["files"]["jobs.parquet"]["rows"] - 1)
+    copies = prepared.prepare(store, home=tmp_path)
+    assert copies.columns is None
+    assert not list(copies.folder.glob("*.arrow"))
