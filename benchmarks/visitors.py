@@ -1,12 +1,19 @@
-"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--every 10]`.
+"""Fifty visitors at once.
 
-Serves the release (Rhode Island, made first, without one) as a process of its own, on loopback. What a page asks for
+`python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--every 10] [--processes 1]`
+
+Serves the release (Rhode Island, made first, without one) as a program of its own, on loopback. What a page asks for
 when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then
 visitors ask the same for areas drawn with a fixed seed, as browsers do: up to six connections each, kept, requests side
 by side, and a random time (exponential, `--every` seconds on average) from the beginning of a question to that of the
-next. A visitor whose answer takes longer asks again as soon as it is there. The table has what each kind of request
-took, from the first byte sent to the last received, with the visitors on the same cores as the server; what was not
-answered, or with another status than 200; and the memory of the server as it went on.
+next. A visitor whose answer takes longer asks again as soon as it is there. Each visitor has a loopback address of its
+own, because the server limits what one client may ask. A request that a busy server refuses is sent again when the
+page would send it again (`assets/versions.js`, `assets/furniture.js`).
+
+The table has what each kind of request took, from the first byte sent to the last received, with the waits between
+tries, and with the visitors on the same cores as the server. Below it are the number of tries after the first; what
+was not answered in the end, or with another status than 200; and the processor time and memory of all of the server's
+processes. Pages of memory that processes share count once.
 """
 
 from __future__ import annotations
@@ -19,11 +26,11 @@ import random
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -59,6 +66,10 @@ SMALLEST = (
 )
 
 
+TURNS: Final = 4
+"""How often a page sends a request in all while the server is busy: `MOST_TURNS` of its scripts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request of a page; one that is `late` waits for the others' answers."""
@@ -68,6 +79,20 @@ class Ask:
     body: str
     late: bool
 
+    @property
+    def waits(self) -> tuple[bool, ...]:
+        """For each further try that the page makes if the server is busy, whether it waits before it.
+
+        The map loads its shapes and pictures itself. It asks for shapes once; then the page does, at once and with its
+        own patience. Nobody asks for a density picture again.
+        """
+        name = self.path.partition("?")[0].rpartition("/")[2]
+        if "/density/" in self.path:
+            return ()
+        patient = (True,) * (TURNS - 1)
+        is_of_the_map = "/geo/" in self.path and name != "uncertain.geojson"
+        return (False, *patient) if is_of_the_map else patient
+
 
 @dataclass(slots=True)
 class Record:
@@ -76,6 +101,7 @@ class Record:
     took_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     pages_s: list[float] = field(default_factory=list)
     wrong: Counter[str] = field(default_factory=Counter)
+    again: Counter[str] = field(default_factory=Counter)
     memory_mib: list[float] = field(default_factory=list)
     processor_s: float = 0.0
 
@@ -89,6 +115,7 @@ def argument_parser() -> argparse.ArgumentParser:
         "--every", type=float, default=10.0, help="seconds from question to question of a visitor"
     )
     parser.add_argument("--analyses", nargs="+", choices=list(ANALYSES), default=list(ANALYSES))
+    parser.add_argument("--processes", type=int, default=1, help="of `serve`")
     rhode_island.add_data_option(parser)
     return parser
 
@@ -101,7 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         areas = draw_areas(release, N_AREAS)
         title = release.title
         del release
-        with commands.serving(path) as (pid, address), ThreadPoolExecutor(1) as loop:
+        with (
+            commands.serving(path, "--processes", chosen.processes) as (pid, address),
+            ThreadPoolExecutor(1) as loop,
+        ):
             with chromium.browsing() as browser:
                 pages = [recorded(browser, address, name, areas[1]) for name in chosen.analyses]
             # In a thread of its own: Playwright keeps an event loop in this one.
@@ -156,19 +186,11 @@ async def visited(
 
 
 async def watched(pid: int, record: Record, end: float) -> None:
-    fields = Path(f"/proc/{pid}/stat")
-    began = processor_s(fields)
+    began = commands.processor_s_of_all(pid)
     while time.monotonic() < end:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        record.memory_mib.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+        record.memory_mib.append(commands.memory_mib_of_all(pid))
         await asyncio.sleep(1)
-    record.processor_s = processor_s(fields) - began
-
-
-def processor_s(stat: Path) -> float:
-    """Seconds of processor time of a process, from its `stat`."""
-    parts = stat.read_text().rpartition(")")[2].split()
-    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+    record.processor_s = commands.processor_s_of_all(pid) - began
 
 
 async def visitor(
@@ -182,7 +204,7 @@ async def visitor(
 ) -> None:
     """One visitor: opens a page, reads, opens the next."""
     chance = random.Random(number)
-    tab = Tab(address, record)
+    tab = Tab(address, record, own_address(number), chance)
     await asyncio.sleep(chance.uniform(0, every_s))  # visitors do not all come at the same moment
     while time.monotonic() < end:
         area = quote(chance.choice(areas), safe=":,")
@@ -196,31 +218,71 @@ async def visitor(
     tab.close()
 
 
-class Tab:
-    """A browser's connections to the server; each carries one request at a time and is kept."""
+def own_address(number: int) -> str:
+    """A loopback address of a visitor, which no other visitor has; Linux has all of 127.0.0.0/8."""
+    return f"127.0.{1 + number // 250}.{1 + number % 250}"
 
-    def __init__(self, address: str, record: Record) -> None:
+
+class Tab:
+    """A browser's connections to the server; each carries one request at a time and is kept.
+
+    Parameters
+    ----------
+    address : str
+        Of the server.
+    record : Record
+    source : str
+        The visitor's own address.
+    chance : random.Random
+        Spreads the waits before further tries, as the page does.
+    pause : callable
+        Waits for some seconds.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        record: Record,
+        source: str,
+        chance: random.Random,
+        pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
         self.host, self.port = str(urlsplit(address).hostname), int(urlsplit(address).port or 80)
-        self.record = record
+        self.record, self.source, self.chance, self.pause = record, source, chance, pause
         self.free: asyncio.LifoQueue[Any] = asyncio.LifoQueue()
         for _ in range(N_CONNECTIONS):
             self.free.put_nowait(None)
 
     async def ask(self, one: Ask, area: str) -> None:
-        """Send a request and read its answer to the end."""
+        """Send a request and read its answer to the end; if the server is busy, as often as the page would."""
         line = self._line(one, area)
+        began, status, retry_s = await self._once(line)
+        for waits in one.waits:
+            if status != "503" or (waits and not retry_s):
+                break
+            if waits:
+                await self.pause(retry_s * (1 + self.chance.random()))
+            self.record.again[one.kind] += 1
+            _, status, retry_s = await self._once(line)
+        self.record.took_s[one.kind].append(time.monotonic() - began)
+        if status not in ("200", "204"):
+            self.record.wrong[f"{one.kind}: {status}"] += 1
+
+    async def _once(self, line: bytes) -> tuple[float, str, float]:
+        """Send a request once; returns when it began, the status, and after how many seconds to try again."""
         pair = await self.free.get()
-        began = time.monotonic()
-        status = "closed"
+        began, status, retry_s = time.monotonic(), "closed", 0.0
         for kept in (
             pair is not None,
             False,
         ):  # what the server has closed meanwhile is opened anew, as browsers do
             try:
                 async with asyncio.timeout(PATIENCE_S):
-                    pair = pair or await asyncio.open_connection(self.host, self.port)
+                    pair = pair or await asyncio.open_connection(
+                        self.host, self.port, local_addr=(self.source, 0)
+                    )
                     reader, writer = pair
-                    status = await self._exchange(reader, writer, line)
+                    status, retry_s = await self._exchange(reader, writer, line)
                 break
             except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
                 if pair is not None:
@@ -229,9 +291,7 @@ class Tab:
                 if not kept:
                     break
         self.free.put_nowait(pair)
-        self.record.took_s[one.kind].append(time.monotonic() - began)
-        if status not in ("200", "204"):
-            self.record.wrong[f"{one.kind}: {status}"] += 1
+        return began, status, retry_s
 
     def _line(self, one: Ask, area: str) -> bytes:
         body = one.body.replace(AREA, area).encode()
@@ -245,7 +305,9 @@ class Tab:
         return "\r\n".join([*head, "", ""]).encode() + body
 
     @staticmethod
-    async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes) -> str:
+    async def _exchange(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes
+    ) -> tuple[str, float]:
         writer.write(line)
         await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -260,7 +322,7 @@ class Tab:
             await reader.readline()
         else:
             await reader.readexactly(int(fields.get("content-length", 0)))
-        return status
+        return status, float(fields.get("retry-after", 0))
 
     def close(self) -> None:
         """Give the connections back."""
@@ -274,6 +336,7 @@ def print_record(record: Record, title: str, chosen: argparse.Namespace) -> None
     took = [one for times in record.took_s.values() for one in times]
     print(
         f"\n{title}: {chosen.visitors} visitors for {chosen.minutes:g} minutes, a question each {chosen.every:g} s; "
+        f"{chosen.processes} {'process' if chosen.processes == 1 else 'processes'}; "
         f"{len(took):,} requests of {len(record.pages_s):,} questions; {os.cpu_count()} cores, "
         f"load {os.getloadavg()[0]:.0f}\n"
     )
@@ -284,7 +347,9 @@ def print_record(record: Record, title: str, chosen: argparse.Namespace) -> None
     print(row("a question, to its last answer", record.pages_s))
     wrong = ", ".join(f"{what} × {n}" for what, n in record.wrong.items()) or "none"
     each = 1000 * record.processor_s / max(1, len(record.pages_s))
-    print(f"\nErrors: {wrong}. Processor time of the server: {each:.0f} ms a question.")
+    again = ", ".join(f"{what} × {n}" for what, n in record.again.items()) or "none"
+    print(f"\nSent again because the server was busy: {again}.")
+    print(f"Errors: {wrong}. Processor time of the server: {each:.0f} ms a question.")
     fifth = max(1, len(record.memory_mib) // 5)
     fifths = [np.mean(record.memory_mib[at : at + fifth]) for at in range(0, len(record.memory_mib), fifth)][
         :5

@@ -17,6 +17,7 @@ from mapapp.commands.options import STORE, config_option
 from mapapp.errors import UsageError
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
+from mapapp.explore.processes import MOST_PROCESSES
 from mapapp.paths import data_home
 from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS
 
@@ -82,6 +83,13 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
     show_default=True,
     help="Maximum open connections per client address; behind a trusted proxy, maximum simultaneous requests.",
 )
+@click.option(
+    "--processes",
+    type=click.IntRange(1, MOST_PROCESSES),
+    default=1,
+    show_default=True,
+    help="Processes that compute answers. With more than one, another process listens, and shares answers among them.",
+)
 @config_option
 def serve(
     publications: tuple[Path, ...],
@@ -89,6 +97,7 @@ def serve(
     port: int,
     prefix: str,
     connections_per_address: int,
+    processes: int,
     embed_from: tuple[str, ...],
     host_names: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
@@ -102,6 +111,7 @@ def serve(
     \b
     Examples:
       commutemap serve ri.release --port 8080
+      commutemap serve ri.release --processes 4
       commutemap serve ri.release --prefix /map/ --trusted-proxy 127.0.0.1
       commutemap serve ri.release towns.table
       commutemap serve ri.records
@@ -113,6 +123,7 @@ def serve(
         port,
         prefix,
         embed_from,
+        processes,
         limits=limits,
         host_names=host_names,
         trusted_proxies=trusted_proxies,
@@ -171,11 +182,12 @@ def _serve(
     port: int,
     prefix: str,
     embed_from: Sequence[str],
+    processes: int,
     **options: Unpack[ListenOptions],
 ) -> None:
     from mapapp.explore.server import beside_lines, create_app
 
-    app = create_app(publications, prefix, embed_from=embed_from)
+    app = create_app(publications, prefix, embed_from=embed_from, processes=processes)
     for line in beside_lines(app):
         click.echo(line)
     _listen(app, host, port, **options)

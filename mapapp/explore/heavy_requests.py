@@ -22,12 +22,25 @@ PATIENCE_S: Final = 20.0  # the first visitors of a large release wait for its s
 SECONDS: Final = 30.0
 RETRY_S: Final = 2
 BUSY: Final = "The server is busy. Try again in a few seconds."
+HAS_LEFT: Final = "waitress.client_disconnected"
+"""Where a request's environment has a function that says whether its client has closed the connection."""
 
 
-def answers() -> Admission:
+def n_places(n_processes: int) -> int:
+    """Pieces of work at once, for all processes that compute answers together."""
+    return max(N_PLACES, n_processes + 1)
+
+
+def answers(n_processes: int = 1) -> Admission:
     """Admission to the work that pages cause while in use."""
+    most = n_places(n_processes)
     return Admission(
-        N_PLACES, N_WAITING, PATIENCE_S, BUSY, n_places_each=N_PLACES_EACH, n_waiting_each=N_WAITING_EACH
+        most,
+        N_WAITING + N_PLACES - most,
+        PATIENCE_S,
+        BUSY,
+        n_places_each=most - 1,
+        n_waiting_each=N_WAITING_EACH,
     )
 
 
@@ -59,7 +72,7 @@ def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flas
 
 def departure(request: flask.Request) -> Callable[[], bool]:
     """Returns a function that says whether the client of a request has closed the connection."""
-    has_left: Callable[[], bool] | None = request.environ.get("waitress.client_disconnected")
+    has_left: Callable[[], bool] | None = request.environ.get(HAS_LEFT)
     return has_left or (lambda: False)
 
 

@@ -47,16 +47,21 @@ from mapapp.explore.callbacks import choices, explore, routing, tables
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import routes as downloads
-from mapapp.explore.downloads.bounds import file_places
+from mapapp.explore.downloads.bounds import MAX_AT_ONCE, file_places
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.page_heads import page_head
 from mapapp.explore.pages.frame import frame
+from mapapp.explore.processes import forwarding
+from mapapp.explore.processes.messages import Setup
+from mapapp.explore.processes.pool import Pool
+from mapapp.explore.uploads import Uploads
 from mapapp.explore.web_app import ListenOptions
 from mapapp.paths import assets_dir
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
 
 _VIEWS: Final = "commutemap"
+_POOL: Final = "commutemap processes"
 
 
 def create_app(
@@ -65,6 +70,8 @@ def create_app(
     *,
     awaited: Sequence[str] = (),
     embed_from: Sequence[str] = (),
+    processes: int = 1,
+    uploads: Uploads | None = None,
 ) -> Dash:
     """Make the app that serves these releases and tables; pages start with the first one.
 
@@ -78,6 +85,11 @@ def create_app(
         A few words for each release that :func:`add_release` will add; pages say that it is being made.
     embed_from : sequence of str
         Origins of the sites that may show the map in a frame, such as `https://www.example.org`.
+    processes : int
+        How many processes compute answers; if more than one, :func:`listen` starts them.
+    uploads : Uploads, optional
+        Given to an app that is one of these processes: the uploaded files that come with its requests. It keeps no
+        responses, because the process that listens does.
 
     Raises
     ------
@@ -87,6 +99,11 @@ def create_app(
         If one is not a complete, unaltered release or table; a dataset is refused.
     """
     views = Views(*_opened(publications), prefix, tuple(awaited), tuple(embed_from))
+    is_worker = uploads is not None
+    if uploads is not None:
+        views.uploads = uploads
+        for each in (*views.releases.values(), *views.tables.values()):
+            each.share_memory(processes)
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
@@ -111,9 +128,24 @@ def create_app(
     cell_routes.register(app.server, views)
     _add_not_found(app.server, views)
     web_app.add_refusals(app.server, _log)
-    kept_answers.register(app.server, app.callback_map, views)
-    heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
     places = file_places()
+    if not is_worker:
+        kept_answers.register(app.server, app.callback_map, views)
+    shares = processes > 1 and not is_worker
+    if shares:
+        forwarding.keep_shapes(app.server, views)
+    admission = heavy_requests.answers(processes)
+    heavy_requests.register(app.server, admission, lambda request: _is_heavy(views, request))
+    if shares:
+        setup = Setup(
+            publications=tuple(Path(path).resolve() for path in publications),
+            prefix=prefix,
+            embed_from=tuple(embed_from),
+            number=0,
+            n_processes=processes,
+        )
+        app.server.extensions[_POOL] = pool = Pool(setup, heavy_requests.n_places(processes) + MAX_AT_ONCE)
+        forwarding.register(app.server, views, pool, places)
     downloads.register(app.server, views, places)
     table_routes.register(app.server, views, places)
     upload_routes.register(app.server, views)
@@ -126,18 +158,33 @@ def listen(
 ) -> tuple[AnyServer, str]:
     """Bind to a host and port, as :func:`mapapp.explore.web_app.listen` does, with the same options.
 
-    Base layers are prepared in the background, so that even the first visitor does not wait for them.
+    Base layers are prepared in the background, so that even the first visitor does not wait for them. If several
+    processes compute answers, they are started, and have opened the publications when this returns.
 
     Raises
     ------
     OSError
         If the port is taken or not allowed.
     UsageError
-        If a trusted proxy is neither an address nor a network.
+        If a trusted proxy is neither an address nor a network, or a process cannot open the publications.
     """
     server, address = web_app.listen(app, host, port, **options)
-    _prepare(list(_views_of(app).releases.values()), list(_views_of(app).tables.values()))
+    pool = app.server.extensions.get(_POOL)
+    if pool is None:
+        prepare(app)
+    else:
+        assert isinstance(pool, Pool), "create_app has put it there"
+        pool.start()
     return server, address
+
+
+def prepare(app: Dash, *, has_outlines: bool = True) -> None:
+    """Do in the background what the first visitors would otherwise wait for.
+
+    Outlines that the disk keeps for later are left out if another process prepares them.
+    """
+    views = _views_of(app)
+    _prepare(list(views.releases.values()), list(views.tables.values()), has_outlines=has_outlines)
 
 
 def add_release(app: Dash, path: Path, *, awaited: str = "") -> None:
@@ -201,9 +248,13 @@ def _views_of(app: Dash) -> Views:
     return views
 
 
-def _prepare(releases: list[ServedRelease], tables: Sequence[ServedTable] = ()) -> None:
+def _prepare(
+    releases: list[ServedRelease], tables: Sequence[ServedTable] = (), *, has_outlines: bool = True
+) -> None:
     """Do in the background what the first visitors of some publications would otherwise wait for."""
-    steps, stopping = chain(_steps_of_tables(tables), _steps_to_ready(releases)), threading.Event()
+    outlined = releases if has_outlines else []
+    steps = chain(_steps_of_tables(tables), _steps_to_ready(releases), _steps_to_outlines(outlined))
+    stopping = threading.Event()
 
     def make_ready() -> None:
         # A step may take minutes on a large release, so its loops also check whether the server is stopping.
@@ -228,8 +279,14 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
-    for release in releases:  # once per machine: the outlines are cached on disk
-        steps = [partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)]
+
+
+def _steps_to_outlines(releases: list[ServedRelease]) -> Iterator[Callable[[], object]]:
+    """Work that is done once per machine: the outlines are cached on disk."""
+    for release in releases:
+        steps: list[Callable[[], object]] = [
+            partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)
+        ]
         yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
 
 

@@ -214,7 +214,7 @@ class Crowd:
         self.admission = Admission(1, 1, PATIENCE_S, heavy_requests.BUSY)
         self.begun, self.go = threading.Event(), threading.Event()
         self.ended: list[str] = []
-        monkeypatch.setattr(heavy_requests, "answers", lambda: self.admission)
+        monkeypatch.setattr(heavy_requests, "answers", lambda _: self.admission)
         monkeypatch.setattr(map_content, "density_image", self._slow)
         app = create_app([path])
         self.version = app.server.extensions["commutemap"].releases["squareland"].version
@@ -302,7 +302,7 @@ def test_a_callback_whose_work_is_ended_is_refused_and_gives_its_place_back(
         raise Refused(503, "too late")
 
     admission = Admission(1, 0, PATIENCE_S, heavy_requests.BUSY)
-    monkeypatch.setattr(heavy_requests, "answers", lambda: admission)
+    monkeypatch.setattr(heavy_requests, "answers", lambda _: admission)
     monkeypatch.setattr(served_answers, "result", late)
     client = create_app([path]).server.test_client()
     listed = client.get("/_dash-dependencies").get_json()
@@ -329,7 +329,7 @@ def test_a_base_layer_needs_a_place_only_until_it_is_made(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admission = Admission(1, 0, 0.0, heavy_requests.BUSY)
-    monkeypatch.setattr(heavy_requests, "answers", lambda: admission)
+    monkeypatch.setattr(heavy_requests, "answers", lambda _: admission)
     app = create_app([path])
     client, release = app.server.test_client(), app.server.extensions["commutemap"].releases["squareland"]
     for name in ("tracts", "unit-county"):

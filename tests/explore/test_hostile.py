@@ -175,7 +175,7 @@ def test_answers_are_kept_by_their_size_and_the_ground_always(
 
     ask(("layer", "tracts"), b"x" * 100_000)
     for number in range(10):
-        ask(("result", number), {"frame": pandas.DataFrame({"n": range(2_500)})})
+        ask(("result", number), {"frame": pandas.DataFrame({"n": range(1_250)})})
     made.clear()
     ask(("layer", "tracts"), b"")
     ask(("result", 9), None)

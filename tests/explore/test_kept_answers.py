@@ -164,7 +164,7 @@ def test_a_map_that_is_drawn_otherwise_is_another(client: Any, more: dict[str, o
 
 def test_a_kept_answer_needs_no_place(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     admission = Admission(1, 0, 1.0, heavy_requests.BUSY)
-    monkeypatch.setattr(heavy_requests, "answers", lambda: admission)
+    monkeypatch.setattr(heavy_requests, "answers", lambda _: admission)
     client = create_app([path]).server.test_client()
     known, other = body_of(client, "answered.data"), body_of(client, "answered.data", "?area=all")
     assert post(client, known).status_code == 200

@@ -25,6 +25,7 @@ from mapapp.explore.table_routes import starred_layer
 from mapapp.files.tables.table_csv import table_csv
 from mapapp.question.address import Address
 from mapapp.question.table_view import SHADES, TableView, table_view, to_query
+from tests.figures import checked
 
 LIGHT = COLOR_SCHEMES["light"]
 MAP = (("counts-map", "figure"), ("counts-on-map", "data"))
@@ -179,15 +180,15 @@ def test_a_map_of_stars_alone_has_one_class(served: ServedTable) -> None:
 
 def test_the_map_hatches_starred_units_and_outlines_the_chosen_row(served: ServedTable) -> None:
     row = next(iter(served.published.tables[0].rows))
-    figure = map_figure(served, counts(served, row=row), "/", (500, 400))
-    plain = map_figure(served, counts(served, shade="stars"), "/", (500, 400))
+    figure = checked(map_figure(served, counts(served, row=row), "/", (500, 400)))
+    plain = checked(map_figure(served, counts(served, shade="stars"), "/", (500, 400)))
 
     assert figure.layout.meta["hatched"]["url"].startswith("/starred/demo/")
     assert figure.layout.map.layers[1].source.endswith(f"areas.geojson?area=county:{row}")
     assert plain.layout.meta["hatched"] is None
     flows = counts(served, part=2)
     (workplace,) = [
-        layer.source for layer in map_figure(served, flows, "/", (500, 400)).layout.map.layers[4:]
+        layer.source for layer in checked(map_figure(served, flows, "/", (500, 400))).layout.map.layers[4:]
     ]
     assert workplace.endswith(f"areas.geojson?area=county:{flows.shown.of}")
     assert not plain.layout.map.layers[1].visible
@@ -343,5 +344,5 @@ def test_a_legend_of_one_class_is_taller_than_its_title(served: ServedTable) -> 
     content = table_map(replace(shown, table=whole), served.published.promise, "workers", "share", LIGHT)
     trace = unit_trace(served, counts(served, part=2), content, "/", "light")
 
-    assert len(trace.colorbar.ticktext) == 1
-    assert trace.colorbar.len > 60
+    assert len(trace["colorbar"]["ticktext"]) == 1
+    assert trace["colorbar"]["len"] > 60

@@ -8,9 +8,7 @@ from textwrap import wrap
 from typing import Final, cast
 
 import pandas
-import plotly.graph_objects as go
 from dash import Patch
-from plotly.basedatatypes import BaseTraceType
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.results import InflowOutflow
@@ -18,6 +16,7 @@ from mapapp.answers.served_release import ServedRelease, caution
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
+from mapapp.drawing.plotly.plain_figures import Figure, Trace
 from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
@@ -37,7 +36,7 @@ def map_figure(
     *,
     bounds: Bounds | None = None,
     before: ServedRelease | None = None,
-) -> go.Figure:
+) -> Figure:
     """The map of an answer; it shows `bounds`, or by default the areas and most of their workers. Sizes are in pixels.
 
     With an earlier release `before`, units are colored by their change if the analysis is drawn by unit.
@@ -105,7 +104,7 @@ def revision(release: ServedRelease, question: Question) -> str:
     return release.slug + query_of(moved)
 
 
-def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
+def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> Figure:
     """The map before its first answer: only the base map, with the camera in place."""
     colors = COLOR_SCHEMES[theme]
     return commute_map.commute_map(
@@ -135,33 +134,26 @@ def _outline(
     return commute_map.outline_layers(url, color or scheme.ink, scheme.halo)
 
 
-def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
+def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:
     """The parts of a figure that change between views; the camera stays where the visitor put it unless `move`."""
-    patch = Patch()
-    for position, trace in enumerate(figure.data):
+    patch, layout = Patch(), figure["layout"]
+    for position, trace in enumerate(figure["data"]):
         patch["data"][position] = trace
-    plain = figure.layout.map.to_plotly_json()
     moved = ("center", "zoom", "uirevision") if move else ()
     for name in ("layers", *moved):
-        patch["layout"]["map"][name] = plain[name]
-    patch["layout"]["annotations"] = [note.to_plotly_json() for note in figure.layout.annotations]
+        patch["layout"]["map"][name] = layout["map"][name]
+    patch["layout"]["annotations"] = layout["annotations"]
     patch["layout"]["selections"] = []
     patch["layout"]["dragmode"] = "pan"
-    names = (
-        "showlegend",
-        "legend",
-        "meta",
-        *(("paper_bgcolor", "font", "hoverlabel", "modebar") if restyle else ()),
-    )
-    for name in names:
-        value = figure.layout[name]
-        patch["layout"][name] = value.to_plotly_json() if hasattr(value, "to_plotly_json") else value
+    look = ("paper_bgcolor", "font", "hoverlabel", "modebar") if restyle else ()
+    for name in ("showlegend", "legend", "meta", *look):
+        patch["layout"][name] = layout[name]
     return patch
 
 
 def _change_traces(
     before: ServedRelease, release: ServedRelease, question: Question, view: View, prefix: str
-) -> list[BaseTraceType]:
+) -> list[Trace]:
     frame, scheme = map_content.change_frame(before, release, question), COLOR_SCHEMES[view.theme]
     verb = words.VERB[question.shown_end]
     label = [
@@ -190,7 +182,7 @@ def _change_traces(
 
 def _traces(
     release: ServedRelease, question: Question, view: View, prefix: str, kind: str, middle: dict[str, float]
-) -> tuple[list[BaseTraceType], list[dict[str, object]]]:
+) -> tuple[list[Trace], list[dict[str, object]]]:
     scheme, end = COLOR_SCHEMES[view.theme], question.shown_end
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     traces = commute_map.no_traces()
@@ -220,7 +212,8 @@ def _traces(
         )
     elif kind == "lines":
         # The flows have the hover texts.
-        traces[commute_map.UNITS].update(hoverinfo="skip", hovertemplate=None)
+        traces[commute_map.UNITS]["hoverinfo"] = "skip"
+        del traces[commute_map.UNITS]["hovertemplate"]
         legend = flow_lines.legend_traces(map_content.drawn_lines(release, question, view), scheme)
         for position, trace in zip(commute_map.LINES, legend, strict=False):
             traces[position] = trace
@@ -231,7 +224,7 @@ def _traces(
     return traces, labels
 
 
-def _unit_trace(release: ServedRelease, question: Question, view: View, shapes: str) -> go.Choroplethmap:
+def _unit_trace(release: ServedRelease, question: Question, view: View, shapes: str) -> Trace:
     found = map_content.colored_units(release, question, view)
     more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
         view.per
@@ -258,9 +251,7 @@ def legend_title(lines: Sequence[str], scheme: ColorScheme) -> str:
     return "<br>".join([*lines[:2], *small])
 
 
-def _ratio_trace(
-    release: ServedRelease, question: Question, prefix: str, scheme: ColorScheme
-) -> go.Choroplethmap:
+def _ratio_trace(release: ServedRelease, question: Question, prefix: str, scheme: ColorScheme) -> Trace:
     frame, how = map_content.ratio_frame(release, question), map_content.ratio_map_of(question)
     label = [
         "<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines])
@@ -276,7 +267,7 @@ def _ratio_trace(
 
 
 def _arrows(
-    release: ServedRelease, question: Question, traces: list[BaseTraceType], scheme: ColorScheme
+    release: ServedRelease, question: Question, traces: list[Trace], scheme: ColorScheme
 ) -> list[dict[str, object]]:
     """Add the three arrows to the traces, and return their labels."""
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import plotly.graph_objects as go
 from dash import ALL, ClientsideFunction, Dash, Input, Output, Patch, State, no_update
 
 from geodata.errors import GeodataError
@@ -19,6 +18,7 @@ from mapapp.answers import served_answers, served_years, words
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import map_content
+from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.errors import UsageError
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
@@ -102,14 +102,14 @@ def _map(app: Dash, views: Views) -> None:
 
 def _map_figure(
     views: Views, address: Address, look: dict[str, object], on_map: dict[str, object], bounds: Bounds | None
-) -> tuple[go.Figure | Patch, dict[str, str]]:
+) -> tuple[Figure | Patch, dict[str, str]]:
     """The whole map or the changes to the map on the page, and what the map then shows."""
     release = views.release(address)
     before, view = views.before(address), color_scheme.seen(address.view)
     figure = draw.map_figure(
         release, address.question, view, views.prefix, *_size(look), bounds=bounds, before=before
     )
-    figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}
+    figure["layout"]["meta"]["address"] = look.get("search")
     drawing = _drawing(views, address, look, on_map, bounds)
     now = _on_map(release, address)
     if drawing is None:
@@ -230,8 +230,8 @@ def _chart(release: ServedRelease, address: Address, query: str | None) -> list[
         title, text, figure = answer_charts.drawn_chart(found, color_scheme.shown_theme(address.view))
     if not title:
         return [True, "", "", {}, {}]
-    figure.layout.meta = {"address": query}
-    return [False, title, text, figure, {"height": f"{figure.layout.height}px"}]
+    figure["layout"]["meta"] = {"address": query}
+    return [False, title, text, figure, {"height": f"{figure['layout']['height']}px"}]
 
 
 def _texts(*given: object) -> object:

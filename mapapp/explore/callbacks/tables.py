@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pandas
-import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_update
 
 from mapapp.answers.tables.beside import beside_sentences
@@ -16,6 +15,7 @@ from mapapp.answers.words import may_be_released
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.plotly import commute_map
+from mapapp.drawing.plotly.plain_figures import Figure, Trace
 from mapapp.drawing.table_map import TableMap, starred_units, table_map
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks.draw import changes, legend_title
@@ -123,13 +123,13 @@ def _map(app: Dash, views: Views) -> None:
         served, found, _ = _shown(views, query)
         size = (_pixels(look.get("width")), _pixels(look.get("height")))
         figure = map_figure(served, found, views.prefix, size)
-        figure.layout.meta = {**figure.layout.meta, "address": query}
+        figure["layout"]["meta"]["address"] = query
         now = {
             "table": served.slug,
             "theme": color_scheme.shown_theme_of(found.view.theme),
             "shown": f"{found.shown.table.position} {found.shown.of}",
         }
-        drawn: go.Figure | Patch = figure
+        drawn: Figure | Patch = figure
         if on_map.get("table") == served.slug:
             move = on_map.get("shown") != now["shown"]
             drawn = changes(figure, move=move, restyle=on_map.get("theme") != now["theme"])
@@ -140,7 +140,7 @@ def _pixels(given: object) -> int:
     return min(max(given, 100), 10_000) if isinstance(given, int) else 600
 
 
-def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, int]) -> go.Figure:
+def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, int]) -> Figure:
     """The map of a table: its row units by class, hatched where their count is suppressed."""
     theme: Theme = color_scheme.shown_theme_of(found.view.theme)
     scheme = COLOR_SCHEMES[theme]
@@ -174,9 +174,7 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
     )
 
 
-def unit_trace(
-    served: ServedTable, found: Sheet, content: TableMap, prefix: str, theme: Theme
-) -> go.Choroplethmap:
+def unit_trace(served: ServedTable, found: Sheet, content: TableMap, prefix: str, theme: Theme) -> Trace:
     """The row units in the colors of their classes."""
     frame = pandas.DataFrame({"unit_id": content.unit_ids, "label": content.labels})
     return commute_map.classed_trace(

@@ -26,6 +26,7 @@ from mapapp.explore.listener.proxies import client_key
 from mapapp.question.address import MAX_QUERY_LENGTH
 from mapapp.question.view import Bounds
 
+PATH: Final = "take/"
 MAX_SCALE: Final = 4
 PAPERS: Final = ("a4", "letter")
 _OWN: Final = ("scale", "bounds", "paper", "rows")
@@ -36,14 +37,14 @@ def file_address(views: Views, release: ServedRelease, name: str, query: str, **
     """Address of a file of a view; `query` as `mapapp.question.address.to_query` writes it."""
     extra = urlencode(more, quote_via=quote)
     joined = "&".join(part for part in (query.removeprefix("?"), extra) if part)
-    return f"{views.prefix}take/{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
+    return f"{views.prefix}{PATH}{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
 
 
 def register(server: flask.Flask, views: Views, admission: Admission | None = None) -> None:
     """Serve the addresses of files."""
     places = admission or file_places()
 
-    @server.get(f"{views.prefix}take/<slug>/<version>/<name>")
+    @server.get(f"{views.prefix}{PATH}<slug>/<version>/<name>")
     def take(slug: str, version: str, name: str) -> flask.Response:
         release = views.releases.get(slug)
         if release is None or release.version != version or name not in FILES:

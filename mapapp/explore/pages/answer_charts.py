@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import plotly.graph_objects as go
 from dash import html
 from dash.development.base_component import Component
 
@@ -14,6 +13,7 @@ from mapapp.answers.results import DistanceDirection, Result
 from mapapp.drawing.bar_groups import BarChart, bar_charts
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import charts as figures
+from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.explore.pages.bars import bar_chart, bar_table
 from mapapp.question.fields import Theme
 
@@ -40,20 +40,20 @@ def _headed(chart: BarChart) -> Component:
     return html.Section([html.H2(chart.heading), *parts], className="card")
 
 
-def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, go.Figure]:
+def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Figure]:
     """Title, description and figure of a chart that is not made of bars; an empty title if there is no such chart."""
     chart = entry_of(result).chart
     return _CHARTS[chart](result, COLOR_SCHEMES[theme]) if chart in _CHARTS else _NO_CHART
 
 
-def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, go.Figure]:
+def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, Figure]:
     text = "Workers by direction and distance. The table below has the same numbers."
     route = "workplace to home" if result.about.side == "work" else "home to workplace"
     return f"Direction, from {route}", text, figures.rose(result.cells, scheme)
 
 
-_NO_CHART: Final[tuple[str, str, go.Figure]] = ("", "", {})
-_CHARTS: Final[dict[str, Callable[..., tuple[str, str, go.Figure]]]] = {
+_NO_CHART: Final[tuple[str, str, Figure]] = ("", "", {})
+_CHARTS: Final[dict[str, Callable[..., tuple[str, str, Figure]]]] = {
     "rose": _rose,
 }
 """By the name in an analysis's entry. A flow matrix is a table on the page (`answer_matrix`)."""

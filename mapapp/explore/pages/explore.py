@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
-import plotly.graph_objects as go
 from dash import dcc, html
 from dash.development.base_component import Component
 
@@ -13,6 +12,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import PART, Attributes, aria
 from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
+from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.explore.color_scheme import shown_theme
 from mapapp.explore.pages import area_controls, download_menu
 from mapapp.explore.pages.answer_matrix import matrix_card
@@ -25,7 +25,7 @@ MAX_NOTES: Final = 8
 def page(
     releases: dict[str, ServedRelease],
     address: Address,
-    figure: go.Figure,
+    figure: Figure,
     layers: dict[str, str],
     awaited: Sequence[str] = (),
     embed_from: Sequence[str] = (),
