@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,38 @@ def used_so_far(pid: int) -> tuple[float, float]:
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     peak_kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
     return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), int(peak_kib) / 2**20
+
+
+def family_of(pid: int) -> list[int]:
+    """A running process and those that it started, and so on."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found = [pid]
+    for one in found:  # grows as children are found
+        found += [child for child, parent in parents.items() if parent == one]
+    return found
+
+
+def processor_s_of_all(pid: int) -> float:
+    """Processor seconds of a running process and those that it started, with their children that have ended."""
+    total = 0
+    for one in family_of(pid):
+        with suppress(OSError):
+            fields = Path(f"/proc/{one}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            total += sum(map(int, fields[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mib_of_all(pid: int) -> float:
+    """Memory of a running process and those that it started, in MiB; pages that they share count once."""
+    total_kib = 0
+    for one in family_of(pid):
+        with suppress(OSError):
+            lines = Path(f"/proc/{one}/smaps_rollup").read_text(encoding="ascii").splitlines()
+            total_kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total_kib / 1024
 
 
 @contextmanager
