@@ -92,7 +92,7 @@ def make_batch(
     date : date, optional
         Date printed on the reports.
     workers : int
-        Number of processes; each opens the releases and makes one report after another.
+        Number of processes, of which this one is the first; the others open the releases for themselves.
     progress : callable
         Called with (stage, done, total).
 
@@ -149,8 +149,7 @@ def _make_missing(
     made |= {name: made.get(name, _PLANNED) for task in tasks for name, _ in task.files.values()}
     _replace(folder / MANIFEST, _manifest(made))
     progress("making reports", 0, len(tasks))
-    alone = min(workers, len(tasks)) <= 1
-    maker = _Maker(tuple(paths), folder, date, list(releases) if alone else None)
+    maker = _Maker(tuple(paths), folder, date, list(releases))
     done = each_done(maker, tasks, workers=workers)
     for number, found in enumerate(done, 1):
         made |= found
@@ -161,7 +160,7 @@ def _make_missing(
 
 
 class _Maker:
-    """Makes reports in one process, which opens the releases if it does not have them."""
+    """Makes reports in one process; a copy sent to another process opens the releases for itself."""
 
     def __init__(
         self,
@@ -174,6 +173,9 @@ class _Maker:
         self._folder = folder
         self._date = date
         self._releases = releases
+
+    def __reduce__(self) -> tuple[type[_Maker], tuple[tuple[Path, ...], Path, datetime.date | None, None]]:
+        return _Maker, (self._paths, self._folder, self._date, None)
 
     def __call__(self, task: _Task) -> dict[str, Made]:
         """Write the files of one report and return their records."""

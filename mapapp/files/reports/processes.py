@@ -25,7 +25,7 @@ def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: i
         Must be picklable if there are several workers; each process uses one copy for all its tasks.
     tasks : sequence
     workers : int
-        Number of processes; with 1, the work runs in this process.
+        Number of processes. This process is one of them, since another one first imports what this one has.
 
     Raises
     ------
@@ -36,24 +36,29 @@ def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: i
     if workers <= 1:
         yield from map(work, tasks)
         return
-    crew = [_Worker(work) for _ in range(workers)]
+    crew = [_Worker(work) for _ in range(workers - 1)]
     try:
         waiting = list(reversed(tasks))
-        for member in crew:
-            member.give(waiting.pop())
-        busy = {member.pipe: member for member in crew}
-        while busy:
-            for pipe in wait(list(busy)):
-                member = busy[pipe]  # type: ignore[index]  # wait() is typed to return sockets, too
-                done = member.take()
-                if waiting:
-                    member.give(waiting.pop())
-                else:
-                    del busy[member.pipe]
+        _hand_out(waiting, crew)
+        while waiting or any(member.n_owed for member in crew):
+            if waiting:
+                yield work(waiting.pop())
+            busy = {member.pipe: member for member in crew if member.n_owed}
+            for pipe in wait(list(busy), timeout=0 if waiting else None):
+                done = busy[pipe].take()  # type: ignore[index]  # wait() is typed to return sockets, too
+                _hand_out(waiting, crew)
                 yield done
     finally:
         for member in crew:
             member.stop()
+
+
+def _hand_out(waiting: list[Task], crew: Sequence[_Worker[Task, Done]]) -> None:
+    """Give every process a task, and one ahead while there are many, as results are taken only between own tasks."""
+    for n_ahead in (1, 2):
+        for member in crew:
+            if member.n_owed < n_ahead <= len(waiting):
+                member.give(waiting.pop())
 
 
 class _Worker(Generic[Task, Done]):
@@ -61,6 +66,7 @@ class _Worker(Generic[Task, Done]):
 
     def __init__(self, work: Callable[[Task], Done]) -> None:
         context = multiprocessing.get_context("spawn")  # library threads do not survive a fork
+        self.n_owed = 0
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(work, theirs), daemon=True)
         # Only the waiting process handles Ctrl-C; a child process inherits this signal mask.
@@ -74,6 +80,7 @@ class _Worker(Generic[Task, Done]):
     def give(self, task: Task) -> None:
         """Send a task to the process."""
         self.pipe.send(task)
+        self.n_owed += 1
 
     def take(self) -> Done:
         """Return the result of the process."""
@@ -83,6 +90,7 @@ class _Worker(Generic[Task, Done]):
             raise UsageError(
                 "a worker process was killed, perhaps for lack of memory; run again with fewer --workers to continue"
             ) from None
+        self.n_owed -= 1
         if failed:
             raise found
         done: Done = found
