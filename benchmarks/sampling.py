@@ -201,11 +201,10 @@ def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int
     k, classes = int(support.n_support.max()), support.retention_classes()
     digits = np.empty(skipping.JUMP_DIGITS, np.int64)
     stream, lanes = np.zeros(chacha.STREAM_FIELDS, np.int64), np.zeros(chacha.LANE_WORDS, np.uint32)
-    read = np.zeros(2)
+    read, no_sums = np.zeros(2), np.zeros(1, np.int64)
     for one in range(n_sample):
         tract, n = int(synthesizers.tract[one]), int(synthesizers.n_likelihood[one])
         kept, marks = np.zeros(k + 2 * n + 1, np.int32), np.full(k, -1)
-        first, last = support.support_ptr[tract : tract + 2]
         chacha.open_stream(chacha.STAGE_RETAIN, one, 0, stream)
         n_kept = skipping.keep_by_chance(
             KEY.words,
@@ -214,14 +213,13 @@ def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int
             digits,
             classes,
             tract,
-            support.retention[first:last],
             skipping.KeptPoints(kept, marks, one),
             0,
         )
         read[0] += position(stream)
-        running = np.cumsum(np.full(max(n_kept, 1), int(synthesizers.min_prior_weight[one])))
+        even = int(synthesizers.min_prior_weight[one])
         chacha.open_stream(chacha.STAGE_SAMPLE, one, 0, stream)
-        urn._draw(KEY.words, stream, lanes, running, kept, (running.size, n, n))
+        urn._draw(KEY.words, stream, lanes, no_sums, even, kept, (max(n_kept, 1), n, n))
         read[1] += position(stream)
     pruning, drawing = (read / n_sample).tolist()
     return pruning, drawing

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
-from engine._kernels.arrays import PointLists
-from engine._kernels.skipping import N_CLASSES, sort_into_classes
+from engine._kernels.skipping import N_CLASSES, ClassLists, sort_into_classes
 from engine.errors import ParameterError
 from engine.units import RETENTION_UNITS
 
@@ -57,13 +56,14 @@ class SupportTable:
         """Number of support points of each destination tract: int64[T]."""
         return np.diff(self.support_ptr)
 
-    def retention_classes(self) -> PointLists:
+    def retention_classes(self) -> ClassLists:
         """Local points of each tract by retention class, from which pruning jumps from candidate to candidate.
 
-        CSR offsets int64[T * 10 + 1] of each (destination tract, class), and points int32[K]. Made anew in each call.
+        CSR offsets int64[T * 10 + 1] of each (destination tract, class), and a number int64[K] for each point, which
+        holds its threshold, too. Made anew in each call.
         """
         class_ptr = np.empty((self.support_ptr.size - 1) * N_CLASSES + 1, dtype=np.int64)
-        class_point = np.empty(self.retention.size, dtype=np.int32)
+        class_entry = np.empty(self.retention.size, dtype=np.int64)
         room = np.empty(N_CLASSES, dtype=np.int64)
-        sort_into_classes(self.support_ptr, self.retention, room, class_ptr, class_point)
-        return PointLists(class_ptr, class_point)
+        sort_into_classes(self.support_ptr, self.retention, room, class_ptr, class_entry)
+        return ClassLists(class_ptr, class_entry)

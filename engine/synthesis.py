@@ -180,7 +180,7 @@ def synthesize(
     synthetic = PointLists(synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32))
     workers = PointLists(synthesizers.worker_ptr, synthesizers.worker_point)
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
-    rules = _rules(synthesizers, certain_above)
+    rules = _rules(synthesizers, support, certain_above)
     table = Support(support.support_ptr, support.base_weight, support.retention)
     candidates = _candidates(support, certain_above)
     sample_tag = int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT
@@ -199,11 +199,12 @@ def synthesize(
     return SyntheticPoints(synthetic_ptr=synthetic.ptr, synthetic_point=synthetic.point)
 
 
-def _rules(synthesizers: Synthesizers, certain_above: int) -> UrnRules:
+def _rules(synthesizers: Synthesizers, support: SupportTable, certain_above: int) -> UrnRules:
     prunes = synthesizers.prunes
     if prunes is None:
         prunes = np.ones(synthesizers.tract.size, dtype=np.bool_)
-    return UrnRules(synthesizers.min_prior_weight, prunes, certain_above)
+    is_even = _largest_weight(support)[synthesizers.tract] <= synthesizers.min_prior_weight
+    return UrnRules(synthesizers.min_prior_weight, prunes, is_even, certain_above)
 
 
 def _candidates(support: SupportTable, certain_above: int) -> Candidates:

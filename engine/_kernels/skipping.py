@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._jit import lean_jit
-from engine._kernels.arrays import Indices, Ints, PointLists, Words
+from engine._kernels.arrays import Indices, Ints, Words
 from engine._kernels.chacha import END, POSITION, next_word, word_in
 from engine._kernels.units import RETENTION_BITS
 
@@ -33,9 +33,11 @@ __all__ = [
     "JUMP_DIGITS",
     "JUMP_TABLES",
     "N_CLASSES",
+    "ClassLists",
     "JumpTables",
     "KeptPoints",
     "keep_by_chance",
+    "point_of",
     "sort_into_classes",
 ]
 
@@ -51,6 +53,10 @@ _SPAN = 4
 JUMP_DIGITS = LAST_CLASS * (_SPAN << LAST_CLASS) // 16 + 1
 """Scratch space, in digits of 16 bits, that :func:`keep_by_chance` needs."""
 
+_POINT_BITS = 31
+_POINT_MASK = (1 << _POINT_BITS) - 1
+_LAST_THRESHOLD = (1 << RETENTION_BITS) - 1
+
 
 class JumpTables(NamedTuple):
     """By class: the jump for every first digits of U; and floor(2^44 q^j) from j = 0 on.
@@ -60,6 +66,18 @@ class JumpTables(NamedTuple):
 
     cells: npt.NDArray[np.int16]
     powers: Ints
+
+
+class ClassLists(NamedTuple):
+    """The points of each (tract, class): CSR offsets, and a number for each point that holds it and its threshold.
+
+    The low 31 bits of ``entry`` are the local point (:func:`point_of`), the others its retention probability in units
+    of 2^-32; 1, which no jump asks for, is stored as the number before it. A candidate's threshold is in the
+    cache line of its point: in an array of its own it was what a jump mostly waited for.
+    """
+
+    ptr: Ints
+    entry: Ints
 
 
 class KeptPoints(NamedTuple):
@@ -132,16 +150,16 @@ def _bounds_of(c: int) -> tuple[int, int]:
 
 @lean_jit
 def sort_into_classes(
-    support_ptr: Ints, threshold: Ints, n_of: Ints, class_ptr: Ints, class_point: Indices
+    support_ptr: Ints, threshold: Ints, n_of: Ints, class_ptr: Ints, class_entry: Ints
 ) -> None:
     """Sort the points of each tract by class, in point order within a class.
 
-    ``class_ptr`` (int64[T * N_CLASSES + 1]) receives the CSR offsets of (tract, class) and ``class_point``
-    (int32[K]) the local points; ``n_of`` is room for N_CLASSES numbers.
+    ``class_ptr`` (int64[T * N_CLASSES + 1]) receives the CSR offsets of (tract, class) and ``class_entry``
+    (int64[K]) the entries of :class:`ClassLists`; ``n_of`` is room for N_CLASSES numbers.
     """
     for tract in range(support_ptr.size - 1):
         first, last = support_ptr[tract], support_ptr[tract + 1]
-        here, sorted_points = threshold[first:last], class_point[first:last]
+        here, entries = threshold[first:last], class_entry[first:last]
         _count_classes(here, n_of)
         at = np.int64(0)
         for c in range(N_CLASSES):
@@ -156,9 +174,15 @@ def sort_into_classes(
                 c = _class_of(here[point])
                 above, up_to = _bounds_of(c)
                 place = n_of[c]
-            sorted_points[place] = point
+            entries[np.uint64(place)] = min(here[point], _LAST_THRESHOLD) << _POINT_BITS | point
             place += 1
     class_ptr[class_ptr.size - 1] = threshold.size
+
+
+@lean_jit
+def point_of(entry: int) -> int:
+    """The local point of an entry of :class:`ClassLists`."""
+    return entry & _POINT_MASK
 
 
 @lean_jit
@@ -218,17 +242,15 @@ def keep_by_chance(
     stream: Ints,
     tables: JumpTables,
     digits: Ints,
-    classes: PointLists,
+    classes: ClassLists,
     tract: int,
-    threshold: Ints,
     kept: KeptPoints,
     n_kept: int,
 ) -> int:
     """Add the points of a tract that stay by chance to the kept ones; return how many are kept now.
 
     The words read from the stream depend only on the tract's classes and thresholds. ``digits`` is scratch space for
-    ``JUMP_DIGITS`` digits; ``classes`` holds the points by (tract, class) and ``threshold`` the tract's retention
-    thresholds [k].
+    ``JUMP_DIGITS`` digits.
     """
     # The place in the stream is a local number: if it were written to memory, every jump would wait for the one before.
     words, marks, mark = stream[:POSITION].view(np.uint32), kept.marks, kept.mark
@@ -253,9 +275,10 @@ def keep_by_chance(
             at += jump
             if at >= last or jump == _SPAN << c:
                 continue
-            point = np.uint32(classes.point[np.uint64(at)])
+            entry = classes.entry[np.uint64(at)]
             at += 1
-            chance = threshold[point] << c
+            point = np.uint64(entry & _POINT_MASK)
+            chance = (entry >> _POINT_BITS) << c
             drawn, wanted = word >> CELL_BITS, chance >> CELL_BITS
             stays = drawn < wanted
             if drawn == wanted:

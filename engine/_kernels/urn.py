@@ -34,9 +34,11 @@ from engine._kernels.chacha import (
 from engine._kernels.skipping import (
     CERTAIN_CLASS,
     N_CLASSES,
+    ClassLists,
     JumpTables,
     KeptPoints,
     keep_by_chance,
+    point_of,
 )
 from engine._kernels.units import WEIGHT_BITS
 
@@ -60,10 +62,15 @@ _NEAR = 8
 
 
 class UrnRules(NamedTuple):
-    """Least prior weight of each synthesizer and whether it prunes [S]; the weight above which a point is certain."""
+    """How each synthesizer prunes and weighs [S], and the weight above which a point is certain.
+
+    Its least prior weight, whether it prunes, and whether no point of its tract has a greater weight: then all weights
+    are equal, and a division says in which of them a value falls.
+    """
 
     min_weight: Ints
     prunes: Bools
+    is_even: Bools
     certain_above: int
 
 
@@ -74,7 +81,7 @@ class Candidates(NamedTuple):
     certain by their own weight, and the blocks of stage RETAIN that a synthesizer of the tract mostly reads [T].
     """
 
-    classes: PointLists
+    classes: ClassLists
     heavy: PointLists
     retain_blocks: Ints
     jumps: JumpTables
@@ -149,25 +156,43 @@ def _add_points(points: Indices, kept: KeptPoints, n_kept: int) -> int:
 
 
 @lean_jit
+def _add_entries(entries: Ints, kept: KeptPoints, n_kept: int) -> int:
+    """As :func:`_add_points`, of points that are certain by their class."""
+    for position in range(entries.size):
+        point = np.uint64(point_of(entries[position]))
+        kept.point[np.uint64(n_kept)] = point
+        n_kept += kept.marks[point] != kept.mark
+        kept.marks[point] = kept.mark
+    return n_kept
+
+
+@lean_jit
 def _draw(
-    key: Words, stream: Ints, lanes: Words, cumulative: Ints, balls: Indices, sizes: tuple[int, int, int]
+    key: Words,
+    stream: Ints,
+    lanes: Words,
+    cumulative: Ints,
+    even: int,
+    balls: Indices,
+    sizes: tuple[int, int, int],
 ) -> None:
     """Draw workers: a prior point, a real worker's point, or a copy of an earlier draw.
 
     ``sizes`` holds the numbers of kept points, of real workers and of draws; ``balls`` holds their points in this
-    order. A draw is an integer below the weight of all balls before it: ``total`` times 16 random
-    bits, plus an unbiased integer below ``total``, all divided by 2^16. The first term mostly says which
-    ball that is, whatever the second; only where it does not is the second drawn.
+    order. ``even`` is the weight of every kept point; if it is 0, ``cumulative`` holds the running sums of their
+    weights. A draw is an integer below the weight of all balls before it: ``total`` times 16 random bits, plus an
+    unbiased integer below ``total``, all divided by 2^16. The first term mostly says which ball that is, whatever the
+    second; only where it does not is the second drawn.
     """
     n_kept, n_workers, n_draws = sizes
-    prior_total = cumulative[n_kept - 1]
+    prior_total = _prior_total(cumulative, even, n_kept)
     last = n_kept + n_workers + n_draws
     ball = last - n_draws
     halves = stream[:POSITION].view(np.uint16)
     while ball < last:
         total = prior_total + ((ball - n_kept) << WEIGHT_BITS)
         if total >= _HALF_WORD_TOTAL:
-            balls[ball] = balls[_find_ball(cumulative, n_kept, below(key, stream, total))]
+            balls[ball] = balls[_find_ball(cumulative, even, n_kept, below(key, stream, total))]
             ball += 1
             continue
         at_hand = read_ahead(key, lanes, stream) >> 1
@@ -188,8 +213,9 @@ def _draw(
             chosen = n_kept + (past >> WEIGHT_BITS)
             is_open = past >> WEIGHT_BITS != most_past >> WEIGHT_BITS
             if past < 0:
-                chosen = find_weight(cumulative, 0, n_kept, past + prior_total)
-                is_open = most_past + prior_total >= cumulative[chosen]
+                chosen = _find_point(cumulative, even, n_kept, past + prior_total)
+                end = (chosen + 1) * even if even else cumulative[chosen]
+                is_open = most_past + prior_total >= end
             if is_open:
                 break
             balls[np.uint64(ball)] = balls[np.uint64(chosen)]
@@ -198,17 +224,30 @@ def _draw(
         stream[POSITION] = place << 1
         if is_open:
             value = (scaled + below(key, stream, total)) >> 16
-            balls[ball] = balls[_find_ball(cumulative, n_kept, value)]
+            balls[ball] = balls[_find_ball(cumulative, even, n_kept, value)]
             ball += 1
 
 
 @lean_jit
-def _find_ball(cumulative: Ints, n_kept: int, value: int) -> int:
-    """Ball in which ``value`` falls when the weights are laid end to end."""
-    past = value - cumulative[n_kept - 1]
-    if past >= 0:
-        return n_kept + (past >> WEIGHT_BITS)  # type: ignore[no-any-return]  # NumPy types an element as Any
+def _prior_total(cumulative: Ints, even: int, n_kept: int) -> int:
+    return n_kept * even if even else cumulative[n_kept - 1]
+
+
+@lean_jit
+def _find_point(cumulative: Ints, even: int, n_kept: int, value: int) -> int:
+    """Kept point in whose weight ``value`` falls; see :func:`_draw`."""
+    if even:
+        return value // even
     return find_weight(cumulative, 0, n_kept, value)
+
+
+@lean_jit
+def _find_ball(cumulative: Ints, even: int, n_kept: int, value: int) -> int:
+    """Ball in which ``value`` falls when the weights are laid end to end."""
+    past = value - _prior_total(cumulative, even, n_kept)
+    if past >= 0:
+        return n_kept + (past >> WEIGHT_BITS)
+    return _find_point(cumulative, even, n_kept, value)
 
 
 @lean_jit
@@ -254,7 +293,6 @@ def _lay_lanes(
 @lean_jit
 def _prune(
     tract: int,
-    threshold: Ints,
     workers: Indices,
     candidates: Candidates,
     kept: KeptPoints,
@@ -267,12 +305,19 @@ def _prune(
     """
     classes, heavy = candidates.classes, candidates.heavy
     certain = tract * N_CLASSES + CERTAIN_CLASS
-    n_kept = _add_points(classes.point[classes.ptr[certain] : classes.ptr[certain + 1]], kept, 0)
+    n_kept = _add_entries(classes.entry[classes.ptr[certain] : classes.ptr[certain + 1]], kept, 0)
     n_kept = _add_points(heavy.point[heavy.ptr[tract] : heavy.ptr[tract + 1]], kept, n_kept)
-    n_kept = keep_by_chance(
-        key, space.stream, candidates.jumps, space.digits, classes, tract, threshold, kept, n_kept
-    )
+    n_kept = keep_by_chance(key, space.stream, candidates.jumps, space.digits, classes, tract, kept, n_kept)
     return _add_points(workers, kept, n_kept)
+
+
+@lean_jit
+def _read_in_order(numbers: Ints) -> int:
+    """Bring numbers into the cache: memory is fetched ahead of those who read in order, but not of jumps."""
+    together = 0
+    for position in range(numbers.size):
+        together ^= numbers[position]
+    return together
 
 
 @lean_jit
@@ -309,6 +354,7 @@ def synthesize_range(
     ``sample_tag`` is the first nonce word of stage SAMPLE.
     """
     balls, stream = space.balls, space.stream
+    tract_at_hand = -1
     stop = bounds[0]
     while stop < bounds[1]:
         start = stop
@@ -341,19 +387,24 @@ def synthesize_range(
                 for point in range(n_kept):
                     balls[point] = point
             else:
+                if tract != tract_at_hand:
+                    space.digits[0] = _read_in_order(candidates.classes.entry[first:last])
+                    tract_at_hand = tract
                 open_stream(STAGE_RETAIN, addresses.destination[one], addresses.segment[one], stream)
                 take_blocks(space.window, lane, retain, stream)
                 kept = KeptPoints(balls, space.marks, one)
-                n_kept = _prune(tract, support.retention[first:last], real, candidates, kept, key, space)
+                n_kept = _prune(tract, real, candidates, kept, key, space)
                 if has_run_out(stream):
                     return one
-            _sum_weights(
-                balls[:n_kept], support.prior_weight[first:last], rules.min_weight[one], space.cumulative
-            )
+            even = rules.min_weight[one] if rules.is_even[one] else 0
+            if even == 0:
+                _sum_weights(
+                    balls[:n_kept], support.prior_weight[first:last], rules.min_weight[one], space.cumulative
+                )
             _copy(real, balls[n_kept : n_kept + real.size])
             open_stream(sample_tag, addresses.destination[one], addresses.segment[one], stream)
             take_blocks(space.window, lane + retain, sample, stream)
-            _draw(key, stream, space.lanes, space.cumulative, balls, (n_kept, real.size, drawn.size))
+            _draw(key, stream, space.lanes, space.cumulative, even, balls, (n_kept, real.size, drawn.size))
             if has_run_out(stream):
                 return one
             _copy(balls[n_kept + real.size : n_kept + real.size + drawn.size], drawn)

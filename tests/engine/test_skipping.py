@@ -43,7 +43,6 @@ def keep(stream: Ints, thresholds: list[int], already: Collection[int] = ()) -> 
         digits,
         table.retention_classes(),
         0,
-        table.retention,
         skipping.KeptPoints(kept, marks, 1),
         0,
     )
@@ -88,7 +87,9 @@ def test_points_are_sorted_by_class(thresholds: list[int]) -> None:
     table = one_table([0] * len(thresholds), thresholds)
     classes = [9 if out_of == RETENTION_UNITS else retention_class(out_of) for out_of in thresholds]
     found = table.retention_classes()
-    assert found.point.tolist() == sorted(range(len(thresholds)), key=classes.__getitem__)
+    by_class = sorted(range(len(thresholds)), key=classes.__getitem__)
+    assert [skipping.point_of(entry) for entry in found.entry.tolist()] == by_class
+    assert (found.entry >> 31).tolist() == [min(thresholds[point], 2**32 - 1) for point in by_class]
     assert np.diff(found.ptr).tolist() == [classes.count(c) for c in range(10)]
 
 

@@ -92,6 +92,22 @@ def test_a_large_urn_is_the_twin_s() -> None:
         assert drawn_of(drawn, 0) == synthesize_one((0, 3), workers, 700, weights, 9, thresholds)
 
 
+@pytest.mark.jit_off
+@given(SEED, st.sampled_from([1, 3, 107374, 1 << 18, WEIGHT_UNITS, (1 << 41) - 1, 1 << 44]))
+@settings(max_examples=40)
+def test_points_of_equal_weight_are_drawn_as_the_twin_draws_them(seed: int, least: int) -> None:
+    # No point outweighs the least weight, so a division finds a point; with one heavier point, a search does.
+    rng = np.random.default_rng(seed)
+    n_points = int(rng.integers(1, 60))
+    thresholds = rng.integers(1, 1 << 32, n_points, endpoint=True).tolist()
+    workers = rng.integers(0, n_points, rng.integers(0, 30)).tolist()
+    for heaviest in (0, least, least + 1):
+        weights = rng.integers(0, least, n_points, endpoint=True).tolist()
+        weights[int(rng.integers(n_points))] = heaviest
+        drawn = synthesize(KEY, same_synthesizers(1, workers, 90, least), one_table(weights, thresholds))
+        assert drawn_of(drawn, 0) == synthesize_one((0, 3), workers, 90, weights, least, thresholds)
+
+
 @given(SEED, st.lists(st.integers(0, 9), min_size=1, max_size=60))
 @settings(max_examples=20)
 def test_sizes_that_share_and_fill_the_prepared_blocks_are_the_twin_s(seed: int, sizes: list[int]) -> None:
