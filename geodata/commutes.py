@@ -19,7 +19,8 @@ from geodata.errors import SourceFileError
 from geodata.hierarchy import Arrangement, Hierarchy
 from geodata.in_order import in_order
 from geodata.json_objects import JsonObject
-from geodata.lodes import BlockLookup, OdFile, check_together, jobs_table, place_jobs
+from geodata.lodes import BlockLookup, OdFile, check_together, place_jobs
+from geodata.placed_jobs import jobs_table
 from geodata.progress import Progress
 from geodata.store import sha256_of
 from geodata.worker_coding import CodedBatch, code_batch
@@ -72,10 +73,10 @@ class Commutes:
 
 @dataclass(frozen=True, slots=True)
 class OdCommutes:
-    """OD files that go together, and which of them are imported."""
+    """OD files that go together, without their rows, and those that are imported, until they are placed."""
 
     files: Sequence[OdFile]
-    imported: Sequence[OdFile]
+    imported: list[OdFile]
     outflow: Counter[str]
     year: int | None
     job_type: str | None
@@ -83,6 +84,8 @@ class OdCommutes:
     @classmethod
     def of(cls, files: Sequence[OdFile], crosswalk: Crosswalk) -> OdCommutes:
         """Check that files go together.
+
+        The result alone should then hold their rows: it gives them back file by file as it places them.
 
         Without its main file the public total of a workplace is not known, so nothing could be released for it. The
         other files count the jobs of imported homes by state of work.
@@ -104,20 +107,25 @@ class OdCommutes:
         outflow: Counter[str] = Counter()
         for file in files:
             if file.state_id not in main:
-                outflow[file.state_id] += int(file.counts[np.isin(file.home_state, numbers), 0].sum())
-        return cls(files, [file for file in files if file.state_id in main], outflow, year, job_type)
+                outflow[file.state_id] += int(file.by_home_state[numbers].sum())
+        imported = [file for file in files if file.state_id in main]
+        return cls([file.without_rows() for file in files], imported, outflow, year, job_type)
 
     def place(self, arranged: Arrangement, vintage: int) -> Commutes:
-        """Put every job into its blocks."""
+        """Put every job into its blocks; once only, because the rows of each file are then given back."""
+        destination_states = sorted({file.state_id for file in self.imported})
         lookup = BlockLookup.of(arranged.blocks, vintage)
         units = {int(code): row for code, row in arranged.elsewhere.items()}
-        parts = [place_jobs(file, lookup, units) for file in self.imported]
-        jobs = jobs_table(parts)
+        parts = []
+        while self.imported:
+            parts.append(place_jobs(self.imported.pop(0), lookup, units))
+        del lookup
+        jobs = jobs_table(parts, len(arranged.blocks))
         elsewhere = _elsewhere_jobs(jobs, arranged.elsewhere)
         return Commutes(
             jobs=jobs,
             n_jobs=int(jobs["count"].sum()),
-            destination_states=sorted({file.state_id for file in self.imported}),
+            destination_states=destination_states,
             elsewhere=elsewhere,
             outflow=_by_state(self.outflow),
             year=self.year,

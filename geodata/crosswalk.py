@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +46,7 @@ class Crosswalk:
     state_ids : tuple of str
         The states of the crosswalks, ascending.
     files : tuple of TextTable
-        The files, for the record.
+        The files without their columns, for the record.
     """
 
     blocks: pandas.DataFrame
@@ -55,6 +55,10 @@ class Crosswalk:
     vintage: int
     state_ids: tuple[str, ...]
     files: tuple[TextTable, ...]
+
+    def without_blocks(self) -> Crosswalk:
+        """The same without rows in `blocks`, whose memory is given back."""
+        return replace(self, blocks=pandas.DataFrame(columns=self.blocks.columns))
 
 
 def is_crosswalk(header: Sequence[str]) -> bool:
@@ -119,7 +123,9 @@ def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
         names = {"tract": tract.result(), "county": county.result(), "state": state.result()}
         layers = pandas.concat([part.result() for part in units], ignore_index=True) if codes else _no_units()
     state_ids = tuple(f"{state:02d}" for state in np.unique(number // _STATE_UNIT))
-    return Crosswalk(blocks, names, layers, vintage, state_ids, tuple(files))
+    return Crosswalk(
+        blocks, names, layers, vintage, state_ids, tuple(text.without_columns() for text in files)
+    )
 
 
 def layer_facts(crosswalk: Crosswalk) -> list[dict[str, object]]:

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas
@@ -104,6 +104,7 @@ def import_dataset(
     read = _read(sources, threads, progress)
     planned = None if workers else OdCommutes.of(read.od, read.crosswalk)
     arranged = arrange(read.crosswalk, read.residents, read.pumas)
+    read = read.without_rows()
     with ThreadPoolExecutor(max_workers=1) as beside:
         # Who works where needs no polygons, which take most of the time.
         flows_placed = beside.submit(prior_table, read.flows, arranged.tract_names, arranged.elsewhere_tracts)
@@ -243,6 +244,12 @@ class _Read:
     flows: Flows
     tracts: Boundaries
     blocks: Boundaries
+
+    def without_rows(self) -> _Read:
+        """The same without what has been arranged: memory is given back before cells are cut."""
+        return replace(
+            self, od=[], crosswalk=self.crosswalk.without_blocks(), residents=self.residents.without_people()
+        )
 
 
 def _read(sources: Sources, threads: int, progress: Progress) -> _Read:

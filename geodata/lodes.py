@@ -1,4 +1,8 @@
-"""LODES origin-destination files: jobs by home and workplace, with margins by age, earnings, and industry."""
+"""LODES origin-destination files: jobs by home and workplace, with margins by age, earnings, and industry.
+
+A nation has more than a hundred million pairs of blocks. So a file's rows are kept in narrow columns once it has been
+read: 16 bytes a pair and 9 a segment of it with jobs, then 13 for each workplace, home, and segment (`placed_jobs`).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ import pandas
 
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
+from geodata.placed_jobs import PlacedJobs, sorted_by_workplace
 from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_table
-from geodata.schema import JOBS
 from geodata.segments import Ints, joint_counts
 
 AGE = ("SA01", "SA02", "SA03")
@@ -37,15 +41,21 @@ class OdFile:
     Attributes
     ----------
     text : TextTable
-        The file, without the columns that are no longer needed.
+        The file without its columns.
     state_id : str
         Of the workplaces.
     main : bool
         Whether the file has the homes in that state; an aux file has the homes in all other states.
     work, home : int64[N]
         Block identifiers as numbers.
-    counts : int32[N, 10]
-        Columns as `COUNTS`.
+    pair : int32[R]
+        Row of `work` and `home`, rising: one row for each segment of a pair with jobs.
+    segment : int8[R]
+        Joint segment.
+    count : int32[R]
+        Jobs.
+    by_home_state : int64[100]
+        Jobs by the number of the home's state.
     """
 
     text: TextTable
@@ -53,17 +63,21 @@ class OdFile:
     main: bool
     work: Ints
     home: Ints
-    counts: npt.NDArray[np.int32]
+    pair: npt.NDArray[np.int32]
+    segment: npt.NDArray[np.int8]
+    count: npt.NDArray[np.int32]
+    by_home_state: Ints
 
-    @property
-    def home_state(self) -> Ints:
-        """State of each home, as a number."""
-        return self.home // _STATE_UNIT
-
-    @property
-    def n_jobs(self) -> int:
-        """Jobs in the file."""
-        return int(self.counts[:, 0].sum())
+    def without_rows(self) -> OdFile:
+        """The same without its pairs and jobs, whose memory is given back."""
+        return replace(
+            self,
+            work=self.work[:0].copy(),
+            home=self.home[:0].copy(),
+            pair=self.pair[:0].copy(),
+            segment=self.segment[:0].copy(),
+            count=self.count[:0].copy(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +127,18 @@ def read_od(path: Path) -> OdFile:
             "give one file for each state of work, as published",
         )
     main = bool((home // _STATE_UNIT == state[0]).any())
-    # The largest states have fourteen million rows, so nothing is kept twice.
-    slim = replace(text, table=text.table.select(["S000"]))
-    return OdFile(slim, f"{state[0]:02d}", main, work, home, counts)
+    by_home_state = np.bincount(home // _STATE_UNIT, weights=counts[:, 0], minlength=100)  # exact below 2**53
+    text = text.without_columns()  # the largest states have fourteen million rows
+    parts = [
+        _by_segment(
+            counts[n : n + _ROWS_AT_ONCE], work[n : n + _ROWS_AT_ONCE], home[n : n + _ROWS_AT_ONCE], n
+        )
+        for n in range(0, work.size, _ROWS_AT_ONCE)
+    ]
+    pair, segment, count = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return OdFile(
+        text, f"{state[0]:02d}", main, work, home, pair, segment, count, by_home_state.astype(np.int64)
+    )
 
 
 def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
@@ -153,8 +176,8 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
     return int(year[0]) if year else None, job_type[0] if job_type else None
 
 
-def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> pandas.DataFrame:
-    """Jobs of one file by row of `blocks` and joint segment: one row for each count above zero.
+def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> PlacedJobs:
+    """Jobs of one file by row of `blocks` and joint segment, sorted by workplace: one row for each count above zero.
 
     Parameters
     ----------
@@ -175,44 +198,24 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
     destination = _found(file, "w_geocode", file.work, lookup, np.ones(file.work.size, dtype=bool))
     unit = np.full(100, -1, dtype=np.int64)
     unit[list(elsewhere)] = list(elsewhere.values())
-    origin = unit[file.home_state]
+    origin = unit[file.home // _STATE_UNIT]
     here = origin < 0
     origin[here] = _found(file, "h_geocode", file.home, lookup, here)[here]
-    starts = range(0, file.work.size, _ROWS_AT_ONCE)
-    placed = [_placed(file, slice(n, n + _ROWS_AT_ONCE), destination, origin) for n in starts]
-    return pandas.concat(placed, ignore_index=True)
-
-
-def jobs_table(parts: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
-    """Join placed jobs into the table of the schema, sorted by destination, segment and origin.
-
-    Homes in different blocks of one state become one elsewhere unit, so equal rows are added up.
-    """
-    jobs = pandas.concat(parts, ignore_index=True).astype({"count": np.int64})
-    keys = ["destination_index", "segment", "origin_index"]
-    jobs = jobs.groupby(keys, sort=True, as_index=False)[["count"]].sum()
-    if len(jobs) and jobs["count"].max() > np.iinfo(np.int32).max:
-        raise SourceFileError(
-            "the OD files: more than 2,147,483,647 jobs of one segment between two units; correct their counts"
-        )
-    segment = jobs["segment"].to_numpy(np.int64)
-    for position, name in enumerate(("age", "earnings", "industry")):
-        jobs[name] = (segment // 3 ** (2 - position) % 3 + 1).astype(np.int8)
-    table: pandas.DataFrame = jobs.astype({"count": np.int32})[list(JOBS.columns)]
-    return table
-
-
-def _placed(file: OdFile, rows: slice, destination: Ints, origin: Ints) -> pandas.DataFrame:
-    joint = _joint(file.counts[rows].astype(np.int64), file.work[rows], file.home[rows])
-    row, segment = np.nonzero(joint)
-    return pandas.DataFrame(
-        {
-            "destination_index": destination[rows][row].astype(np.int32),
-            "origin_index": origin[rows][row].astype(np.int32),
-            "segment": segment.astype(np.int8),
-            "count": joint[row, segment],
-        }
+    return sorted_by_workplace(
+        destination.astype(np.int32)[file.pair],
+        origin.astype(np.int32)[file.pair],
+        file.segment,
+        file.count,
     )
+
+
+def _by_segment(
+    counts: npt.NDArray[np.int32], work: Ints, home: Ints, first: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8], npt.NDArray[np.int32]]:
+    """Pair, joint segment, and count of the jobs of some pairs, the first of which has the number `first`."""
+    joint = _joint(counts.astype(np.int64), work, home)
+    row, segment = np.nonzero(joint)
+    return (row + first).astype(np.int32), segment.astype(np.int8), joint[row, segment]
 
 
 def _joint(counts: Ints, work: Ints, home: Ints) -> npt.NDArray[np.int32]:

@@ -9,7 +9,7 @@ block's own identifier, which is how the census nests them, whatever tract the c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -41,12 +41,16 @@ class Residents:
     centres : DataFrame
         Population-weighted centres of tracts: index tract_id; lon_deg, lat_deg (EPSG:4326).
     files : tuple of TextTable
-        The files, for the record.
+        The files without their columns, for the record.
     """
 
     counts: dict[int, pandas.Series]
     centres: pandas.DataFrame
     files: tuple[TextTable, ...]
+
+    def without_people(self) -> Residents:
+        """The same without counts and centres, whose memory is given back."""
+        return replace(self, counts={}, centres=self.centres.iloc[:0].copy())
 
 
 def is_population(header: Sequence[str]) -> bool:
@@ -67,7 +71,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
     texts, parts = [], []
     for path in sorted(paths):
         text, part = _read(path)
-        texts.append(text)
+        texts.append(text.without_columns())
         parts.append(part)
     counts: dict[int, pandas.Series] = {}
     centres = pandas.DataFrame({"lon_deg": [], "lat_deg": []}, dtype=np.float64)

@@ -9,7 +9,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -59,6 +59,10 @@ class TextTable:
     def column(self, name: str) -> pyarrow.Array:
         """One column as a pyarrow array."""
         return self.table.column(name).combine_chunks()
+
+    def without_columns(self) -> TextTable:
+        """The file for the record, with the number of its rows but no columns, whose memory is given back."""
+        return replace(self, table=self.table.select([]))
 
     def refuse(self, row: int, found: str, remedy: str) -> NoReturn:
         """Raise SourceRowError for a row counted from zero."""

@@ -23,7 +23,8 @@ from geodata.boundaries import levels_of, read_boundaries
 from geodata.errors import GeodataError, GeometryError, SourceFileError, SourceRowError
 from geodata.flows import read_flows
 from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.lodes import jobs_table, read_od
+from geodata.lodes import read_od
+from geodata.placed_jobs import PlacedJobs, jobs_table
 from geodata.pumas import read_pumas
 from geodata.recognize import roles_of, sources_in
 from geodata.vintage import vintage_of_polygons, vintage_of_table
@@ -132,12 +133,10 @@ def test_counts_that_are_refused_are_not_quoted(tmp_path: Path, old: str, new: s
 
 
 def test_sums_that_a_store_has_no_room_for(tmp_path: Path) -> None:
-    part = pandas.DataFrame(
-        {"destination_index": [0, 0], "origin_index": [1, 1], "segment": [0, 0], "count": [2**31 - 1, 1]},
-        dtype=np.int32,
-    )
-    assert "2,147,483,647" in refusal(lambda: jobs_table([part]), SourceFileError)
-    assert jobs_table([part.iloc[:1]])["count"].tolist() == [2**31 - 1]
+    place, other = np.array([0, 0], np.int32), np.array([1, 1], np.int32)
+    part = PlacedJobs(place, other, np.array([0, 0], np.int8), np.array([2**31 - 1, 1], np.int32))
+    assert "2,147,483,647" in refusal(lambda: jobs_table([part], 2), SourceFileError)
+    assert jobs_table([part.rows(slice(1))], 2)["count"].tolist() == [2**31 - 1]
 
 
 def test_files_without_a_single_job(tmp_path: Path) -> None:
