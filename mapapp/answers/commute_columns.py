@@ -11,6 +11,7 @@ mapped are shared by all processes, and the system may drop them from memory at 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,12 @@ __all__ = ["CommuteColumns", "PickedCommutes", "parts_of", "write_columns"]
 
 _DENSE: Final = 8
 """Groups are counted in an array of all possible ones if these are at most so many times the rows."""
+_PART: Final = 1 << 15
+"""Rows that are added up at once, so that what is computed of them stays in the processor's cache."""
+_FAR: Final = 4
+"""Rows are added up by parts if the groups of each part are within so many times its rows."""
+_LEAST_RUN: Final = 64
+"""Runs are copied one after another if they have so many rows in the mean; a run costs as much as finding these."""
 
 
 def write_columns(rows: pyarrow.Table, file: Path) -> None:
@@ -38,6 +45,18 @@ def write_columns(rows: pyarrow.Table, file: Path) -> None:
     whole = rows.combine_chunks()
     with pyarrow.OSFile(str(file), "wb") as stream, pyarrow.ipc.new_file(stream, whole.schema) as writer:
         writer.write_table(whole, max_chunksize=max(whole.num_rows, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Rows in several pieces, ascending: the first row and the number of rows of each piece."""
+
+    first: Ints
+    size: Ints
+
+
+Rows = slice | Runs | Ints
+"""Some rows, ascending: in one piece, in several, or one by one."""
 
 
 class CommuteColumns:
@@ -79,15 +98,15 @@ class CommuteColumns:
         if other is not None:
             inside = np.zeros(self._n_blocks, dtype=np.bool_)
             inside[other] = True
-            rows = _kept(rows, inside[columns["home" if side == "work" else "work"][rows]])
+            rows = _kept(rows, inside[_at(columns["home" if side == "work" else "work"], rows)])
         if len(segments) < N_SEGMENTS:
             is_kept = np.zeros(N_SEGMENTS, dtype=np.bool_)
             is_kept[list(segments)] = True
-            rows = _kept(rows, is_kept[columns["segment"][rows]])
+            rows = _kept(rows, is_kept[_at(columns["segment"], rows)])
         return PickedCommutes(columns, rows, side, self._n_blocks)
 
-    def _rows(self, side: Side, blocks: Blocks | None) -> slice | Ints:
-        """Return the rows of some blocks, ascending: in one piece if there are no rows of other blocks between."""
+    def _rows(self, side: Side, blocks: Blocks | None) -> Rows:
+        """Return the rows of some blocks, ascending: in pieces if there are few rows of other blocks between."""
         ptr = self._ptr[side]
         if blocks is None:
             return slice(0, int(ptr[-1]))
@@ -98,6 +117,10 @@ class CommuteColumns:
         first, last = int(ptr[blocks[0]]), int(ptr[blocks[-1] + 1])
         if n_rows == last - first:
             return slice(first, last)
+        is_new = np.append(True, np.diff(blocks) > 1)
+        starts = np.flatnonzero(is_new)
+        if starts.size * _LEAST_RUN <= n_rows:
+            return Runs(start[starts], np.add.reduceat(size, starts))
         return np.repeat(start - (np.cumsum(size) - size), size) + np.arange(n_rows)
 
 
@@ -108,14 +131,13 @@ class PickedCommutes:
     ----------
     columns : mapping
         Columns of a copy.
-    rows : slice or int64 array
-        Its rows, ascending.
+    rows : Rows
     side : {"work", "home"}
         The end by which they are sorted.
     n_blocks : int
     """
 
-    def __init__(self, columns: dict[str, Column], rows: slice | Ints, side: Side, n_blocks: int) -> None:
+    def __init__(self, columns: dict[str, Column], rows: Rows, side: Side, n_blocks: int) -> None:
         self._columns = columns
         self._read: dict[str, Column] = {}
         self._rows = rows
@@ -126,7 +148,10 @@ class PickedCommutes:
     def size(self) -> int:
         """Number of commutes."""
         rows = self._rows
-        return rows.stop - rows.start if isinstance(rows, slice) else rows.size
+        if isinstance(rows, slice):
+            found: int = rows.stop - rows.start
+            return found
+        return int(rows.size.sum()) if isinstance(rows, Runs) else rows.size
 
     def column(self, name: str) -> npt.NDArray[np.int64]:
         """Return a column of the picked commutes."""
@@ -143,7 +168,7 @@ class PickedCommutes:
         if isinstance(self._rows, slice):
             return self._columns[name][self._rows]
         if name not in self._read:
-            self._read[name] = self._columns[name][self._rows]
+            self._read[name] = _at(self._columns[name], self._rows)
         return self._read[name]
 
     def by_segment(self) -> Ints:
@@ -154,8 +179,11 @@ class PickedCommutes:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
         inside = np.zeros(self._n_blocks, dtype=np.int8)
         inside[blocks] = N_SEGMENTS
-        row = inside[self.column(end)] + self.column("segment")
-        return _added(row, self.column("workers"), 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
+        block, segment, workers = self.column(end), self.column("segment"), self.column("workers")
+        found = np.zeros(2 * N_SEGMENTS, dtype=np.int64)
+        for part in _parts(block.size):
+            found += _added(inside[block[part]] + segment[part], workers[part], found.size)
+        return found.reshape(2, N_SEGMENTS)
 
     def by_block(self, end: Side) -> tuple[Blocks, Ints]:
         """Return the blocks with an `end`, ascending, and their numbers of workers."""
@@ -187,17 +215,32 @@ class PickedCommutes:
         """Return the distance band of each commute; a band includes its lower edge."""
         miles = self.distance_mi
         band = np.zeros(miles.size, dtype=np.int8)
-        for edge in edges_mi:
-            band += miles >= edge
+        for part in _parts(miles.size):
+            for edge in edges_mi:
+                band[part] += miles[part] >= edge
         return band
 
     def by_band(self, band: npt.NDArray[np.int8], n_bands: int) -> Ints:
         """Return workers by distance band."""
         return _added(band, self.column("workers"), n_bands)
 
+    def miles_below(self, limit_mi: float) -> tuple[int, float]:
+        """Return the number of workers with a distance below a limit, and the sum of their distances."""
+        distance_mi, workers = self.distance_mi, self.column("workers")
+        n, total = 0, 0.0
+        for part in _parts(distance_mi.size):
+            near = distance_mi[part] < limit_mi
+            mine = workers[part] * near
+            n += int(mine.sum(dtype=np.int64))
+            # Not by a product of vectors: its threads cost more than the sum, and change its last digits.
+            total += float((distance_mi[part] * mine).sum())
+        return n, total
+
     def by_cell(self, band: npt.NDArray[np.int8], n_bands: int, octant: Ints, n_octants: int) -> Ints:
         """Return workers by distance band and direction: int64[bands, n_octants]; octant -1 is the last."""
-        found = _added(_cells(band, octant, n_octants), self.column("workers"), n_bands * n_octants)
+        workers, found = self.column("workers"), np.zeros(n_bands * n_octants, dtype=np.int64)
+        for part in _parts(band.size):
+            found += _added(_cells(band[part], octant[part], n_octants), workers[part], found.size)
         return np.roll(found.reshape(n_bands, n_octants), -1, axis=1)
 
     def by_workplace_and_cell(
@@ -218,16 +261,23 @@ class PickedCommutes:
 
     def by_step(self, steps_per_mile: float) -> tuple[Ints, Ints]:
         """Return the distances of workers in whole steps, ascending, and the workers of each."""
-        step = np.floor(self.distance_mi * steps_per_mile).astype(np.int64)
+        miles = self.distance_mi
+        step = np.empty(miles.size, dtype=np.int32)
+        for part in _parts(miles.size):
+            step[part] = miles[part] * steps_per_mile  # rounds down, as no distance is below 0
         return _grouped(step, self.column("workers"), int(step.max(initial=0)) + 1)
 
     def within_mile(self, mile: int) -> tuple[Floats, Ints]:
-        """Return the distances from `mile` to `mile` + 1 miles, ascending, and the workers of each."""
-        miles = self.distance_mi
-        mine = np.flatnonzero((miles >= mile) & (miles < mile + 1))
-        miles, workers = miles[mine], self.column("workers")[mine]
-        order = np.argsort(miles, kind="stable")
-        return miles[order], workers[order].astype(np.int64)
+        """Return the distances from `mile` to `mile` + 1 miles, ascending, and the workers of each row."""
+        miles, workers = self.distance_mi, self.column("workers")
+        found = []
+        for part in _parts(miles.size):
+            here = miles[part]
+            mine = np.flatnonzero((here >= mile) & (here < mile + 1))
+            # Numbers are sorted several times as fast as their places, so each worker is listed.
+            found.append(np.repeat(here[mine], workers[part][mine]))
+        each = np.sort(np.concatenate([np.empty(0), *found]))
+        return each, np.ones(each.size, dtype=np.int64)
 
     def matrix(self, home_code: Blocks, work_code: Blocks) -> tuple[Ints, Ints, Ints]:
         """Return workers by the codes of their home and work block, most first: home, work, and workers.
@@ -281,20 +331,61 @@ def _cells(band: npt.NDArray[np.int8], octant: Ints, n_octants: int) -> Ints:
     return band * np.int16(n_octants) + (octant + np.int8(1))
 
 
-def _kept(rows: slice | Ints, is_kept: npt.NDArray[np.bool_]) -> slice | Ints:
+def _at(column: Column, rows: Rows) -> Column:
+    """Return some rows of a column."""
+    if not isinstance(rows, Runs):
+        return column[rows]
+    pieces = zip(rows.first.tolist(), (rows.first + rows.size).tolist(), strict=True)
+    return np.concatenate([column[first:end] for first, end in pieces])
+
+
+def _kept(rows: Rows, is_kept: npt.NDArray[np.bool_]) -> Rows:
     """Return the rows for which a condition holds."""
     if is_kept.all():
         return rows
-    at = np.flatnonzero(is_kept)
-    return at + rows.start if isinstance(rows, slice) else rows[at]
+    at: Ints = np.flatnonzero(is_kept)
+    if isinstance(rows, slice):
+        at += rows.start
+    elif isinstance(rows, Runs):
+        at += np.repeat(rows.first - (np.cumsum(rows.size) - rows.size), rows.size)[at]
+    else:
+        at = rows[at]
+    return at
+
+
+def _parts(n_rows: int) -> Iterator[slice]:
+    return (slice(first, first + _PART) for first in range(0, n_rows, _PART))
 
 
 def _added(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int) -> Ints:
-    """Return the workers of each group; sums of whole numbers are exact far beyond those of any country."""
-    return np.bincount(group, workers, size).astype(np.int64)
+    """Return the workers of each group; sums of whole numbers are exact far beyond those of any country.
+
+    Where there are many groups, those of successive rows are mostly near each other.
+    """
+    total = np.zeros(size, dtype=np.int64)
+    for part in _parts(group.size):
+        mine, first = group[part], 0
+        if size > _PART:
+            first = int(mine.min())
+            if int(mine.max()) - first > _FAR * _PART:
+                return np.bincount(group, workers, size).astype(np.int64)
+            mine = mine - first
+        n = _counted(mine, workers[part])
+        total[first : first + n.size] += n
+    return total
 
 
-def _grouped(key: Ints, workers: npt.NDArray[np.integer], size: int) -> tuple[Ints, Ints]:
+def _counted(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer]) -> Ints:
+    """Return the workers of each group. Most rows are one worker: to count these takes half the time of adding."""
+    several = np.flatnonzero(workers != 1)
+    if 4 * several.size > workers.size:
+        return np.bincount(group, workers).astype(np.int64)
+    found: Ints = np.bincount(group)
+    found += np.bincount(group[several], workers[several].astype(np.int64) - 1, found.size).astype(np.int64)
+    return found
+
+
+def _grouped(key: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int) -> tuple[Ints, Ints]:
     """Return the keys that occur, ascending, and the workers of each; keys are below `size`."""
     if size <= max(_DENSE * key.size, 1 << 12):
         n = _added(key, workers, size)
@@ -303,7 +394,8 @@ def _grouped(key: Ints, workers: npt.NDArray[np.integer], size: int) -> tuple[In
     order = np.argsort(key, kind="stable")
     found = key[order]
     first = np.flatnonzero(np.append(found.size > 0, found[1:] != found[:-1]))
-    return found[first], np.add.reduceat(workers[order].astype(np.int64), first) if first.size else first
+    n = np.add.reduceat(workers[order].astype(np.int64), first) if first.size else first
+    return found[first].astype(np.int64), n
 
 
 def parts_of(arrays: tuple[Ints, Ints, Ints], n_rows: int) -> Iterator[tuple[Ints, Ints, Ints]]:

@@ -289,9 +289,7 @@ class Flows:
             if own_block:
                 bands = np.where(mapped.distance_mi == 0, 0, bands + 1).astype(np.int8)
             cells = mapped.by_cell(bands, n_bands, mapped.column(f"octant_{side}"), N_OCTANTS + 1)
-            near = mapped.distance_mi < MEAN_LIMIT_MI
-            miles, workers = mapped.distance_mi[near], mapped.column("workers")[near]
-            return Distances(cells, int(workers.sum()), float(miles @ workers))
+            return Distances(cells, *mapped.miles_below(MEAN_LIMIT_MI))
         band = _band(len(edges_mi), own_block=own_block)
         with self._cursor(pick) as cursor:
             found = _fetched(

@@ -48,6 +48,7 @@ class Outlines:
         self._areas = areas
         self._folder = folder
         self._lock = Lock()
+        self._locks: dict[str, Lock] = {}
 
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
@@ -74,11 +75,14 @@ class Outlines:
     def of_layer(self, level: str) -> dict[str, shapely.Geometry]:
         """Return the outlines of a layer's units by identifier; units without an outline are left out.
 
-        Published outlines are read. Others are dissolved on first use and then kept on disk.
+        Published outlines are read. Others are dissolved on first use and then kept on disk. A request for one layer
+        does not wait for another layer.
         """
         if level in TABLES:
             return _by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
-        with watch.held(self._lock):
+        with self._lock:
+            lock = self._locks.setdefault(level, Lock())
+        with watch.held(lock):
             kept = self._kept(level)
             return _by_id(self._make(level) if kept is None else kept, "unit_id")
 

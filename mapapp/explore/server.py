@@ -62,6 +62,8 @@ from mapapp.question.question import Question
 
 _VIEWS: Final = "commutemap"
 _POOL: Final = "commutemap processes"
+_MOST_OUTLINED: Final = 1_000_000
+"""Blocks of a release whose first layers are dissolved before the server answers: a second or two for as many."""
 
 
 def create_app(
@@ -158,8 +160,9 @@ def listen(
 ) -> tuple[AnyServer, str]:
     """Bind to a host and port, as :func:`mapapp.explore.web_app.listen` does, with the same options.
 
-    Base layers are prepared in the background, so that even the first visitor does not wait for them. If several
-    processes compute answers, they are started, and have opened the publications when this returns.
+    The outlines of the layers that maps begin with are there when this returns (:func:`outline_first_layers`).
+    Base layers and other outlines are prepared in the background, so that even the first visitor does not wait for
+    them. If several processes compute answers, they are started, and have opened the publications.
 
     Raises
     ------
@@ -169,6 +172,8 @@ def listen(
         If a trusted proxy is neither an address nor a network, or a process cannot open the publications.
     """
     server, address = web_app.listen(app, host, port, **options)
+    for release in _views_of(app).releases.values():
+        outline_first_layers(release)
     pool = app.server.extensions.get(_POOL)
     if pool is None:
         prepare(app)
@@ -195,7 +200,7 @@ def add_release(app: Dash, path: Path, *, awaited: str = "") -> None:
     StoreError
         If it is not a complete, unaltered release.
     """
-    release = _views_of(app).add(path)
+    release = _views_of(app).add(path, outline_first_layers)
     await_no_more(app, awaited)
     _prepare([release])
 
@@ -279,6 +284,22 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
+
+
+def outline_first_layers(release: ServedRelease) -> None:
+    """Dissolve the outlines of the layers that maps begin with, if the disk has none.
+
+    Of a large release this is left to the background: a server should not take minutes to start.
+    """
+    if len(release.areas.places) > _MOST_OUTLINED:
+        return
+    usual = release.areas.usual
+    steps = [
+        partial(release.areas.outlines.of_layer, level)
+        for level in dict.fromkeys((usual.of("work"), usual.named))
+    ]
+    for step in _until_one_fails(steps, f"{release.slug} has no outlines yet"):
+        step()
 
 
 def _steps_to_outlines(releases: list[ServedRelease]) -> Iterator[Callable[[], object]]:

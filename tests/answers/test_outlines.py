@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import shapely
 
 from commutemap import Release, open_release
-from mapapp.answers.outlines import dissolved
+from mapapp.answers.outlines import Outlines, dissolved
 
 LAYERS = ("county", "tract", "puma", "stplc", "zcta", "bgrp", "ctycsub")
 
@@ -52,6 +53,31 @@ def test_an_area_is_the_union_of_its_cells(release: Release) -> None:
         assert shapely.area(shapely.symmetric_difference(outline, union)) < 1e-6 * shapely.area(union)
     elsewhere = numpy.flatnonzero(release.areas.places["elsewhere"])
     assert release.outlines.of_blocks(elsewhere.astype(numpy.int32)) is None
+
+
+def test_a_layer_does_not_wait_for_another(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlines = Outlines(release.store, release.areas, tmp_path)
+    make, asked, goes_on = outlines._make, threading.Event(), threading.Event()
+
+    def slow(level: str) -> Any:
+        if level == "bgrp":
+            asked.set()
+            assert goes_on.wait(60)
+        return make(level)
+
+    monkeypatch.setattr(outlines, "_make", slow)
+    other = threading.Thread(target=outlines.of_layer, args=("bgrp",))
+    other.start()
+    try:
+        assert asked.wait(60)
+        assert outlines.of_layer("stplc")  # made while block groups are still being made
+        assert not list(tmp_path.glob("outlines-bgrp-*"))
+    finally:
+        goes_on.set()
+        other.join()
+    assert len(list(tmp_path.glob("outlines-bgrp-*"))) == 1
 
 
 def test_cells_held_in_memory_are_those_on_disk(release: Release) -> None:

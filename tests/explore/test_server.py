@@ -17,10 +17,11 @@ import shapely
 
 from geodata.errors import StoreError
 from mapapp.answers import watch
+from mapapp.answers.outlines import Outlines
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore import server, web_app
-from mapapp.explore.server import create_app, listen
+from mapapp.explore.server import add_release, create_app, listen
 from mapapp.paths import assets_dir
 from tests.releases import UNDRAWN_TRACT, write_release
 
@@ -329,6 +330,38 @@ def test_a_free_port_is_taken_and_said(app: Any) -> None:
     server, address = listen(app, port=0)
     assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/", address)
     server.close()
+
+
+def test_the_first_visitor_waits_for_no_outlines(
+    tmp_path: Path, demo_release: Path, release_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The outlines of the layers that maps begin with are kept on disk before any request is answered."""
+    monkeypatch.setenv("COMMUTEMAP_HOME", str(tmp_path))
+    monkeypatch.setattr(server, "run_in_background", lambda *_, **__: None)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("outlines are made for a visitor")
+
+    app = create_app([demo_release])
+    listening, _ = listen(app, port=0)
+    listening.close()
+    add_release(app, release_path)
+    monkeypatch.setattr(Outlines, "_make", refuse)
+    for release in app.server.extensions["commutemap"].releases.values():
+        usual = release.areas.usual
+        for layer in (usual.of("work"), usual.named):
+            assert map_layers.unit_layer(release, layer)
+
+
+def test_outlines_of_a_large_release_do_not_delay_the_start(
+    tmp_path: Path, demo_release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMUTEMAP_HOME", str(tmp_path))
+    monkeypatch.setattr(server, "run_in_background", lambda *_, **__: None)
+    monkeypatch.setattr(server, "_MOST_OUTLINED", 1)
+    listening, _ = listen(create_app([demo_release]), port=0)
+    listening.close()
+    assert not list(tmp_path.rglob("outlines-*.parquet"))
 
 
 def test_it_works_from_any_directory(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -64,10 +64,11 @@ class Views:
             ),
         )
 
-    def add(self, path: Path) -> ServedRelease:
-        """Open one more release; questions that are being answered keep the releases that they began with."""
+    def add(self, path: Path, prepare: Callable[[ServedRelease], object]) -> ServedRelease:
+        """Open and prepare one more release; questions being answered keep the releases that they began with."""
         slug = free_slug(path, {*self.releases, *self.tables})
         release = ServedRelease(path, slug)
+        prepare(release)
         self.releases = {**self.releases, slug: release}
         return release
 
