@@ -192,10 +192,15 @@ class PickedCommutes:
 
     def by_block_and_segment(self, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
         """Return workers by the block of their `end` and by joint segment: three arrays of equal length."""
+        block, segment, size = self.column(end), self.column("segment"), self._n_blocks * N_SEGMENTS
+        if end == self._side and size <= _DENSE * block.size:
+            key = np.empty(block.size, dtype=np.int64)
+            for part in _parts(block.size):
+                key[part] = block[part] * np.int64(N_SEGMENTS) + segment[part]
+            found, n = _grouped(key, self.column("workers"), size)
+            return (found // N_SEGMENTS).astype(np.int32), (found % N_SEGMENTS).astype(np.int8), n
         blocks, number = self._numbered(end)
-        key, n = _grouped(
-            number * N_SEGMENTS + self.column("segment"), self.column("workers"), blocks.size * N_SEGMENTS
-        )
+        key, n = _grouped(number * N_SEGMENTS + segment, self.column("workers"), blocks.size * N_SEGMENTS)
         return blocks[key // N_SEGMENTS], (key % N_SEGMENTS).astype(np.int8), n
 
     def by_pair(self) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas
 
+from geodata.schema import N_SEGMENTS
 from mapapp.answers import counted
 from mapapp.answers.area_argument import Given
 from mapapp.answers.counted import band_sums, most_first
@@ -139,8 +140,9 @@ class WorkerAnalyses(OpenedRelease):
         chosen = self._select(area)
         units = self._layer(layer, side, here=chosen)
         block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
-        by_segment = np.zeros((len(units.rows), 27), dtype=np.int64)
-        np.add.at(by_segment, (units.code[block], segment), n)
+        cell = units.code[block].astype(np.int64) * N_SEGMENTS + segment
+        n_of_cell = np.bincount(cell, n, len(units.rows) * N_SEGMENTS)  # sums of whole numbers, exact
+        by_segment = n_of_cell.astype(np.int64).reshape(-1, N_SEGMENTS)
         bands = band_sums(by_segment)
         names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
         mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
