@@ -116,7 +116,8 @@ def prior_share(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
             f"destination tract at position {without[0]} has no prior mass: "
             "fill it with fill_missing_mass first"
         )
-    return np.asarray(point_mass / np.repeat(total, coarsening.n_support))
+    share = np.repeat(total, coarsening.n_support)
+    return np.divide(point_mass, share, out=share)  # in place: a nation has 135 million points
 
 
 def uniform_share(coarsening: Coarsening) -> FloatArray:
