@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def asked(one: Ask, busy: BusyServer, number: int = 0) -> tuple[Record, list[flo
         server.close()
         await server.wait_closed()
 
-    asyncio.run(run())
+    with ThreadPoolExecutor(1) as own_loop:  # Playwright's loop runs in this thread if browser tests came before
+        own_loop.submit(asyncio.run, run()).result()
     return record, waited
 
 
