@@ -32,6 +32,8 @@ __all__ = ["CommuteColumns", "PickedCommutes", "parts_of", "write_columns"]
 
 _DENSE: Final = 8
 """Groups are counted in an array of all possible ones if these are at most so many times the rows."""
+_FEW_IN_A_ROW: Final = 8
+"""Workers are listed one by one if a row has at most so many on average."""
 _PART: Final = 1 << 15
 """Rows that are added up at once, so that what is computed of them stays in the processor's cache."""
 _FAR: Final = 4
@@ -275,14 +277,19 @@ class PickedCommutes:
     def within_mile(self, mile: int) -> tuple[Floats, Ints]:
         """Return the distances from `mile` to `mile` + 1 miles, ascending, and the workers of each row."""
         miles, workers = self.distance_mi, self.column("workers")
-        found = []
+        far, n = [np.empty(0)], [np.empty(0, dtype=np.int64)]
         for part in _parts(miles.size):
             here = miles[part]
             mine = np.flatnonzero((here >= mile) & (here < mile + 1))
+            far.append(here[mine])
+            n.append(workers[part][mine].astype(np.int64))
+        each, of_each = np.concatenate(far), np.concatenate(n)
+        if int(of_each.sum()) <= _FEW_IN_A_ROW * of_each.size:
             # Numbers are sorted several times as fast as their places, so each worker is listed.
-            found.append(np.repeat(here[mine], workers[part][mine]))
-        each = np.sort(np.concatenate([np.empty(0), *found]))
-        return each, np.ones(each.size, dtype=np.int64)
+            each = np.sort(np.repeat(each, of_each))
+            return each, np.ones(each.size, dtype=np.int64)
+        order = np.argsort(each)
+        return each[order], of_each[order]
 
     def matrix(self, home_code: Blocks, work_code: Blocks) -> tuple[Ints, Ints, Ints]:
         """Return workers by the codes of their home and work block, most first: home, work, and workers.

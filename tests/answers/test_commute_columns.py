@@ -122,3 +122,11 @@ def test_large_releases_are_left_to_the_database(
     copies = prepared.prepare(store, home=tmp_path)
     assert copies.columns is None
     assert not list(copies.folder.glob("*.arrow"))
+
+
+def test_the_median_is_the_same_whether_workers_are_listed_one_by_one_or_counted(
+    both: tuple[Flows, Flows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = both[0].median_mi(Pick())
+    monkeypatch.setattr("mapapp.answers.commute_columns._FEW_IN_A_ROW", 0)
+    assert both[0].median_mi(Pick()) == listed == both[1].median_mi(Pick())
