@@ -21,6 +21,7 @@ from geodata.schema import LAYER_LABELS
 _BLOCK_COLUMN = re.compile(r"^tabblk(?P<vintage>\d{4})$", re.IGNORECASE)
 _CODES = {"st": (2, "state"), "cty": (5, "county"), "trct": (11, "tract")}
 _REQUIRED = ("st", "stname", "cty", "ctyname", "trct", "trctname", "blklatdd", "blklondd")
+_REPEATS = re.compile(r"^(?!tabblk|blklatdd$|blklondd$)")  # all columns whose cells many blocks share
 _NOT_LAYERS = {*_REQUIRED, "stusps", "createdate"}
 _CONGRESS = re.compile(r"^stcd\d+$")
 _STATE_UNIT = 10**13  # a block's number divided by this is its state's
@@ -108,20 +109,17 @@ def read_crosswalks(paths: Sequence[Path], *, threads: int = 2) -> Crosswalk:
         files = list(pool.map(_read, sorted(paths)))
         vintage = _one_vintage(files)
         parts = list(pool.map(lambda text: _columns(text, f"tabblk{vintage}"), files))
-        table = _one_table(parts)
-        number = table["block_id"].cast("int64").to_numpy()
-        _check_twice(files, number)
-        codes = sorted(
-            (name for name in table.column_names if name.startswith("layer_")), key=_place_of_layer
-        )
-        tract, county, state = (
-            pool.submit(_names, table, f"{unit}_id", name)
-            for unit, name in (("tract", "trctname"), ("county", "ctyname"), ("state", "stname"))
-        )
-        units = [pool.submit(_units, table, code) for code in codes]
-        blocks = _sorted_blocks(table, number, codes)
-        names = {"tract": tract.result(), "county": county.result(), "state": state.result()}
-        layers = pandas.concat([part.result() for part in units], ignore_index=True) if codes else _no_units()
+    table = _one_table([part.blocks for part in parts])
+    number = table["block_id"].cast("int64").to_numpy()
+    _check_twice(files, number)
+    codes = sorted((name for name in table.column_names if name.startswith("layer_")), key=_place_of_layer)
+    names = {
+        unit: _names(pandas.concat([part.names[unit] for part in parts]))
+        for unit in ("tract", "county", "state")
+    }
+    blocks = _sorted_blocks(table, number, codes)
+    units = [_units(code, [part.names[code] for part in parts if code in part.names]) for code in codes]
+    layers = pandas.concat(units, ignore_index=True) if codes else _no_units()
     state_ids = tuple(f"{state:02d}" for state in np.unique(number // _STATE_UNIT))
     return Crosswalk(
         blocks, names, layers, vintage, state_ids, tuple(text.without_columns() for text in files)
@@ -144,7 +142,7 @@ def layer_facts(crosswalk: Crosswalk) -> list[dict[str, object]]:
 
 
 def _read(path: Path) -> TextTable:
-    text = read_table(path, required=_REQUIRED)
+    text = read_table(path, required=_REQUIRED, repeats=_REPEATS)
     if not is_crosswalk(text.table.column_names):
         raise SourceFileError(
             f"{path}: no column of blocks (a crosswalk has tabblk2010 or tabblk2020); "
@@ -169,12 +167,24 @@ def _one_vintage(files: Sequence[TextTable]) -> int:
     return int(next(iter(vintages)).removeprefix("tabblk"))
 
 
-def _columns(text: TextTable, first: str) -> pyarrow.Table:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One crosswalk: `block_id` to `layer_` columns of its blocks, and the distinct pairs of identifier and name.
+
+    `names` has "tract", "county", "state" and each `layer_` column, of frames with the columns `unit_id` and `name`.
+    """
+
+    blocks: pyarrow.Table
+    names: dict[str, pandas.DataFrame]
+
+
+def _columns(text: TextTable, first: str) -> _Part:
     columns = {"block_id": check_codes(text, first, 15, "block")}
+    names = {}
     for name, (digits, meaning) in _CODES.items():
-        columns[f"{meaning}_id"] = check_codes(text, name, digits, meaning)
-    for name in ("trctname", "ctyname", "stname"):
-        columns[name] = text.column(name)
+        code = check_codes(text, name, digits, meaning)
+        columns[f"{meaning}_id"] = _plain(code)
+        names[meaning] = _pairs(code, text.column(f"{name}name"))
     columns["lon_deg"] = _degrees(text, "blklondd", 180)
     columns["lat_deg"] = _degrees(text, "blklatdd", 90)
     present = [name for name in text.table.column_names if name != first]
@@ -183,11 +193,23 @@ def _columns(text: TextTable, first: str) -> pyarrow.Table:
         if name in _NOT_LAYERS or is_name:
             continue
         layer = "stcd" if _CONGRESS.match(name) else name
-        code = text.column(name)
-        none = pyarrow.compute.match_substring_regex(code, "^9*$")  # nines: the block is in no such unit
-        columns[f"layer_{layer}"] = pyarrow.compute.if_else(none, "", code)
-        columns[f"name_{layer}"] = text.column(f"{name}name") if f"{name}name" in present else code
-    return pyarrow.table(columns)
+        code = _without_nines(text.column(name))
+        columns[f"layer_{layer}"] = _plain(code)
+        called = text.column(f"{name}name") if f"{name}name" in present else code
+        names[f"layer_{layer}"] = _pairs(code, called)
+    return _Part(pyarrow.table(columns), names)
+
+
+def _without_nines(code: pyarrow.DictionaryArray) -> pyarrow.DictionaryArray:
+    """The codes of a layer, "" where they are all nines: the block is in no such unit."""
+    none = pyarrow.compute.match_substring_regex(code.dictionary, "^9*$")
+    return pyarrow.DictionaryArray.from_arrays(
+        code.indices, pyarrow.compute.if_else(none, "", code.dictionary)
+    )
+
+
+def _plain(column: pyarrow.DictionaryArray) -> pyarrow.Array:
+    return column.dictionary.take(column.indices)
 
 
 def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
@@ -242,26 +264,31 @@ def _place_of_layer(column: str) -> tuple[int, str]:
     return (known.index(layer) if layer in known else len(known), layer)
 
 
-def _pairs(table: pyarrow.Table, first: str, second: str) -> pandas.DataFrame:
-    """Distinct pairs of two columns, sorted."""
-    distinct = table.select([first, second]).group_by([first, second], use_threads=False).aggregate([])
-    pairs: pandas.DataFrame = distinct.to_pandas()
-    return pairs.sort_values([first, second])
+def _pairs(code: pyarrow.DictionaryArray, name: pyarrow.DictionaryArray) -> pandas.DataFrame:
+    """Distinct pairs of identifier and name."""
+    n_names = len(name.dictionary)
+    pair = pandas.unique(code.indices.to_numpy().astype(np.int64) * n_names + name.indices.to_numpy())
+    return pandas.DataFrame(
+        {
+            "unit_id": code.dictionary.take(pyarrow.array(pair // n_names)).to_pandas(),
+            "name": name.dictionary.take(pyarrow.array(pair % n_names)).to_pandas(),
+        }
+    )
 
 
-def _names(table: pyarrow.Table, key: str, name: str) -> pandas.Series:
+def _names(pairs: pandas.DataFrame) -> pandas.Series:
     # In order of the names, not of the rows; a blank name comes last.
-    named = _pairs(table, key, name)
-    blank = named[name].str.strip() == ""
-    return pandas.concat([named[~blank], named[blank]]).drop_duplicates(key).set_index(key)[name]
+    named = pairs.sort_values(["unit_id", "name"])
+    blank = named["name"].str.strip() == ""
+    ordered = pandas.concat([named[~blank], named[blank]])
+    return ordered.drop_duplicates("unit_id").set_index("unit_id")["name"]
 
 
-def _units(table: pyarrow.Table, code: str) -> pandas.DataFrame:
-    layer = code.removeprefix("layer_")
-    units = _pairs(table, code, f"name_{layer}").set_axis(["unit_id", "name"], axis=1)
+def _units(code: str, pairs: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
+    units = pandas.concat(pairs).sort_values(["unit_id", "name"])
     units = units[units["unit_id"] != ""].drop_duplicates("unit_id")
     units["name"] = units["name"].where(units["name"] != "", units["unit_id"])
-    units.insert(0, "layer", layer)
+    units.insert(0, "layer", code.removeprefix("layer_"))
     return units
 
 

@@ -20,6 +20,7 @@ from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.placed_jobs import PlacedJobs, sorted_by_workplace
 from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_table
+from geodata.schema import N_SEGMENTS
 from geodata.segments import Ints, joint_counts
 
 AGE = ("SA01", "SA02", "SA03")
@@ -213,22 +214,27 @@ def _by_segment(
     counts: npt.NDArray[np.int32], work: Ints, home: Ints, first: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8], npt.NDArray[np.int32]]:
     """Pair, joint segment, and count of the jobs of some pairs, the first of which has the number `first`."""
-    joint = _joint(counts.astype(np.int64), work, home)
-    row, segment = np.nonzero(joint)
-    return (row + first).astype(np.int32), segment.astype(np.int8), joint[row, segment]
-
-
-def _joint(counts: Ints, work: Ints, home: Ints) -> npt.NDArray[np.int32]:
-    age, earnings, industry = (counts[:, 1 + 3 * k : 4 + 3 * k] for k in range(3))
-    joint = np.zeros((work.size, 27), dtype=np.int32)
-    single = counts[:, 0] == 1
-    known = age.argmax(axis=1) * 9 + earnings.argmax(axis=1) * 3 + industry.argmax(axis=1)
-    joint[single, known[single]] = 1
-    several = counts[:, 0] > 1
+    one, several = (np.flatnonzero(counts[:, 0] == 1), np.flatnonzero(counts[:, 0] > 1))
+    # Most pairs have one job, whose margins say its segment.
+    known = _place_of_job(counts[one, 1:4]) * 9 + _place_of_job(counts[one, 4:7]) * 3
+    known += _place_of_job(counts[one, 7:10])
+    age, earnings, industry = (counts[several, 1 + 3 * k : 4 + 3 * k].astype(np.int64) for k in range(3))
     # Block numbers are public, and the result does not depend on the order of the rows.
     turn = work[several] % 10_000 + home[several] % 10_000
-    joint[several] = joint_counts(age[several], earnings[several], industry[several], turn).reshape(-1, 27)
-    return joint
+    joint = joint_counts(age, earnings, industry, turn).reshape(-1, N_SEGMENTS).astype(np.int32)
+    row, segment = np.nonzero(joint)
+    pair = np.concatenate([one, several[row]])
+    order = np.argsort(pair, kind="stable")
+    return (
+        (pair[order] + first).astype(np.int32),
+        np.concatenate([known, segment]).astype(np.int8)[order],
+        np.concatenate([np.ones(one.size, dtype=np.int32), joint[row, segment]])[order],
+    )
+
+
+def _place_of_job(margin: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Position 0..2 of the one job in each row of a margin, int32[R, 3]."""
+    return np.asarray(margin[:, 1] + 2 * margin[:, 2])
 
 
 def _check_margins(text: TextTable, counts: npt.NDArray[np.int32]) -> None:

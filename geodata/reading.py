@@ -23,6 +23,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected (?P<wanted>\d+) columns, got (?P<found>\d+)")
 FIRST_DATA_LINE = 2  # the header is line 1
+_REPEATED = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
 _LARGEST = 2**31 - 1  # what a store has room for
 _KINDS = {
     "": "blank",
@@ -121,7 +122,12 @@ def read_header(path: Path) -> list[str]:
 
 
 def read_table(
-    path: Path, *, required: Iterable[str], whole: Sequence[str] = (), latin_1: bool = False
+    path: Path,
+    *,
+    required: Iterable[str],
+    whole: Sequence[str] = (),
+    latin_1: bool = False,
+    repeats: re.Pattern[str] | None = None,
 ) -> TextTable:
     """Read a comma-separated table with a header.
 
@@ -137,6 +143,8 @@ def read_table(
         message does not quote it: it may be a confidential count.
     latin_1 : bool
         Read a file that is not UTF-8 as Latin-1, as the bureau's lists of names are.
+    repeats : re.Pattern, optional
+        Columns whose names it matches are read with a dictionary of their distinct values.
 
     Raises
     ------
@@ -149,7 +157,10 @@ def read_table(
     if latin_1:
         content = _as_utf8(content)
     header = _header(path, content, [*required, *whole])
-    types: dict[str, pyarrow.DataType] = {name: pyarrow.string() for name in header}
+    types: dict[str, pyarrow.DataType] = {
+        name: _REPEATED if repeats is not None and repeats.match(name) else pyarrow.string()
+        for name in header
+    }
     numbers = types | {name: pyarrow.int64() for name in whole}
     try:
         result = TextTable(path, _parsed(content, header, numbers), digest)
@@ -176,7 +187,11 @@ def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> pyarro
         For the first cell that does not.
     """
     column = text.column(name)
-    good = pyarrow.compute.match_substring_regex(column, f"^[0-9]{{{digits}}}$")
+    repeats = pyarrow.types.is_dictionary(column.type)
+    values = column.dictionary if repeats else column
+    good = pyarrow.compute.match_substring_regex(values, f"^[0-9]{{{digits}}}$")
+    if repeats:
+        good = good.take(column.indices)
     row = pyarrow.compute.index(good, False).as_py()
     if row >= 0:
         text.refuse(

@@ -109,9 +109,18 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
       commutemap import ri.dataset --od ri_od_main_JT00_2019.csv.gz --xwalk ri_xwalk.csv.gz
       commutemap import ri.dataset --from census-files/ --workers workers.parquet --schema workers.toml
     """
+    # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
     with no_collection():
-        from geodata.importing import import_dataset, write_dataset
-        from geodata.store import refuse_existing
+        facts, unused = _import(dataset, directory, quiet, options)
+    print_result(*_summary(dataset, facts, unused), as_json=as_json)
+
+
+def _import(
+    dataset: Path, directory: Path | None, quiet: bool, options: Options
+) -> tuple[JsonObject, dict[Path, str]]:
+    """Import what the options name; return the facts of the dataset, and the files that were not read."""
+    from geodata.importing import import_dataset, write_dataset
+    from geodata.store import refuse_existing
 
     refuse_existing(dataset)
     budget = _budget(options["budget_epsilon"], options["budget_delta"])
@@ -129,7 +138,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
 
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
-    print_result(*_summary(dataset, imported.facts, unused), as_json=as_json)
+    return imported.facts, unused
 
 
 def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction] | None:
