@@ -18,7 +18,6 @@ from mapapp.answers.box_index import Bounds, BoxIndex
 from mapapp.answers.flows import Blocks
 from mapapp.answers.result_cache import ResultCache
 
-_MOST_HELD: Final = 1_000_000
 _HELD_BYTES: Final = 64 << 20
 _TILES: Final = 256  # along the longer side of a polygon
 
@@ -96,38 +95,22 @@ class Cells:
         near = near[cuts(shapely.box(*bounds[:, near]))]
         return np.asarray(block[near[cuts(self._shapes(near))]])
 
-    def of_blocks(self, blocks: Blocks, held: pyarrow.Array | None = None) -> npt.NDArray[np.object_]:
-        """Return the cells of some blocks, ascending; blocks outside the imported area have no cell.
+    def of_blocks(self, blocks: Blocks) -> npt.NDArray[np.object_]:
+        """Return the cells of some blocks, ascending; blocks outside the imported area have no cell."""
+        return self.of_some_blocks(blocks)[0]
 
-        Parameters
-        ----------
-        blocks : int32 array
-            Ascending.
-        held : optional
-            Result of `hold`, which speeds up repeated calls.
-        """
+    def of_some_blocks(self, blocks: Blocks) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.bool_]]:
+        """Return the cells of those of some blocks, ascending, that have one, and which of them do."""
         with self._lock:
             every = self._block
         at = np.searchsorted(every, blocks)
-        rows = at[(at < every.size) & (every[np.minimum(at, every.size - 1)] == blocks)]
-        if held is None:
-            return self._shapes(rows)
-        return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy(zero_copy_only=False)))
+        there = (at < every.size) & (every[np.minimum(at, every.size - 1)] == blocks)
+        return self._shapes(at[there]), there
 
     def warm(self) -> None:
         """Read in advance what every question about a border needs."""
         with self._lock:
             _ = self._index, self._block
-
-    def hold(self) -> pyarrow.Array | None:
-        """Return all cells as stored, some hundred bytes each; None if there are too many.
-
-        They are in one piece: taking rows from several pieces would copy all of them each time.
-        """
-        if self._block.size > _MOST_HELD:
-            return None
-        stored = pyarrow.parquet.read_table(self._file, columns=["geometry"])["geometry"]
-        return stored.cast(pyarrow.large_binary()).combine_chunks()
 
     def _shapes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
         """Return polygons of some rows of `cells`, ascending; only their row groups are read."""

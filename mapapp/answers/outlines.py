@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +15,13 @@ import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
-import pyarrow
 import shapely
 
 from geodata.atomic_writes import writing_beside
 from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers import watch
+from mapapp.answers.dissolving import Codes, Shapes, dissolved, joined
 from mapapp.answers.flows import Blocks
 from mapapp.answers.layer_units import TABLES
 from mapapp.question.area_text import BLOCK
@@ -28,8 +29,7 @@ from mapapp.question.area_text import BLOCK
 if TYPE_CHECKING:
     from mapapp.answers.areas import Areas
 
-Shapes = npt.NDArray[np.object_]
-_SLIVER_DEG2: Final = 1e-9  # about 10 m²: gaps that rounding leaves between two cells
+_CELLS_AT_ONCE: Final = 50_000
 
 
 class Outlines:
@@ -52,25 +52,48 @@ class Outlines:
 
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
-        return self._of_blocks(blocks, None)
-
-    def _of_blocks(self, blocks: Blocks | None, held: pyarrow.Array | None) -> shapely.Geometry | None:
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
+        shapes, _ = self._dissolved(left, np.zeros(left.size, dtype=np.int64))
+        return shapes[0] if shapes.size else None
+
+    def _dissolved(self, left: Blocks, group: Codes) -> tuple[Shapes, Codes]:
+        """Return the union of the cells of each group of blocks, and the groups that have cells, ascending."""
+        parts: list[tuple[Shapes, Codes]] = []
         counties, tracts = self._wholes
-        parts: list[shapely.Geometry] = []
         for code, total, shape in (counties, tracts):
-            watch.check()
-            unit, first, n_chosen = np.unique(code[left], return_index=True, return_counts=True)
+            key, first, n_chosen = np.unique(
+                group * total.size + code[left], return_index=True, return_counts=True
+            )
+            unit = key % total.size
             is_whole = (n_chosen == total[unit]) & (shape[unit] != b"")
-            whole = unit[is_whole]
             inside = counties[0][left[first[is_whole]]]
             # Shapes from one source and county share borders exactly; across counties they may not.
-            parts.extend(_joined(shapely.from_wkb(shape[whole]), inside))
-            left = left[~np.isin(code[left], whole)]
-        cells = self._areas.cells.of_blocks(left, held)
+            parts.append(
+                _joined(
+                    shapely.from_wkb(shape[unit[is_whole]]), group[first[is_whole]], inside, counties[1].size
+                )
+            )
+            is_left = ~np.isin(group * total.size + code[left], key[is_whole])
+            left, group = left[is_left], group[is_left]
         # So do cells, but only within a tract: along its border each tract has its own corners.
-        parts.extend(_joined(cells, tracts[0][left]) if len(cells) == left.size else cells)
-        return dissolved(np.array(parts, dtype=object)) if parts else None
+        for rows in self._runs_of_tracts(left):
+            watch.check()
+            cells, there = self._areas.cells.of_some_blocks(left[rows])
+            mine = left[rows][there]
+            parts.append(_joined(cells, group[rows][there], tracts[0][mine], tracts[1].size))
+        shapes, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return dissolved(shapes, groups)
+
+    def _runs_of_tracts(self, blocks: Blocks) -> Iterator[slice]:
+        """Yield slices of ascending blocks that end where a tract does, so that not all cells are in memory."""
+        tract = self._wholes[1][0][blocks]
+        ends = np.flatnonzero(np.append(tract[1:] != tract[:-1], True)) + 1
+        start = 0
+        while start < blocks.size:
+            fits = np.searchsorted(ends, start + _CELLS_AT_ONCE, side="right") - 1
+            end = int(ends[max(fits, np.searchsorted(ends, start, side="right"))])
+            yield slice(start, end)
+            start = end
 
     def of_layer(self, level: str) -> dict[str, shapely.Geometry]:
         """Return the outlines of a layer's units by identifier; units without an outline are left out.
@@ -102,16 +125,14 @@ class Outlines:
 
     def _make(self, level: str) -> geopandas.GeoDataFrame:
         units = self._areas.units(level)
-        rows = np.flatnonzero((units.rows["kind"] == "unit").to_numpy())
-        order = np.argsort(units.code, kind="stable").astype(np.int32)
-        ends = np.searchsorted(units.code[order], np.arange(len(units.rows) + 1))
+        is_unit = (units.rows["kind"] == "unit").to_numpy()
+        blocks = np.flatnonzero(is_unit[units.code]).astype(np.int32)
         if level == BLOCK:
-            block = order[ends[rows]]
-            shapes = list(self._areas.cells.of_blocks(np.sort(block)))
+            shapes, there = self._areas.cells.of_some_blocks(blocks)
+            rows = units.code[blocks[there]].astype(np.int64)
         else:
-            held = self._areas.cells.hold()
-            shapes = [self._of_blocks(order[ends[row] : ends[row + 1]], held) for row in rows]
-        ids = units.rows["unit_id"].iloc[rows].to_numpy()
+            shapes, rows = self._dissolved(blocks, units.code[blocks].astype(np.int64))
+        ids = units.rows["unit_id"].to_numpy()[rows]
         frame = geopandas.GeoDataFrame({"unit_id": ids}, geometry=shapes, crs=4326)
         self._keep(level, frame)
         return frame
@@ -139,35 +160,12 @@ class Outlines:
                     other.unlink(missing_ok=True)
 
 
-def dissolved(shapes: Shapes) -> shapely.Geometry:
-    """Return the union of polygons that share borders, without the slivers that rounding leaves between them."""
-    joined = _union(shapes)
-    parts = [
-        _without_slivers(part) for part in shapely.get_parts(joined) if shapely.area(part) > _SLIVER_DEG2
-    ]
-    return shapely.multipolygons(parts) if len(parts) != 1 else parts[0]
-
-
-def _union(shapes: Shapes) -> shapely.Geometry:
-    with suppress(shapely.GEOSException):
-        joined = shapely.coverage_union_all(shapes)  # ten times as fast, but needs exactly matching borders
-        if shapely.is_valid(joined):
-            return joined
-    return shapely.union_all(shapes)
-
-
-def _joined(shapes: Shapes, group: npt.NDArray[np.int32]) -> list[shapely.Geometry]:
-    """Return the union of the shapes of each group."""
-    order = np.argsort(group, kind="stable")
-    ends = np.flatnonzero(np.diff(group[order])) + 1
-    listed = np.empty(len(order), dtype=object)
-    listed[:] = list(shapes)
-    return [_union(part) for part in np.split(listed[order], ends) if len(part)]
-
-
-def _without_slivers(polygon: shapely.Geometry) -> shapely.Geometry:
-    holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) > _SLIVER_DEG2]
-    return shapely.Polygon(polygon.exterior, holes)
+def _joined(
+    shapes: Shapes, group: Codes, place: npt.NDArray[np.int32], n_places: int
+) -> tuple[Shapes, Codes]:
+    """Unite the shapes of each group that are in one place; return the unions, and the group of each."""
+    united, key = joined(np.asarray(shapes, dtype=object), group * n_places + place)
+    return united, key // n_places
 
 
 def _by_id(frame: pandas.DataFrame, column: str) -> dict[str, shapely.Geometry]:

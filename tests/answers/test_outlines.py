@@ -14,7 +14,8 @@ import pytest
 import shapely
 
 from commutemap import Release, open_release
-from mapapp.answers.outlines import Outlines, dissolved
+from mapapp.answers.dissolving import dissolved
+from mapapp.answers.outlines import Outlines
 
 LAYERS = ("county", "tract", "puma", "stplc", "zcta", "bgrp", "ctycsub")
 
@@ -80,14 +81,22 @@ def test_a_layer_does_not_wait_for_another(
     assert len(list(tmp_path.glob("outlines-bgrp-*"))) == 1
 
 
-def test_cells_held_in_memory_are_those_on_disk(release: Release) -> None:
-    cells = release.areas.cells
-    held = cells.hold()
-    assert held is not None
-    blocks = numpy.arange(0, len(release.areas.places), 3, dtype=numpy.int32)
-    found, expected = cells.of_blocks(blocks, held), cells.of_blocks(blocks)
-    assert len(expected) > 100
-    assert shapely.equals_exact(found, expected).all()
+@pytest.mark.parametrize("layer", ["bgrp", "zcta", "stplc"])
+def test_outlines_do_not_depend_on_how_many_cells_are_read_at_once(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    expected = Outlines(release.store, release.areas, tmp_path / "whole").of_layer(layer)
+    monkeypatch.setattr("mapapp.answers.outlines._CELLS_AT_ONCE", 100)
+    found = Outlines(release.store, release.areas, tmp_path / "parts").of_layer(layer)
+    assert list(found) == list(expected)
+    assert shapely.equals_exact(list(found.values()), list(expected.values())).all()
+
+
+def test_cells_of_blocks_without_a_cell_are_left_out(release: Release) -> None:
+    blocks = numpy.arange(len(release.areas.places), dtype=numpy.int32)
+    cells, there = release.areas.cells.of_some_blocks(blocks)
+    assert len(cells) == there.sum()
+    assert numpy.array_equal(there, ~release.areas.places["elsewhere"].to_numpy(dtype=bool))
 
 
 def test_a_damaged_layer_is_made_again(release: Release) -> None:
@@ -105,12 +114,35 @@ def test_a_damaged_layer_is_made_again(release: Release) -> None:
     assert first.geometry.to_wkb().equals(second.geometry.to_wkb())
 
 
+def united(*shapes: Any, groups: list[int] | None = None) -> Any:
+    group = numpy.array(groups or [0] * len(shapes), dtype=numpy.int64)
+    return dissolved(numpy.array(shapes, dtype=object), group)[0]
+
+
 def test_crumbs_between_cells_are_left_out() -> None:
     left = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (1, 0.6), (1, 1), (0, 1)])
     right = shapely.Polygon([(1, 0), (2, 0), (2, 1), (1, 1), (1, 0.6), (1 + 1e-10, 0.5), (1, 0.4)])
     assert len(shapely.union_all([left, right]).interiors) == 1
-    joined = dissolved(numpy.array([left, right], dtype=object))
-    assert joined.geom_type == "Polygon"
-    assert not joined.interiors
+    (whole,) = united(left, right)
+    assert whole.geom_type == "Polygon"
+    assert not whole.interiors
     hole = shapely.box(0, 0, 3, 3).difference(shapely.box(1, 1, 2, 2))
-    assert len(dissolved(numpy.array([hole], dtype=object)).interiors) == 1
+    (ring,) = united(hole)
+    assert len(ring.interiors) == 1
+    crumb = shapely.box(5, 5, 5 + 1e-5, 5 + 1e-5)
+    (square,) = united(shapely.box(0, 0, 1, 1), crumb)
+    assert shapely.equals(square, shapely.box(0, 0, 1, 1))
+
+
+def test_groups_whose_borders_do_not_match_are_united_all_the_same() -> None:
+    matching = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+    corner_on_an_edge = [shapely.box(0, 0, 1, 3), shapely.box(1, 1, 2, 2)]
+    overlapping = [shapely.box(0, 0, 2, 2), shapely.box(1, 1, 3, 3)]
+    apart = [shapely.box(0, 0, 1, 1), shapely.box(4, 0, 5, 1)]
+    pairs = [matching, corner_on_an_edge, overlapping, apart]
+    # In turn, so that the shapes of a group are not side by side.
+    shapes = [pair[k] for k in (0, 1) for pair in pairs]
+    for found, pair in zip(united(*shapes, groups=[0, 1, 2, 3] * 2), pairs, strict=True):
+        assert shapely.is_valid(found)
+        assert shapely.equals(found, shapely.union_all(pair))
+    assert united().size == 0
