@@ -23,6 +23,7 @@ from geodata.elsewhere import states
 from geodata.population import Residents, block_population
 from geodata.progress import Progress, silent
 from geodata.pumas import Pumas
+from geodata.reading import code_numbers
 from geodata.schema import CRS
 from geodata.units import Parts, join_units, named
 
@@ -98,7 +99,8 @@ def arrange(crosswalk: Crosswalk, residents: Residents, pumas: Pumas) -> Arrange
     # Every other state, even one without homes: which units exist must not depend on confidential homes.
     outside = [code for code in states() if code not in crosswalk.state_ids]
     blocks = pandas.concat([blocks.assign(elsewhere=False), _elsewhere_blocks(outside, blocks)])
-    blocks = blocks.sort_values(["tract_id", "block_id"], ignore_index=True)
+    order = np.lexsort((_sort_key(blocks["block_id"], 15), _sort_key(blocks["tract_id"], 11)))
+    blocks = blocks.take(order).reset_index(drop=True)
     tracts, blocks["tract_index"] = _tracts(blocks)
     census_id = _census_ids(blocks)
     tracts["puma_id"] = _puma_of(tracts, census_id, pumas, notes)
@@ -143,6 +145,12 @@ def assemble(
     return Hierarchy(tables, arranged.elsewhere, notes)
 
 
+def _sort_key(code: pandas.Series, digits: int) -> npt.NDArray[np.int64]:
+    """Numbers in the order of codes of some length and of the two digits of elsewhere units, which are in no code."""
+    number = code_numbers(code)
+    return np.where(number < 100, number * 10 ** (digits - 2), number)
+
+
 def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
     blocks = crosswalk.blocks.copy()
     own = blocks["block_id"].str[:11]
@@ -153,7 +161,8 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
         & blocks["state_id"].isin(imported)
     )
     if stray.any():
-        usual = _most_common(own[~stray], blocks.loc[~stray, "tract_id"])
+        beside = ~stray & own.isin(own[stray].unique())
+        usual = _most_common(own[beside], blocks.loc[beside, "tract_id"])
         tract = own[stray].map(usual)
         tract = tract.where(tract.notna(), own[stray])
         blocks.loc[stray, "tract_id"] = tract
@@ -204,7 +213,7 @@ def _tracts(blocks: pandas.DataFrame) -> tuple[pandas.DataFrame, npt.NDArray[np.
 
 def _census_ids(blocks: pandas.DataFrame) -> pandas.Series:
     """Census tract of each tract's blocks by their identifiers, if it has another name; a Series."""
-    here = blocks[~blocks["elsewhere"]]
+    here = blocks.loc[~blocks["elsewhere"], ["block_id", "tract_id"]]
     own = here["block_id"].str[:11]
     renamed = ~own.isin(here["tract_id"].unique())
     return _most_common(here.loc[renamed, "tract_id"], own[renamed])
@@ -258,7 +267,7 @@ def _cells(
     inside = np.flatnonzero(~tracts["elsewhere"])
     position = np.full(len(tracts), -1, dtype=np.int64)
     position[inside] = np.arange(inside.size)
-    own = blocks.iloc[here]
+    own = blocks[["block_id", "tract_index", "lon_deg", "lat_deg"]].iloc[here]
     tract_id = tracts["tract_id"].iloc[inside]
     cut = cut_cells(
         own["lon_deg"].to_numpy(),
@@ -267,7 +276,7 @@ def _cells(
         # If two tracts were made of one census tract, the first takes its polygon.
         _shapes(_by_either_name(tract_id, census_id[~census_id.duplicated()], tract_polygons.polygon)),
         tract_id.str[:2].to_numpy(dtype=object).astype(np.int64),
-        _shapes(own["block_id"].map(block_polygons.polygon)),
+        _polygons_of(own["block_id"], block_polygons),
         threads=threads,
         progress=progress,
     )
@@ -291,6 +300,13 @@ def _tell_cells(cut: Cells, block_polygons: Boundaries, notes: list[str]) -> Non
         notes.append(f"{cut.moved:,} blocks have their internal point outside their tract's polygon")
     if cut.shared:
         notes.append(f"{cut.shared:,} blocks share the Voronoi cell of a neighbor")
+
+
+def _polygons_of(block_id: pandas.Series, block_polygons: Boundaries) -> Shapes:
+    """Published polygon of each block, or None."""
+    if block_polygons.polygon.empty:
+        return np.full(len(block_id), None, dtype=object)
+    return _shapes(block_id.map(block_polygons.polygon))
 
 
 def _shapes(found: pandas.Series) -> Shapes:

@@ -19,7 +19,7 @@ import pandas
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.placed_jobs import PlacedJobs, sorted_by_workplace
-from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_table
+from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, code_numbers, read_table
 from geodata.schema import N_SEGMENTS
 from geodata.segments import Ints, joint_counts
 
@@ -93,7 +93,7 @@ class BlockLookup:
     def of(cls, blocks: pandas.DataFrame, vintage: int) -> BlockLookup:
         """Lookup over the blocks that are not elsewhere units."""
         row = np.flatnonzero(~blocks["elsewhere"].to_numpy(dtype=bool))
-        number = blocks["block_id"].to_numpy(dtype=object)[row].astype(np.int64)
+        number = code_numbers(blocks["block_id"])[row]
         order = np.argsort(number)
         return cls(number[order], row[order].astype(np.int64), vintage)
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas
 
 from geodata.errors import SourceFileError, SourceRowError
-from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_header, read_table
+from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, code_numbers, read_header, read_table
 
 TRACT_HEADER = ("STATEFP", "COUNTYFP", "TRACTCE", "POPULATION", "LATITUDE", "LONGITUDE")
 BLOCK_GROUP_COLUMN = "BLKGRPCE"
@@ -106,7 +106,7 @@ def block_population(block_id: pandas.Series, residents: Residents) -> tuple[Int
         For the notes of the dataset.
     """
     people = np.full(len(block_id), -1, dtype=np.int64)
-    number = block_id.to_numpy(dtype=object).astype(np.int64)
+    number = code_numbers(block_id)
     notes = []
     for digits in sorted(residents.counts, reverse=True):
         unit = number // 10 ** (_BLOCK_DIGITS - digits)

@@ -11,13 +11,18 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow
 import pyarrow.compute
 import pyarrow.csv
 
 from geodata.errors import SourceFileError, SourceRowError
+
+if TYPE_CHECKING:
+    import pandas
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -200,6 +205,11 @@ def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> pyarro
             "check that leading zeros were kept, or download the file again",
         )
     return column
+
+
+def code_numbers(codes: pandas.Series) -> npt.NDArray[np.int64]:
+    """Return codes of digits as numbers: int64, in the order of the rows."""
+    return np.asarray(pyarrow.array(codes).cast(pyarrow.int64()).to_numpy())
 
 
 def _as_utf8(content: bytes) -> bytes:

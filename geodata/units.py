@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import geopandas
@@ -56,31 +57,49 @@ def join_units(
     """
     tracts, blocks, names = parts.tracts, parts.blocks, crosswalk.names
     progress(UNIONS, 0, 4)
-    puma = _joined(
-        tracts, parts.geometry, "puma_id", ["state_id"], _puma_names(tracts, pumas, names["county"])
-    )
-    progress(UNIONS, 1, 4)
-    puma["superpuma_id"] = _superpumas(puma)
-    superpuma = _joined(puma, puma.geometry, "superpuma_id", ["state_id"], {})
-    superpuma["name"] = _superpuma_names(superpuma, names["state"])
-    progress(UNIONS, 2, 4)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        above = beside.submit(_counties_and_states, parts, names)
+        puma, superpuma = _pumas_and_superpumas(parts, pumas, names)
+        progress(UNIONS, 2, 4)
+        county, state = above.result()
+    progress(UNIONS, 4, 4)
     tracts["superpuma_id"] = tracts["puma_id"].map(puma.set_index("puma_id")["superpuma_id"])
     tracts["puma_index"] = pandas.Index(puma["puma_id"]).get_indexer(tracts["puma_id"])
     tracts["superpuma_index"] = pandas.Index(superpuma["superpuma_id"]).get_indexer(tracts["superpuma_id"])
     for name in ("puma_id", "superpuma_id"):
         blocks[name] = tracts[name].array[blocks["tract_index"]]
-    county = _joined(tracts, parts.geometry, "county_id", ["state_id"], names["county"])
-    progress(UNIONS, 3, 4)
-    state = _joined(county, county.geometry, "state_id", [], names["state"])
-    progress(UNIONS, 4, 4)
     return {
         "blocks": blocks,
         "tracts": geopandas.GeoDataFrame(tracts, geometry=parts.geometry, crs=CRS),
         "pumas": puma,
         "superpumas": superpuma,
-        "counties": _as_blocks_say(parts, county, "county_id", ["state_id"], names["county"]),
-        "states": _as_blocks_say(parts, state, "state_id", [], names["state"]),
+        "counties": county,
+        "states": state,
     }
+
+
+def _pumas_and_superpumas(
+    parts: Parts, pumas: Pumas, names: dict[str, pandas.Series]
+) -> tuple[geopandas.GeoDataFrame, geopandas.GeoDataFrame]:
+    tracts = parts.tracts
+    puma = _joined(
+        tracts, parts.geometry, "puma_id", ["state_id"], _puma_names(tracts, pumas, names["county"])
+    )
+    puma["superpuma_id"] = _superpumas(puma)
+    superpuma = _joined(puma, puma.geometry, "superpuma_id", ["state_id"], {})
+    superpuma["name"] = _superpuma_names(superpuma, names["state"])
+    return puma, superpuma
+
+
+def _counties_and_states(
+    parts: Parts, names: dict[str, pandas.Series]
+) -> tuple[geopandas.GeoDataFrame, geopandas.GeoDataFrame]:
+    county = _joined(parts.tracts, parts.geometry, "county_id", ["state_id"], names["county"])
+    state = _joined(county, county.geometry, "state_id", [], names["state"])
+    return (
+        _as_blocks_say(parts, county, "county_id", ["state_id"], names["county"]),
+        _as_blocks_say(parts, state, "state_id", [], names["state"]),
+    )
 
 
 def named(unit_id: pandas.Series, names: pandas.Series | Mapping[str, str], otherwise: str) -> pandas.Series:
