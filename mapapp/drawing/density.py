@@ -14,10 +14,10 @@ from typing import Final
 import numpy
 import numpy.typing as npt
 from PIL import Image
-from scipy.ndimage import gaussian_filter
 
 from geodata.distance import EARTH_RADIUS_MI
 from mapapp.drawing.palette import RAMP
+from mapapp.drawing.smoothed_points import Tiles, smoothed
 
 MAX_POINTS: Final = 100_000
 MAX_PIXELS: Final = 2000  # of the longer side
@@ -28,6 +28,7 @@ _LEVELS: Final = 255
 
 
 Degrees = npt.NDArray[numpy.floating]
+Ints = npt.NDArray[numpy.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +60,12 @@ def draw_density(lon_deg: Degrees, lat_deg: Degrees, ramp: Sequence[str] = RAMP)
     `ramp` has the colors from few to many.
     """
     bounds = extent(lon_deg, lat_deg)
-    counts = count_grid(lon_deg, lat_deg, bounds, _n_pixels(bounds))
-    areas = pixel_area_sq_mi(counts.shape, bounds)
+    row, column, shape = pixels(lon_deg, lat_deg, bounds, _n_pixels(bounds))
+    areas = pixel_area_sq_mi(shape, bounds)
     pixel_mi = float(numpy.sqrt(areas[len(areas) // 2]))
     spread_pixels = max(SPREAD_PIXELS, LEAST_SPREAD_MI / pixel_mi)
-    # Reflecting edges keep the total. Nothing is copied, as much of the time goes into the memory of large arrays.
-    per_mile = gaussian_filter(counts, spread_pixels, mode="reflect", output=counts)
-    per_mile /= areas[:, None]
-    highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.max()), 100.0)))
+    per_mile = smoothed(row, column, shape, spread_pixels).times(1 / areas)
+    highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.values.max(initial=0.0)), 100.0)))
     lowest = float(highest) / 10_000
     picture = _png(per_mile, lowest, float(highest), ramp)
     return DensityImage(picture, bounds, lowest, float(highest), spread_pixels * pixel_mi)
@@ -97,6 +96,17 @@ def count_grid(
     weights: npt.NDArray[numpy.integer] | None = None,
 ) -> npt.NDArray[numpy.float64]:
     """Points, or their weights, per pixel: shape (rows from north, columns from west); ignores points outside."""
+    row, column, shape = pixels(lon_deg, lat_deg, bounds, n_pixels)
+    inside = (column >= 0) & (column < shape[1]) & (row >= 0) & (row < shape[0])
+    counts = numpy.zeros(shape[0] * shape[1])
+    numpy.add.at(counts, (row * shape[1] + column)[inside], 1.0 if weights is None else weights[inside])
+    return counts.reshape(shape)
+
+
+def pixels(
+    lon_deg: Degrees, lat_deg: Degrees, bounds: tuple[float, float, float, float], n_pixels: int
+) -> tuple[Ints, Ints, tuple[int, int]]:
+    """Row and column of each point's pixel, and how many there are; a point outside the bounds is beyond these."""
     west, south, east, north = bounds
     top, bottom = float(mercator_y(north)), float(mercator_y(south))
     width_units, height_units = numpy.radians(east - west), top - bottom
@@ -104,10 +114,7 @@ def count_grid(
     n_columns, n_rows = max(int(width_units * scale), 1), max(int(height_units * scale), 1)
     column = numpy.floor((numpy.asarray(lon_deg, dtype=float) - west) / (east - west) * n_columns).astype(int)
     row = numpy.floor((top - mercator_y(lat_deg)) / height_units * n_rows).astype(int)
-    inside = (column >= 0) & (column < n_columns) & (row >= 0) & (row < n_rows)
-    counts = numpy.zeros(n_rows * n_columns)
-    numpy.add.at(counts, (row * n_columns + column)[inside], 1.0 if weights is None else weights[inside])
-    return counts.reshape(n_rows, n_columns)
+    return row, column, (n_rows, n_columns)
 
 
 def mercator_y(lat_deg: npt.ArrayLike) -> npt.NDArray[numpy.float64]:
@@ -131,15 +138,15 @@ def pixel_area_sq_mi(
     )
 
 
-def _png(per_mile: npt.NDArray[numpy.float64], lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
-    n_rows, n_columns = per_mile.shape
-    level = numpy.zeros((n_rows, n_columns), dtype=numpy.uint8)
+def _png(per_mile: Tiles, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
+    shades = numpy.zeros(per_mile.values.shape, dtype=numpy.uint8)
     # Most pixels are empty. Of the others, single precision is twice as fast and far finer than a shade.
-    seen = per_mile >= lowest * (1.0 - 1e-6)
+    seen = per_mile.values >= lowest * (1.0 - 1e-6)
     span = numpy.float32(numpy.log10(highest / lowest))
-    place = numpy.log10((per_mile[seen] / lowest).astype(numpy.float32)) / span
-    level[seen] = numpy.clip(place * (_LEVELS - 1) + 1, 0, _LEVELS).astype(numpy.uint8)
-    image = Image.frombytes("P", (n_columns, n_rows), level.tobytes())
+    place = numpy.log10((per_mile.values[seen] / lowest).astype(numpy.float32)) / span
+    shades[seen] = numpy.clip(place * (_LEVELS - 1) + 1, 0, _LEVELS).astype(numpy.uint8)
+    level = per_mile.picture(shades)
+    image = Image.frombytes("P", (level.shape[1], level.shape[0]), level.tobytes())
     image.putpalette(_palette(ramp))
     out = io.BytesIO()
     # Runs of a shade alone take a third less time, and 7% more bytes.

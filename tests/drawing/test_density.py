@@ -14,6 +14,7 @@ from scipy.ndimage import gaussian_filter
 
 from geodata.distance import EARTH_RADIUS_MI
 from mapapp.drawing import density
+from mapapp.drawing.smoothed_points import smoothed
 
 PLACES = st.lists(st.tuples(st.floats(-120, -60), st.floats(-60, 60)), min_size=1, max_size=50)
 
@@ -83,3 +84,38 @@ def test_a_small_place_is_not_drawn_finer_than_is_known() -> None:
     drawn = density.draw_density(lon, lat)
     assert drawn.spread_mi == pytest.approx(density.LEAST_SPREAD_MI, rel=0.01)
     assert drawn.highest <= 10_000  # and no building looks like a city
+
+
+@pytest.mark.parametrize(
+    ("shape", "spread", "n_points"),
+    [
+        ((300, 500), 1.6, 400),
+        ((200, 90), 8.05, 60),
+        ((96, 64), 2.0, 1),
+        ((4, 300), 1.6, 20),
+        ((9, 9), 8.2, 5),
+    ],
+)
+def test_points_are_spread_as_a_filter_of_the_whole_grid_spreads_them(
+    shape: tuple[int, int], spread: float, n_points: int
+) -> None:
+    random = numpy.random.default_rng(7)
+    row, column = (random.integers(0, n, n_points) for n in shape)
+    counts = numpy.zeros(shape)
+    numpy.add.at(counts, (row, column), 1.0)
+    expected = gaussian_filter(counts, spread, mode="reflect")
+    found = smoothed(row, column, shape, spread)
+    numpy.testing.assert_allclose(found.picture(found.values), expected, rtol=1e-12, atol=1e-15)
+    factor = random.random(shape[0])
+    scaled = found.times(factor)
+    numpy.testing.assert_allclose(scaled.picture(scaled.values), expected * factor[:, None], atol=1e-15)
+    assert scaled.values.sum() == pytest.approx(
+        (expected * factor[:, None]).sum()
+    )  # nothing beyond the edges
+
+
+def test_a_grid_without_points_has_no_tiles() -> None:
+    nobody = numpy.empty(0, dtype=numpy.int64)
+    found = smoothed(nobody, nobody, (50, 70), 1.6)
+    assert found.values.shape[0] == 0
+    assert found.picture(found.values).shape == (50, 70)
