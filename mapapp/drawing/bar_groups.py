@@ -36,16 +36,17 @@ class Bar:
 
 def bars_of(frame: pandas.DataFrame, name: str = "label", no_error: str = "") -> list[Bar]:
     """Bars of a table of workers; `no_error` marks those without an expected error."""
+    columns = (frame[column].tolist() for column in (name, "workers", "share", "expected_error"))
     return [
         Bar(
-            str(row[name]),
-            int(row["workers"]),
-            float(row["share"]),
-            float(row["expected_error"]),
-            caution(int(row["workers"])),
-            no_error if math.isnan(row["expected_error"]) else "",
+            str(text),
+            int(workers),
+            float(share),
+            float(error),
+            caution(int(workers)),
+            no_error if math.isnan(error) else "",
         )
-        for row in frame.to_dict("records")
+        for text, workers, share, error in zip(*columns, strict=True)
     ]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import dataclass, replace
 
 import numpy
+import numpy.typing as npt
 import pandas
 
 from mapapp.answers import commute_lines, served_answers, words
@@ -59,14 +61,27 @@ def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     question = release.areas.usual.settled(question)
 
     def make() -> pandas.DataFrame:
-        names = _drawn_units(release, question.layer)
-        found = served_answers.units(release, question)
-        found = found[found["kind"] == "unit"]
-        workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
-        counts = [workers.get(unit_id, 0) for unit_id in names]
-        return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+        drawn = drawn_units(release, question.layer)
+        return pandas.DataFrame(
+            {"unit_id": drawn.ids, "name": drawn.names, "workers": drawn_workers(release, question)}
+        )
 
     return release.once(("unit frame", question), make)
+
+
+def drawn_workers(release: ServedRelease, question: Question) -> list[int]:
+    """Workers at the drawn end in each of the units of :func:`drawn_units`."""
+    question = release.areas.usual.settled(question)
+
+    def make() -> list[int]:
+        found = served_answers.units(release, question)
+        listed = zip(
+            found["kind"].tolist(), found["unit_id"].tolist(), found["workers"].tolist(), strict=True
+        )
+        workers = {unit_id: n for kind, unit_id, n in listed if kind == "unit"}
+        return [workers.get(unit_id, 0) for unit_id in drawn_units(release, question.layer).ids]
+
+    return release.once(("unit workers", question), make)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +90,16 @@ class ColoredUnits:
 
     Attributes
     ----------
-    frame : pandas.DataFrame
-        As from :func:`unit_frame`, with `value`, what the color shows.
+    units : DrawnUnits
+    value : float64[units]
+        What the color of each unit shows.
     classes : AreaClasses
     title : tuple of str
         Lines of the legend's title.
     """
 
-    frame: pandas.DataFrame
+    units: DrawnUnits
+    value: npt.NDArray[numpy.float64]
     classes: AreaClasses
     title: tuple[str, ...]
 
@@ -90,22 +107,20 @@ class ColoredUnits:
 def colored_units(release: ServedRelease, question: Question, view: View) -> ColoredUnits:
     """Units with what their color shows: workers, their share of all workers, or workers per square mile."""
     question = release.areas.usual.settled(question)
-    frame = unit_frame(release, question)
+    units = drawn_units(release, question.layer)
+    workers = numpy.array(drawn_workers(release, question), dtype=numpy.float64)
     who, level = f"who {words.VERB[question.shown_end]}", words.level_word(question.layer)
-    workers = frame["workers"].to_numpy(dtype=numpy.float64)
     if view.per == "share":
         total = max(served_answers.units(release, question)["workers"].sum(), 1)
         value, head = 100 * workers / total, ("Share of all workers", f"{who} in each {level}")
     elif view.per == "square-mile":
         land = land_square_miles(release, question.layer, map_layers.unit_shapes(release, question.layer))
-        area = numpy.array([land[unit] for unit in frame["unit_id"]])
+        area = numpy.array([land[unit] for unit in units.ids])
         value, head = workers / area, ("Workers per square mile", f"{who} in each {level}")
     else:
         value, head = workers, (f"Workers {who}", f"in each {level}")
     classes = area_classes(value, workers, whole=view.per == "area", unit="%" if view.per == "share" else "")
-    return ColoredUnits(
-        frame.assign(value=value), classes, (*head, *legend_notes(release, question, classes.rule))
-    )
+    return ColoredUnits(units, value, classes, (*head, *legend_notes(release, question, classes.rule)))
 
 
 def legend_notes(release: ServedRelease, question: Question, rule: Rule) -> tuple[str, ...]:
@@ -135,12 +150,12 @@ def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     units = served_answers.result(release, question).tables()["units"]
     how = ratio_map_of(question)
     found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
-    names = _drawn_units(release, question.layer)
-    rows = [found.get(unit_id) for unit_id in names]
+    drawn = drawn_units(release, question.layer)
+    rows = [found.get(unit_id) for unit_id in drawn.ids]
     return pandas.DataFrame(
         {
-            "unit_id": list(names),
-            "name": list(names.values()),
+            "unit_id": drawn.ids,
+            "name": drawn.names,
             "ratio": [math.nan if row is None else getattr(row, how.column) for row in rows],
             "lines": [("not in the area",) if row is None else how.hover(row) for row in rows],
         }
@@ -163,15 +178,27 @@ def change_frame(before: ServedRelease, release: ServedRelease, question: Questi
     return frame.assign(before=earlier, change=frame["after"].to_numpy() - earlier)
 
 
-def _drawn_units(release: ServedRelease, layer: str) -> dict[str, str]:
-    """Identifiers and names of the units of a layer that have a shape."""
+@dataclass(frozen=True, slots=True)
+class DrawnUnits:
+    """The units of a layer that have a shape: identifiers, names, and names as HTML."""
 
-    def make() -> dict[str, str]:
+    ids: list[str]
+    names: list[str]
+    escaped: list[str]
+
+
+def drawn_units(release: ServedRelease, layer: str) -> DrawnUnits:
+    """The units of a layer that maps draw."""
+
+    def make() -> DrawnUnits:
         rows = release.areas.units(layer).rows
         shapes = map_layers.unit_shapes(release, layer)
         units = rows[rows["kind"] == "unit"]
         listed = zip(units["unit_id"], units["name"], strict=True)
-        return {unit_id: name for unit_id, name in listed if unit_id in shapes}
+        drawn = [(unit_id, name) for unit_id, name in listed if unit_id in shapes]
+        names = [name for _, name in drawn]
+        escaped = [html.escape(name, quote=False) for name in names]
+        return DrawnUnits([unit_id for unit_id, _ in drawn], names, escaped)
 
     return release.once(("drawn units", layer), make)
 

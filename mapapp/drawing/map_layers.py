@@ -266,22 +266,18 @@ def shapes(release: ServedPublication, areas: tuple[str, ...]) -> dict[str, shap
 
 
 def unit_outlines(release: ServedPublication, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
-    """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None.
-
-    The table of a level is read only once for all its units.
-    """
+    """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None."""
     found: dict[str, shapely.Geometry | None] = {}
-    for level in dict.fromkeys(key.partition(":")[0] for key in keys):
-        mine = [key for key in keys if key.partition(":")[0] == level]
-        if level in _TABLES:
-            frame = release.store.table(_TABLES[level], [f"{level}_id", "geometry"])
-            of_unit = dict(zip(level + ":" + frame[f"{level}_id"], frame.geometry, strict=True))
-            found |= {key: of_unit.get(key) for key in mine}
-        else:
-            for key in mine:
-                watch.check()
-                found[key] = release.areas.outlines.of_blocks(release.areas.blocks([key]))
-    return {key: _rounded_off(found[key]) for key in keys}
+    for key in keys:
+        watch.check()
+        level, _, unit_id = key.partition(":")
+        outlines = release.areas.outlines
+        found[key] = _rounded_off(
+            outlines.of_unit(level, unit_id)
+            if level in _TABLES
+            else outlines.of_blocks(release.areas.blocks([key]))
+        )
+    return found
 
 
 def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:

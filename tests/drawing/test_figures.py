@@ -84,7 +84,7 @@ def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease)
 
 def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
-    frame = draw.unit_labels(release, state)
+    frame = map_content.unit_frame(release, state)
     table = served_answers.units(release, state).set_index("unit_id")["workers"]
     shown = frame.set_index("unit_id")["workers"]
     assert shown[shown > 0].to_dict() == table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
@@ -322,7 +322,7 @@ def test_half_and_twice_are_equally_far_from_one() -> None:
 def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per) -> None:
     question, view = shown(areas=("county:10001",), show="areas", layer="county", per=per)
     found = map_content.colored_units(release, question, view)
-    frame = found.frame
+    frame = map_content.unit_frame(release, question)
     shapes = map_layers.unit_shapes(release, "county")
     expected = {
         "area": frame["workers"],
@@ -330,7 +330,7 @@ def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per
         "square-mile": frame["workers"]
         / frame["unit_id"].map(land_area.land_square_miles(release, "county", shapes)),
     }[per]
-    assert numpy.allclose(frame["value"], expected)
+    assert numpy.allclose(found.value, expected)
     trace = checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS]
     assert list(trace.z) == found.classes.of.tolist()
     assert found.title[2] in trace.colorbar.title.text

@@ -70,7 +70,7 @@ def _areas(
 ) -> Legend:
     found = map_content.colored_units(release, question, view)
     colors = palette.class_colors(found.classes.n_classes, scheme.ramp)
-    class_of = dict(zip(found.frame["unit_id"], found.classes.of, strict=True))
+    class_of = dict(zip(found.units.ids, found.classes.of, strict=True))
     units = layer_units(release, question.layer)
     fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
     hatch_units(axes, units, uncertain_units(release, question), frame, scheme)

@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import numpy
 import numpy.typing as npt
@@ -61,6 +61,18 @@ POPULATED_LAYERS: Final = (("populated", 2), ("crowded", 1))
 """Layers of populated land, from the lowest, and the rank that each draws."""
 ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
 """Layers of roads, from the lowest, and the rank that each draws."""
+
+
+class UnitLabels(NamedTuple):
+    """Identifiers and hover texts of the units on a map."""
+
+    ids: list[str]
+    texts: list[str]
+
+    @classmethod
+    def of(cls, frame: pandas.DataFrame) -> UnitLabels:
+        """Those in the columns `unit_id` and `label` of a table."""
+        return cls(frame["unit_id"].tolist(), frame["label"].tolist())
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
@@ -268,17 +280,17 @@ def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
     }
 
 
-def hover_trace(frame: pandas.DataFrame, *, geojson_url: str, scheme: ColorScheme) -> Trace:
+def hover_trace(labels: UnitLabels, *, geojson_url: str, scheme: ColorScheme) -> Trace:
     """Units that respond to the pointer and show only their borders; see :func:`unit_trace`."""
     return {
         "type": "choroplethmap",
         "geojson": geojson_url,
-        "locations": frame["unit_id"].tolist(),
-        "z": numbers(numpy.zeros(len(frame), dtype=numpy.int8)),
-        "customdata": frame["label"].tolist(),
+        "locations": labels.ids,
+        "z": numbers(numpy.zeros(len(labels.ids), dtype=numpy.int8)),
+        "customdata": labels.texts,
         "hovertemplate": "%{customdata}<extra></extra>",
         "colorscale": [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        "marker": {"opacity": 1, "line": unit_line(len(frame), scheme)},
+        "marker": {"opacity": 1, "line": unit_line(len(labels.ids), scheme)},
         "below": ABOVE_FILLS,
         "showscale": False,
         "showlegend": False,
@@ -287,16 +299,15 @@ def hover_trace(frame: pandas.DataFrame, *, geojson_url: str, scheme: ColorSchem
 
 
 def unit_trace(
-    frame: pandas.DataFrame, classes: AreaClasses, *, geojson_url: str, title: str, scheme: ColorScheme
+    labels: UnitLabels, classes: AreaClasses, *, geojson_url: str, title: str, scheme: ColorScheme
 ) -> Trace:
     """Units with hover text, colored by class.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        `unit_id` and `label` (hover text), one row per unit.
+    labels : UnitLabels
     classes : AreaClasses
-        The class of each row.
+        The class of each unit.
     geojson_url : str
         Address of the units' shapes.
     title : str
@@ -306,7 +317,9 @@ def unit_trace(
     """
     colors = ["rgba(0,0,0,0)", *palette.class_colors(classes.n_classes, scheme.ramp)]
     texts = sized_texts(classes.texts, classes.sizes)
-    return classed_trace(frame, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme)
+    return classed_trace(
+        labels, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme
+    )
 
 
 def change_trace(frame: pandas.DataFrame, *, geojson_url: str, title: str, scheme: ColorScheme) -> Trace:
@@ -325,7 +338,7 @@ def change_trace(frame: pandas.DataFrame, *, geojson_url: str, title: str, schem
     of = change_classes(change, limits)
     sizes = numpy.bincount(of + side, minlength=2 * side + 1).tolist()
     return classed_trace(
-        frame,
+        UnitLabels.of(frame),
         geojson_url,
         of,
         (-side, palette.change_colors(side, scheme), sized_texts(change_texts(limits), sizes)),
@@ -352,7 +365,7 @@ def ratio_trace(
     of = palette.ratio_classes(frame["ratio"].to_numpy())
     sizes = numpy.bincount(of, minlength=len(colors)).tolist()
     return classed_trace(
-        frame,
+        UnitLabels.of(frame),
         geojson_url,
         of,
         (0, colors, sized_texts([blank, *ratio_texts()], sizes)),
@@ -362,7 +375,7 @@ def ratio_trace(
 
 
 def classed_trace(
-    frame: pandas.DataFrame,
+    labels: UnitLabels,
     geojson_url: str,
     of: npt.NDArray[numpy.integer],
     classes: tuple[int, Sequence[str], Sequence[str]],
@@ -379,14 +392,14 @@ def classed_trace(
     return {
         "type": "choroplethmap",
         "geojson": geojson_url,
-        "locations": frame["unit_id"].tolist(),
+        "locations": labels.ids,
         "z": numbers(of),
         "zmin": lowest - 0.5,
         "zmax": highest + 0.5,
-        "customdata": frame["label"].tolist(),
+        "customdata": labels.texts,
         "hovertemplate": "%{customdata}<extra></extra>",
         "colorscale": [[float(edge), color] for i, color in enumerate(colors) for edge in edges[i : i + 2]],
-        "marker": {"opacity": 0.95, "line": unit_line(len(frame), scheme)},
+        "marker": {"opacity": 0.95, "line": unit_line(len(labels.ids), scheme)},
         "below": ABOVE_FILLS,
         "showscale": True,
         "showlegend": False,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final, cast
 
-import pandas
 from dash import Patch
 
 from mapapp.answers import served_answers, words
@@ -16,6 +15,7 @@ from mapapp.answers.served_release import ServedRelease, caution
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
+from mapapp.drawing.plotly.commute_map import UnitLabels
 from mapapp.drawing.plotly.plain_figures import Figure, Trace
 from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
@@ -187,12 +187,12 @@ def _traces(
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     traces = commute_map.no_traces()
     labels: list[dict[str, object]] = []
-    frame = unit_labels(release, question)
+    labeled = unit_labels(release, question)
     shapes = map_layers.unit_url(prefix, release, question.layer)
     traces[commute_map.UNITS] = (
         _unit_trace(release, question, view, shapes)
         if kind == "areas"
-        else commute_map.hover_trace(frame, geojson_url=shapes, scheme=scheme)
+        else commute_map.hover_trace(labeled, geojson_url=shapes, scheme=scheme)
     )
     if kind == "density":
         image = map_content.density_image(release, question, scheme.ramp)
@@ -229,14 +229,15 @@ def _unit_trace(release: ServedRelease, question: Question, view: View, shapes: 
     more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
         view.per
     ]
-    label = unit_labels(release, question)["label"].tolist()
+    labels = unit_labels(release, question)
     if more is not None:
-        label = [
+        texts = [
             f"{text}<br>{more.format(value)}" if value else text
-            for text, value in zip(label, found.frame["value"], strict=True)
+            for text, value in zip(labels.texts, found.value.tolist(), strict=True)
         ]
+        labels = labels._replace(texts=texts)
     return commute_map.unit_trace(
-        found.frame.assign(label=label),
+        labels,
         found.classes,
         geojson_url=shapes,
         title=legend_title(found.title, COLOR_SCHEMES[view.theme]),
@@ -329,20 +330,14 @@ def flow_caption(
     return str(commute_map.caption_box(lines, COLOR_SCHEMES["light"])["text"])
 
 
-def unit_labels(release: ServedRelease, question: Question) -> pandas.DataFrame:
-    """Units on the map, as from `map_content.unit_frame`, with `label`, the text shown on hover."""
+def unit_labels(release: ServedRelease, question: Question) -> UnitLabels:
+    """Units on the map, and the texts shown on hover."""
     question = release.areas.usual.settled(question)
-
-    def make() -> pandas.DataFrame:
-        frame = map_content.unit_frame(release, question)
-        verb = words.VERB[question.shown_end]
-        label = [
-            f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
-            for name, count in zip(frame["name"], frame["workers"], strict=True)
-        ]
-        return frame[["unit_id", "workers"]].assign(label=label)
-
-    return release.once(("unit labels", question), make)
+    units, verb = map_content.drawn_units(release, question.layer), words.VERB[question.shown_end]
+    counts = map_content.drawn_workers(release, question)
+    texts = {count: _count(count, verb) for count in set(counts)}
+    labels = [f"<b>{name}</b><br>{texts[count]}" for name, count in zip(units.escaped, counts, strict=True)]
+    return UnitLabels(units.ids, labels)
 
 
 def _count(workers: int, verb: str) -> str:

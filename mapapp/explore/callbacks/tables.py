@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pandas
 from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_update
 
 from mapapp.answers.tables.beside import beside_sentences
@@ -176,9 +175,8 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
 
 def unit_trace(served: ServedTable, found: Sheet, content: TableMap, prefix: str, theme: Theme) -> Trace:
     """The row units in the colors of their classes."""
-    frame = pandas.DataFrame({"unit_id": content.unit_ids, "label": content.labels})
     return commute_map.classed_trace(
-        frame,
+        commute_map.UnitLabels(list(content.unit_ids), list(content.labels)),
         map_layers.unit_url(prefix, served, found.shown.row_layer),
         content.of,
         (0, content.colors, content.texts),
