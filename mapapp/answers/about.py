@@ -112,8 +112,8 @@ class About:
 
 def far_notes(units: pandas.DataFrame) -> tuple[Note, ...]:
     """Return the note on people who live in states outside the area, if a table of units has any."""
-    far = units[units["kind"] == "elsewhere"]
-    n, n_states = int(far["workers"].sum()), len(far)
+    far = units["workers"].to_numpy()[(units["kind"] == "elsewhere").to_numpy()]
+    n, n_states = int(far.sum()), len(far)
     if not n:
         return ()
     text = (

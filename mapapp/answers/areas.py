@@ -349,6 +349,11 @@ class Areas:
         return lon_deg, lat_deg, elsewhere
 
     @cached_property
+    def population(self) -> npt.NDArray[numpy.integer]:
+        """People of each block."""
+        return self.places["population"].to_numpy()
+
+    @cached_property
     def place_index(self) -> BoxIndex:
         """Index of the blocks' internal points, to search by rectangle."""
         lon_lat = numpy.stack(self.place_columns[:2]).astype(numpy.float64)

@@ -58,13 +58,11 @@ class BoxIndex:
         near = np.concatenate(
             [np.empty(0, np.int32), *(self._near(level, rectangle) for level in self._levels)]
         )
-        west, south, east, north = self._bounds[:, near]
-        meets = (
-            (west <= rectangle[2])
-            & (east >= rectangle[0])
-            & (south <= rectangle[3])
-            & (north >= rectangle[1])
-        )
+        west, south, east, north = self._bounds
+        meets = west.take(near) <= rectangle[2]
+        meets &= south.take(near) <= rectangle[3]
+        meets &= east.take(near) >= rectangle[0]
+        meets &= north.take(near) >= rectangle[1]
         near = near[meets]
         if near.size * _FEW < self._bounds.shape[1]:
             return np.sort(near).astype(np.int64)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas
+from pandas.api.extensions import ExtensionArray
 
 from mapapp.answers.about import Note
 from mapapp.answers.counted import cautions
@@ -94,7 +95,9 @@ def _measured(
     return column.fillna(0).to_numpy(np.int64) if measure.kind == "count" else column.to_numpy(np.float64)
 
 
-def _cautions(both: Sequence[pandas.DataFrame], measure: MeasureEntry) -> npt.NDArray[np.object_]:
+def _cautions(
+    both: Sequence[pandas.DataFrame], measure: MeasureEntry
+) -> ExtensionArray | npt.NDArray[np.object_]:
     """Return the caution of the smaller count (0 counts as 1 if the other is positive), or why a ratio is missing."""
     if measure.kind == "ratio":
         earlier, later = (part["caution"].fillna(NO_ROW).to_numpy(object) for part in both)

@@ -86,9 +86,13 @@ class CommuteAnalyses(OpenedRelease):
         n = int(found.workers.sum())
         labels, directions = band_labels(edges), words.DIRECTION_NAMES.values()
         cells = pandas.DataFrame(
-            [(band, labels[band], direction) for band in range(len(labels)) for direction in DIRECTIONS],
-            columns=["band", "band_label", "direction"],
-        ).assign(**counted.columns(found.workers.ravel(), n))
+            {
+                "band": np.repeat(np.arange(len(labels)), len(DIRECTIONS)),
+                "band_label": np.repeat(labels, len(DIRECTIONS)),
+                "direction": np.tile(DIRECTIONS, len(labels)),
+                **counted.columns(found.workers.ravel(), n),
+            }
+        )
         notes = (
             Note(
                 "internal-points",
@@ -119,9 +123,6 @@ class CommuteAnalyses(OpenedRelease):
         counts = {"inflow": inflow, "outflow": outflow, "stay": stay}
         n = {name: int(each.sum()) for name, each in counts.items()}
         living, employed = n["outflow"] + n["stay"], n["inflow"] + n["stay"]
-        segments = pandas.concat(
-            [counted.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
-        )
         number = counted.number
         # A difference is as certain as its smaller part; if only one part is 0, it counts as 1.
         fewest = max(min(n["inflow"], n["outflow"]), min(n["inflow"] + n["outflow"], 1))
@@ -137,7 +138,7 @@ class CommuteAnalyses(OpenedRelease):
             stay_of_living=n["stay"] / living if living else None,
             stay_of_employed=n["stay"] / employed if employed else None,
             groups=counted.labeled("group", GROUPS, GROUPS.values(), list(n.values())),
-            segments=segments[["group", *(name for name in segments.columns if name != "group")]],
+            segments=counted.bands_by_group(counts),
         )
         return self._answered(answer, errors)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas
+from pandas.api.extensions import ExtensionArray
 
 from geodata.schema import N_SEGMENTS
 from mapapp.answers.layer_units import LayerUnits
@@ -16,8 +17,8 @@ from mapapp.answers.measures import Number, caution
 from mapapp.question.filters import BANDS, CHARACTERISTICS, bands_of
 
 Ints = npt.NDArray[np.int64]
-KINDS: Final = ("unit", "none", "elsewhere")
-"""Kinds of rows of a table of units, in their order."""
+Labels = ExtensionArray | npt.NDArray[np.generic]
+"""A column of a table."""
 
 
 def number(workers: int) -> Number:
@@ -25,7 +26,7 @@ def number(workers: int) -> Number:
     return Number(int(workers), None, caution(int(workers)))
 
 
-def columns(workers: Ints, whole: int | Ints) -> dict[str, npt.NDArray[np.generic]]:
+def columns(workers: Ints, whole: int | Ints) -> dict[str, Labels]:
     """Return the worker columns of a table.
 
     Parameters
@@ -45,42 +46,70 @@ def columns(workers: Ints, whole: int | Ints) -> dict[str, npt.NDArray[np.generi
 
 def bands(by_segment: Ints) -> pandas.DataFrame:
     """Return workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
-    rows = [(name, band, labels[band - 1]) for name, labels in CHARACTERISTICS.items() for band in BANDS]
-    frame = pandas.DataFrame(rows, columns=["characteristic", "band", "label"])
-    return frame.assign(**columns(band_sums(by_segment), int(by_segment.sum())))
+    return pandas.DataFrame(_BANDS | columns(band_sums(by_segment), int(by_segment.sum())))
+
+
+def bands_by_group(groups: Mapping[str, Ints]) -> pandas.DataFrame:
+    """Return workers of each band for each group of workers: ``group``, and the columns of :func:`bands`."""
+    workers = np.array([band_sums(by_segment) for by_segment in groups.values()])
+    whole = np.array([by_segment.sum() for by_segment in groups.values()])
+    names = pandas.array(list(groups), dtype="str").repeat(workers.shape[1])
+    labels = {name: pandas.Series(column).array for name, column in _BANDS.items()}
+    of = np.tile(np.arange(workers.shape[1]), len(groups))
+    return pandas.DataFrame(
+        {"group": names}
+        | {name: column.take(of) for name, column in labels.items()}
+        | columns(workers.ravel(), whole.repeat(workers.shape[1]))
+    )
 
 
 def segments(by_segment: Ints) -> pandas.DataFrame:
     """Return workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
-    bands = [bands_of(segment) for segment in range(N_SEGMENTS)]
-    frame = pandas.DataFrame(bands, columns=list(CHARACTERISTICS))
-    frame["label"] = [
-        ", ".join(labels[band - 1] for band, labels in zip(each, CHARACTERISTICS.values(), strict=True))
-        for each in bands
-    ]
-    return frame.assign(**columns(by_segment, int(by_segment.sum())))
+    return pandas.DataFrame(_SEGMENTS | columns(by_segment, int(by_segment.sum())))
 
 
 def margins(by_segment: Ints) -> pandas.DataFrame:
     """Return workers by two characteristics: columns as of :func:`segments`, with band 0 for every band of a third."""
-    every = (0, *BANDS)
-    rows = [key for key in itertools.product(every, repeat=len(CHARACTERISTICS)) if key.count(0) == 1]
     cube = by_segment.reshape(len(BANDS), len(BANDS), len(BANDS))
-    counts = [int(cube[tuple(slice(None) if band == 0 else band - 1 for band in key)].sum()) for key in rows]
-    frame = pandas.DataFrame(rows, columns=list(CHARACTERISTICS))
-    frame["label"] = [
+    whole = np.zeros([size + 1 for size in cube.shape], dtype=np.int64)
+    for axis in range(cube.ndim):
+        whole[tuple(0 if each == axis else slice(1, None) for each in range(cube.ndim))] = cube.sum(axis=axis)
+    counts = whole[tuple(np.asarray(_MARGINS[name]) for name in CHARACTERISTICS)]
+    return pandas.DataFrame(_MARGINS | columns(counts, int(by_segment.sum())))
+
+
+def _labels_of(keys: Sequence[tuple[int, ...]]) -> dict[str, Labels]:
+    """Return the bands of each characteristic, 0 for all of them, and their labels together, as columns."""
+    found: dict[str, Labels] = {
+        name: np.array([key[place] for key in keys]) for place, name in enumerate(CHARACTERISTICS)
+    }
+    texts = [
         ", ".join(
             labels[band - 1] for band, labels in zip(key, CHARACTERISTICS.values(), strict=True) if band
         )
-        for key in rows
+        for key in keys
     ]
-    return frame.assign(**columns(np.array(counts, dtype=np.int64), int(by_segment.sum())))
+    return found | {"label": pandas.array(texts, dtype="str")}
 
 
-def cautions(workers: Ints) -> npt.NDArray[np.object_]:
+_BANDS: Final[dict[str, Labels]] = {
+    "characteristic": pandas.array([name for name in CHARACTERISTICS for _ in BANDS], dtype="str"),
+    "band": np.array([band for _ in CHARACTERISTICS for band in BANDS]),
+    "label": pandas.array([label for labels in CHARACTERISTICS.values() for label in labels], dtype="str"),
+}
+_SEGMENTS: Final = _labels_of([bands_of(segment) for segment in range(N_SEGMENTS)])
+_MARGINS: Final = _labels_of(
+    [key for key in itertools.product((0, *BANDS), repeat=len(CHARACTERISTICS)) if key.count(0) == 1]
+)
+"""What rows of tables are about, as columns: the same in every answer."""
+
+
+def cautions(workers: Ints) -> ExtensionArray:
     """Return `caution` for many counts."""
-    words = np.array([caution(0), caution(1), caution(3), caution(10)], dtype=object)
-    return words[np.searchsorted([1, 3, 10], workers, side="right")]
+    return _CAUTIONS.take(np.searchsorted([1, 3, 10], workers, side="right"))
+
+
+_CAUTIONS: Final = pandas.array([caution(0), caution(1), caution(3), caution(10)], dtype="str")
 
 
 def band_sums(by_segment: Ints) -> Ints:
@@ -91,22 +120,11 @@ def band_sums(by_segment: Ints) -> Ints:
     )
 
 
-def most_first(frame: pandas.DataFrame, *names: str) -> pandas.DataFrame:
-    """Sort a table by workers, most first, and then by identifiers.
-
-    In a table of units, workers in no unit come after the units, and states outside the area come last.
-    """
-    rank = frame["kind"].map(KINDS.index) if "kind" in frame.columns else pandas.Series(0, index=frame.index)
-    by = ["rank", "workers", *names]
-    ordered = frame.assign(rank=rank).sort_values(by, ascending=[True, False] + [True] * len(names))
-    return ordered.drop(columns="rank").reset_index(drop=True)
-
-
 def unit_table(units: LayerUnits, workers: Ints) -> pandas.DataFrame:
     """Return the units that have workers, with their places and worker columns, most workers first."""
-    rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
-    rows = rows.assign(**columns(workers, int(workers.sum())))
-    return most_first(rows[workers > 0], "unit_id")
+    rows = units.most_first(np.flatnonzero(workers > 0), workers)
+    listed = units.table(rows, "unit_id", "name", "kind", "lon_deg", "lat_deg")
+    return pandas.DataFrame(listed | columns(workers[rows], int(workers.sum())))
 
 
 def pair_table(
@@ -122,7 +140,7 @@ def pair_table(
     total : int
         Workers that shares refer to.
     """
-    named: dict[str, npt.NDArray[np.generic]] = {}
+    named: dict[str, Labels] = {}
     for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
         for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
             named[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
@@ -134,5 +152,4 @@ def labeled(
 ) -> pandas.DataFrame:
     """Return a table with a column of keys, called `name`, their labels, and worker columns."""
     counts = np.asarray(workers, dtype=np.int64)
-    frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
-    return frame.assign(**columns(counts, int(counts.sum())))
+    return pandas.DataFrame({name: list(keys), "label": list(labels)} | columns(counts, int(counts.sum())))

@@ -137,6 +137,5 @@ def attribute_rows(counts: Sequence[tuple[Attribute, Ints]]) -> pandas.DataFrame
     ]
     if frames:
         return pandas.concat(frames, ignore_index=True)
-    return pandas.DataFrame(columns=names, dtype=object).assign(
-        **counted.columns(np.empty(0, dtype=np.int64), 0)
-    )
+    nothing: dict[str, counted.Labels] = {name: np.empty(0, dtype=object) for name in names}
+    return pandas.DataFrame(nothing | counted.columns(np.empty(0, dtype=np.int64), 0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import pandas
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
@@ -16,15 +17,17 @@ from mapapp.answers import words
 from mapapp.answers.finding_words import (
     EVERYWHERE,
     LEAST_WORKERS,
+    N_RANKED,
     Ranked,
     amount,
     amount_of,
     capital,
+    first_spoken,
     is_tied,
     ranked,
+    ranked_of,
     ranking,
     share_text,
-    spoken_names,
     where,
     where_of,
 )
@@ -248,19 +251,21 @@ def _is_area(answer: Destinations, units: pandas.DataFrame) -> pandas.Series:
 
 def _units(frame: pandas.DataFrame, kept: pandas.Series | bool = True) -> list[Ranked]:
     """Return the rows that are units of the layer, by their spoken names."""
-    units = frame["kind"] == "unit"
-    spoken = frame.assign(name=spoken_names(frame["name"].tolist()))
-    return ranked(spoken[units & kept])
+    rows = np.flatnonzero((frame["kind"] == "unit") & kept)
+    names = first_spoken(frame["name"].tolist(), rows[: N_RANKED + 1].tolist())
+    of = [frame[column].to_numpy()[rows].tolist() for column in ("workers", "expected_error")]
+    return ranked_of([names[row] for row in rows.tolist()], *of)
 
 
 def _pairs(answer: FlowMatrix, cells: pandas.DataFrame) -> list[Ranked]:
-    names = {}
+    both, ends = cells.head(_MOST_PAIRS), []
     for end, margin in (("home", answer.homes), ("work", answer.works)):
-        full = margin["name"].tolist()
-        names[end] = dict(zip(full, spoken_names(full), strict=True))
-    both = cells.head(_MOST_PAIRS)
-    named = both["home_name"].map(names["home"]) + " to " + both["work_name"].map(names["work"])
-    return ranked(both.assign(name=named))
+        full, mine = margin["name"].tolist(), both[f"{end}_name"].tolist()
+        named = {name: full.index(name) for name in mine[: N_RANKED + 1]}
+        spoken = first_spoken(full, list(named.values()))
+        ends.append([spoken[named[name]] if name in named else name for name in mine])
+    names = [f"{home} to {work}" for home, work in zip(*ends, strict=True)]
+    return ranked_of(names, both["workers"].tolist(), both["expected_error"].tolist())
 
 
 _MOST_PAIRS: Final = 200
@@ -284,10 +289,11 @@ def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
     if n < LEAST_WORKERS:
         return ()
     parts, unclear = [], []
+    columns = ("characteristic", "band", "workers", "expected_error")
+    each = list(zip(*(bands[column].tolist() for column in columns), strict=True))
     for name, phrases in _WHO.items():
-        mine = bands[bands["characteristic"] == name]
-        order = mine.assign(name=mine["band"].map(lambda band, known=phrases: known[band - 1]))
-        rows = ranked(order.sort_values("workers", ascending=False, kind="stable"))
+        mine = [(phrases[band - 1], n, error) for of, band, n, error in each if of == name]
+        rows = sorted(ranked_of(*zip(*mine, strict=True)), key=lambda row: -row.workers)
         if rows[0].workers == n:
             continue  # all of them, as with a filter
         parts.append(f"{share_text(rows[0].workers, n, rows[0].error)} {rows[0].name}")
@@ -302,11 +308,12 @@ def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
 def _largest_segment(answer: AreaProfile) -> str:
     """Return the largest group by age, earnings, and industry together."""
     n = answer.workers.value
-    order = answer.segments.sort_values("workers", ascending=False, kind="stable")
-    rows = ranked(order, "label")
+    order = np.argsort(-answer.segments["workers"].to_numpy(), kind="stable")
+    each = ranked(answer.segments, "label")
+    rows = [each[row] for row in order[:2]]
     if n < LEAST_WORKERS or rows[0].workers == n:
         return ""
-    first = order.iloc[0]
+    first = answer.segments.iloc[order[0]]
     who = words.listed([phrases[first[name] - 1] for name, phrases in _WHO.items()])
     doubt = "; the next group may be as large" if is_tied(rows[0], rows[1]) else ""
     share = share_text(rows[0].workers, n, rows[0].error)

@@ -198,11 +198,30 @@ def spoken_names(names: Sequence[str]) -> list[str]:
     return found
 
 
+def first_spoken(names: Sequence[str], first: Sequence[int]) -> list[str]:
+    """Return names as of :func:`spoken_names`, but spoken only at a few positions; the others are whole."""
+    found = list(names)
+    for place in first:
+        name = names[place]
+        alike = [each for each in names if each.startswith(spoken_name(name))]  # no other has an equal form
+        shorter = ((form(name), form) for form in (spoken_name, name_with_state, unplaced_name))
+        found[place] = next(
+            (short for short, form in shorter if [form(each) for each in alike].count(short) == 1), name
+        )
+    return found
+
+
 def ranked(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
     """Return the rows of a table of workers, in its order, by the names in one of its columns."""
-    errors = [None if math.isnan(error) else float(error) for error in frame["expected_error"].tolist()]
-    rows = zip(frame[name].tolist(), frame["workers"].tolist(), errors, strict=True)
-    return [Ranked(str(each), int(workers), error) for each, workers, error in rows]
+    return ranked_of(*(frame[column].tolist() for column in (name, "workers", "expected_error")))
+
+
+def ranked_of(names: Sequence[str], workers: Sequence[int], errors: Sequence[float]) -> list[Ranked]:
+    """Return rows by their names, their workers, and their errors, NaN if unknown."""
+    return [
+        Ranked(str(name), int(n), None if math.isnan(error) else float(error))
+        for name, n, error in zip(names, workers, errors, strict=True)
+    ]
 
 
 def is_tied(one: Ranked, other: Ranked) -> bool:

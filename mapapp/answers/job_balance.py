@@ -26,7 +26,7 @@ from mapapp.answers.entry import (
     RatioMap,
     TableEntry,
 )
-from mapapp.answers.finding_words import amount, spoken_names, where
+from mapapp.answers.finding_words import amount, first_spoken, where
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Number, Ratio
@@ -106,19 +106,20 @@ def balance_units(
     residents = units.of(*flows.by_block(Pick(home=blocks, filters=filters), "home"))
     mine = units.code if blocks is None else units.code[blocks]
     n_mine = np.bincount(mine, minlength=len(units.rows))
-    enough = residents >= LEAST_RESIDENTS
-    rows = units.rows[["unit_id", "name", "kind"]].assign(
-        partly=n_mine < units.rows["n_blocks"],
-        jobs=jobs,
-        **counted.columns(residents, int(residents.sum())),
+    rows = units.most_first(np.flatnonzero(n_mine), residents)
+    here, living = jobs[rows], residents[rows]
+    enough = living >= LEAST_RESIDENTS
+    columns = counted.columns(living, int(residents.sum()))
+    del columns["caution"]  # that of a count; here it belongs to the ratio
+    table = pandas.DataFrame(
+        units.table(rows, "unit_id", "name", "kind")
+        | {"partly": (n_mine < units.n_blocks)[rows], "jobs": here, **columns}
+        | {
+            "jobs_per_resident": np.divide(here, living, out=np.full(len(rows), math.nan), where=enough),
+            "jobs_per_resident_error": np.full(len(rows), math.nan),
+            "caution": np.where(enough, "", np.where(living > 0, FEW_RESIDENTS, NO_RESIDENTS)),
+        }
     )
-    del rows["caution"]  # that of a count; here it belongs to the ratio
-    rows = rows.assign(
-        jobs_per_resident=np.divide(jobs, residents, out=np.full(len(jobs), math.nan), where=enough),
-        jobs_per_resident_error=math.nan,
-        caution=np.where(enough, "", np.where(residents > 0, FEW_RESIDENTS, NO_RESIDENTS)),
-    )
-    table = counted.most_first(rows[n_mine > 0], "unit_id")
     return int(jobs.sum()), int(residents.sum()), table
 
 
@@ -229,12 +230,16 @@ def _findings(result: JobBalance) -> tuple[str, ...]:
 
 def _extremes(result: JobBalance) -> str:
     """Return which units have the most and the fewest jobs per resident worker; empty if the errors leave it open."""
-    units = result.units.assign(name=spoken_names(result.units["name"].tolist()))
-    known = units[(units["kind"] == "unit") & units["jobs_per_resident_error"].notna()]
-    known = known.sort_values("jobs_per_resident", kind="stable")
+    units = result.units
+    is_known = (units["kind"] == "unit") & units["jobs_per_resident_error"].notna()
+    known = np.flatnonzero(is_known)
     if len(known) < 2:
         return ""
-    low, high = known.iloc[0], known.iloc[-1]
+    order = np.argsort(units["jobs_per_resident"].to_numpy()[known], kind="stable")
+    ends = [int(known[order[place]]) for place in (0, -1)]
+    names = first_spoken(units["name"].tolist(), ends)
+    low, high = (units.iloc[row] for row in ends)
+    lowest, highest = (names[row] for row in ends)
     error = math.hypot(low.jobs_per_resident_error, high.jobs_per_resident_error)
     if high.jobs_per_resident - low.jobs_per_resident <= 2 * error:
         return ""
@@ -242,8 +247,8 @@ def _extremes(result: JobBalance) -> str:
     every = n == (result.units["kind"] == "unit").sum()
     which = f"the {n} {word}" if every else f"the {n} {word} with the most resident workers"
     return (
-        f"Of {which}, {high['name']} has the most jobs per resident worker ({words.ratio(high.jobs_per_resident)}), "
-        f"and {low['name']} the fewest ({words.ratio(low.jobs_per_resident)})."
+        f"Of {which}, {highest} has the most jobs per resident worker ({words.ratio(high.jobs_per_resident)}), "
+        f"and {lowest} the fewest ({words.ratio(low.jobs_per_resident)})."
     )
 
 

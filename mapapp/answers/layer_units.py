@@ -9,12 +9,16 @@ from typing import Final, cast
 import numpy as np
 import numpy.typing as npt
 import pandas
+from pandas.api.extensions import ExtensionArray
 
 from geodata.centers import mean_place_deg
 from geodata.store import Store
 from mapapp.answers.flows import Blocks
 from mapapp.answers.results import Kind
 
+Rows = npt.NDArray[np.integer]
+KINDS: Final = ("unit", "none", "elsewhere")
+"""Kinds of rows of a table of units, in their order."""
 TABLES: Final = {
     "state": "states",
     "county": "counties",
@@ -57,15 +61,58 @@ class LayerUnits:
         return order[ptr[row] : ptr[row + 1]]
 
     @cached_property
+    def is_unit(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is a unit of the layer."""
+        return (self.rows["kind"] == "unit").to_numpy(np.bool_)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Identifier of each row."""
+        return [str(unit_id) for unit_id in self.rows["unit_id"]]
+
+    @cached_property
+    def n_blocks(self) -> npt.NDArray[np.int64]:
+        """Number of blocks of each row."""
+        return self.rows["n_blocks"].to_numpy(np.int64)
+
+    def table(self, rows: npt.NDArray[np.integer], *columns: str) -> dict[str, ExtensionArray]:
+        """Return some columns of some rows, for a table with further columns."""
+        return {name: self._columns[name].take(rows) for name in columns}
+
+    def most_first(self, rows: npt.NDArray[np.integer], workers: npt.NDArray[np.int64]) -> Rows:
+        """Sort rows by workers, most first, and then by identifier.
+
+        Workers in no unit come after the units, and states outside the area come last.
+
+        Parameters
+        ----------
+        rows : int array
+            Ascending.
+        workers : int64[rows]
+            Of all rows of the layer.
+        """
+        # Rows of a kind are in the order of their identifiers, and the sort is stable.
+        return rows[np.lexsort((-workers[rows], self._rank[rows]))]
+
+    @cached_property
+    def _rank(self) -> npt.NDArray[np.int8]:
+        """Place of each row's kind in tables."""
+        return np.array([KINDS.index(kind) for kind in self.rows["kind"]], dtype=np.int8)
+
+    @cached_property
+    def _columns(self) -> dict[str, ExtensionArray]:
+        return {str(name): self.rows[name].array for name in self.rows}
+
+    @cached_property
     def _row_of(self) -> dict[tuple[str, str], int]:
-        keys = zip(self.rows["kind"], self.rows["unit_id"], strict=True)
+        keys = zip(self.rows["kind"], self.ids, strict=True)
         return {key: row for row, key in enumerate(keys)}
 
     @cached_property
     def _by_row(self) -> tuple[Blocks, npt.NDArray[np.int64]]:
         """Blocks in the order of their rows, and where each row begins."""
         order = np.argsort(self.code, kind="stable").astype(np.int32)
-        return order, np.append(0, np.cumsum(self.rows["n_blocks"].to_numpy()))
+        return order, np.append(0, np.cumsum(self.n_blocks))
 
 
 def layer_units(store: Store, level: str, column: str, names: dict[str, str], label: str) -> LayerUnits:

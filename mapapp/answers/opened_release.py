@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Final, Self, TypeVar, cast
 
 from geodata.json_objects import JsonObject
@@ -203,8 +204,11 @@ class OpenedRelease:
 
     def _cover_notes(self) -> tuple[Note, ...]:
         """Return the note that workplaces in other states are not in the release."""
+        names = self._covered_names
+        return (Note(COVERAGE, coverage(names, of_residents=True)),) if names else ()
+
+    @cached_property
+    def _covered_names(self) -> list[str]:
+        """Names of the states whose workplaces are covered; empty if the release does not say."""
         given = self.facts.get("destination_states")
-        if not isinstance(given, list) or not given:
-            return ()
-        names = state_names(self.store, [str(state) for state in given])
-        return (Note(COVERAGE, coverage(names, of_residents=True)),)
+        return state_names(self.store, [str(state) for state in given]) if isinstance(given, list) else []

@@ -49,6 +49,7 @@ class Outlines:
         self._folder = folder
         self._lock = Lock()
         self._locks: dict[str, Lock] = {}
+        self._wkb: dict[str, dict[str, bytes | None]] = {}
 
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
@@ -95,6 +96,11 @@ class Outlines:
             yield slice(start, end)
             start = end
 
+    def of_unit(self, level: str, unit_id: str) -> shapely.Geometry | None:
+        """Return the published outline of a unit of a level in `TABLES`; None if it has none."""
+        wkb = self._published(level).get(unit_id)
+        return None if wkb is None else shapely.from_wkb(wkb)
+
     def of_layer(self, level: str) -> dict[str, shapely.Geometry]:
         """Return the outlines of a layer's units by identifier; units without an outline are left out.
 
@@ -114,14 +120,22 @@ class Outlines:
         """Counties and tracts that replace their cells: code of each block; size and WKB, or b"", of each."""
         found = []
         for level in ("county", "tract"):
-            units = self._areas.units(level)
-            shapes = self._store.table(TABLES[level], [f"{level}_id", "geometry"])
-            wkb = dict(zip(shapes[f"{level}_id"], shapes.geometry.to_wkb(), strict=True))
+            units, wkb = self._areas.units(level), self._published(level)
             mine = zip(units.rows["unit_id"], units.rows["kind"], strict=True)
             listed = [(wkb.get(unit_id) if kind == "unit" else None) or b"" for unit_id, kind in mine]
             total = units.rows["n_blocks"].to_numpy()
             found.append((units.code, total, np.array([*listed, None], dtype=object)[:-1]))
         return found
+
+    def _published(self, level: str) -> dict[str, bytes | None]:
+        """Return the published outlines of a level as WKB, by identifier; read once, when the first one is needed."""
+        with self._lock:
+            lock = self._locks.setdefault(f"published {level}", Lock())
+        with watch.held(lock):
+            if level not in self._wkb:
+                shapes = self._store.table(TABLES[level], [f"{level}_id", "geometry"])
+                self._wkb[level] = dict(zip(shapes[f"{level}_id"], shapes.geometry.to_wkb(), strict=True))
+            return self._wkb[level]
 
     def _make(self, level: str) -> geopandas.GeoDataFrame:
         units = self._areas.units(level)

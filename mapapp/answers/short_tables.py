@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas
 
-from mapapp.answers.counted import KINDS
+from mapapp.answers.layer_units import KINDS
 from mapapp.answers.measures import caution
 from mapapp.errors import UsageError
 
@@ -54,28 +54,39 @@ def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pa
     if len(table) <= rows:
         return table
     rest, errors = rest_of(table, rows), table.attrs.get(_REST_ERROR, {}).get(rows, {})
-    n_rest = sum(map(len, rest.values()))
-    parts = [table.head(len(table) - n_rest)]
+    n_first = len(table) - sum(map(len, rest.values()))
+    sums: list[dict[str, object]] = []
     for kind, part in rest.items():
         label = f"{'Other states' if kind == 'elsewhere' else name} ({len(part):,})"
-        summed = part if len(part) == 1 and kind not in ("", "unit") else _sum(part, label)
+        is_itself = len(part) == 1 and kind not in ("", "unit")
+        row = {str(column): part[column].iloc[0] for column in part} if is_itself else _sum(part, label)
         if "expected_error" in table.columns and kind in errors:
-            summed = summed.assign(expected_error=errors[kind])
-        parts.append(summed.astype(table.dtypes))
-    return pandas.concat(parts, ignore_index=True)
+            row["expected_error"] = errors[kind]
+        sums.append(row)
+    # Column by column: a frame for each sum, and all of them one below the other, would take several times as long.
+    return pandas.DataFrame(
+        {
+            column: pandas.Series(
+                [*table[column].iloc[:n_first].tolist(), *(row[column] for row in sums)],
+                dtype=table[column].dtype,
+            )
+            for column in map(str, table.columns)
+        }
+    )
 
 
-def _sum(rest: pandas.DataFrame, label: str) -> pandas.DataFrame:
-    """Return one row with the sums of some rows."""
-    workers = int(rest["workers"].sum())
-    row: dict[str, object] = {column: "" for column in rest.columns if rest[column].dtype.kind not in "iufb"}
-    row |= {column: math.nan for column in rest.columns if rest[column].dtype.kind == "f"}
-    row |= {column: rest[column].sum() for column in rest.columns if rest[column].dtype.kind in "iu"}
-    row |= {column: False for column in rest.columns if rest[column].dtype.kind == "b"}
-    row |= {"share": float(rest["share"].sum()), "caution": caution(workers)}
+def _sum(rest: pandas.DataFrame, label: str) -> dict[str, object]:
+    """Return one row with the sums of some rows, by column."""
+    row: dict[str, object] = {}
+    for column, dtype in rest.dtypes.items():
+        kind, name = dtype.kind, str(column)
+        row[name] = (
+            rest[name].sum() if kind in "iu" else math.nan if kind == "f" else False if kind == "b" else ""
+        )
+    row |= {"share": float(rest["share"].sum()), "caution": caution(int(rest["workers"].sum()))}
     shown = next((each for each in ("name", "label", "home_name") if each in rest.columns), None)
     if shown is not None:
         row |= {shown: label}
     if "kind" in rest.columns:
         row |= {"kind": "other"}
-    return pandas.DataFrame([row])[list(rest.columns)]
+    return row

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mapapp.answers.areas import Areas
     from mapapp.answers.selection import Selected
 
+Floats = npt.NDArray[np.float64]
 TOWN_STATES: Final = ("09", "23", "25", "26", "27", "33", "34", "36", "42", "44", "50", "55")
 """Connecticut, Maine, Massachusetts, Michigan, Minnesota, New Hampshire, New Jersey, New York, Pennsylvania, Rhode
 Island, Vermont, and Wisconsin, where county subdivisions are governments that cover the whole state."""
@@ -89,20 +90,18 @@ class UsualLayers:
     @property
     def named(self) -> str:
         """The layer that people name, however many units it has: towns or places, or else counties."""
-        return self._named(self._covered())
+        return self._named(_View(self._areas, self._covered()))
 
     def _of(self, end: Side, here: Selected | None, there: Selected | None) -> str:
-        blocks = self._in_view(end, here, there)
-        layers = {layer: self._people_of(layer, blocks) for layer in self._candidates(blocks)}
-        return min(
-            layers, key=lambda layer: _misfit(layers[layer])
-        )  # the first of those that fit equally well
+        view = _View(self._areas, self._in_view(end, here, there))
+        # The first of those that fit equally well.
+        return min(self._candidates(view), key=lambda layer: _misfit(view.people_of(layer)))
 
-    def _candidates(self, blocks: Blocks) -> Iterator[str]:
+    def _candidates(self, view: _View) -> Iterator[str]:
         """Yield layers, those that people prefer first."""
-        named = self._named(blocks)
-        people, counties = (self._people_of(layer, blocks) for layer in (named, "county"))
-        if sum(people.values()) > (1 - MOST_PEOPLE) * sum(counties.values()):
+        named = self._named(view)
+        people, counties = (view.people_of(layer) for layer in (named, "county"))
+        if people.sum() > (1 - MOST_PEOPLE) * counties.sum():
             yield named
             if _n_main(people) == 1 and "zcta" in self._areas.columns:
                 yield "zcta"
@@ -110,26 +109,13 @@ class UsualLayers:
         if len(counties) > MOST:
             yield "state"
 
-    def _named(self, blocks: Blocks) -> str:
-        states = self._people_of("state", blocks)
-        towns = sum(people for state, people in states.items() if state in TOWN_STATES)
-        wanted = "ctycsub" if 2 * towns >= sum(states.values()) else "stplc"
-        is_there = wanted in self._areas.columns and bool(self._people_of(wanted, blocks))
+    def _named(self, view: _View) -> str:
+        states, people = view.units_of("state")
+        ids = self._areas.units("state").ids
+        towns = people[[ids[row] in TOWN_STATES for row in states]]
+        wanted = "ctycsub" if 2 * towns.sum() >= people.sum() else "stplc"
+        is_there = wanted in self._areas.columns and view.people_of(wanted).size > 0
         return wanted if is_there else "county"
-
-    def _people_of(self, layer: str, blocks: Blocks) -> dict[str, float]:
-        """Return the people of each unit that has blocks in view, including units without people."""
-        units = self._areas.units(layer)
-        code = units.code[blocks]
-        people = np.bincount(code, weights=self._people(blocks), minlength=len(units.rows))
-        n_blocks = np.bincount(code, minlength=len(units.rows))
-        mine = np.flatnonzero((n_blocks > 0) & (units.rows["kind"] == "unit").to_numpy())
-        return dict(zip(units.rows["unit_id"].to_numpy()[mine], people[mine].tolist(), strict=True))
-
-    def _people(self, blocks: Blocks) -> npt.NDArray[np.float64]:
-        """Return the people of some blocks, or one for each if the release does not count people."""
-        people = self._areas.places["population"].to_numpy()[blocks].astype(np.float64)
-        return people if people.any() else np.ones_like(people)
 
     def _in_view(self, end: Side, here: Selected | None, there: Selected | None) -> Blocks:
         found = None
@@ -163,17 +149,43 @@ class UsualLayers:
         return self._areas.place_index.meeting(box).astype(np.int32)
 
 
+class _View:
+    """Some blocks, and the units of a layer that have any of them."""
+
+    def __init__(self, areas: Areas, blocks: Blocks) -> None:
+        self._areas, self._blocks = areas, blocks
+        people = areas.population[blocks].astype(np.float64)
+        # One person a block if the release does not count people.
+        self._people = people if people.any() else np.ones_like(people)
+        self._found: dict[str, tuple[npt.NDArray[np.integer], Floats]] = {}
+
+    def units_of(self, layer: str) -> tuple[npt.NDArray[np.integer], Floats]:
+        """Return the rows of units that have blocks here, and their people, including units without people."""
+        if layer not in self._found:
+            units = self._areas.units(layer)
+            code = units.code[self._blocks]
+            people = np.bincount(code, self._people, len(units.rows)).astype(np.float64, copy=False)
+            n_blocks = np.bincount(code, minlength=len(units.rows))
+            rows = np.flatnonzero((n_blocks > 0) & units.is_unit)
+            self._found[layer] = rows, people[rows]
+        return self._found[layer]
+
+    def people_of(self, layer: str) -> Floats:
+        """Return the people of each unit that has blocks here."""
+        return self.units_of(layer)[1]
+
+
 def _is_everything(chosen: Selected | None) -> bool:
     return chosen is not None and all(isinstance(step.part, Everything) for step in chosen.steps)
 
 
-def _n_main(people: dict[str, float]) -> int:
+def _n_main(people: Floats) -> int:
     """Return how many of the largest units hold two thirds of the people."""
-    sums = np.cumsum(sorted(people.values(), reverse=True))
+    sums = np.cumsum(np.sort(people)[::-1])
     return int(np.searchsorted(sums, MOST_PEOPLE * sums[-1])) + 1 if sums.size else 0
 
 
-def _misfit(people: dict[str, float]) -> float:
+def _misfit(people: Floats) -> float:
     """Return how far a layer is from being readable; 0 if it is readable."""
     few, many = len(people), _n_main(people)
     if not few:

@@ -10,7 +10,7 @@ import pandas
 from geodata.schema import N_SEGMENTS
 from mapapp.answers import counted
 from mapapp.answers.area_argument import Given
-from mapapp.answers.counted import band_sums, most_first
+from mapapp.answers.counted import band_sums
 from mapapp.answers.cross_table import (
     USUAL_ATTRIBUTES,
     CrossTable,
@@ -147,16 +147,18 @@ class WorkerAnalyses(OpenedRelease):
         names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
         mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
         n_mine = np.bincount(mine, minlength=len(units.rows))
-        rows = units.rows[["unit_id", "name", "kind"]].assign(
-            partly=n_mine < units.rows["n_blocks"],
-            **counted.columns(by_segment.sum(axis=1), int(n.sum())),
-            **dict(zip(names, bands.T, strict=True)),
-        )
+        workers = by_segment.sum(axis=1)
+        rows = units.most_first(np.flatnonzero(n_mine), workers)
+        table = units.table(rows, "unit_id", "name", "kind") | {
+            "partly": (n_mine < units.n_blocks)[rows],
+            **counted.columns(workers[rows], int(n.sum())),
+            **dict(zip(names, bands[rows].T, strict=True)),
+        }
         answer = AreaComparison(
             about=self._about("comparison", chosen, filters, side),
             layer=units.level,
             workers=counted.number(int(n.sum())),
-            units=most_first(rows[n_mine > 0], "unit_id"),
+            units=pandas.DataFrame(table),
         )
         return self._answered(answer, errors)
 

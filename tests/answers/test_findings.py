@@ -17,6 +17,7 @@ from commutemap import Filters, Release, Result, change, open_release
 from mapapp.answers.finding_words import (
     Ranked,
     amount_of,
+    first_spoken,
     is_tied,
     ranking,
     rounded_error,
@@ -244,3 +245,25 @@ def test_a_name_keeps_what_distinguishes_it() -> None:
         "Chester city",
         "Chester township",
     ]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "A",
+                "A city",
+                "A town",
+                "A city, RI",
+                "A town (B, RI)",
+                "A town (C, RI)",
+                "A County, RI",
+                "B, RI",
+            ]
+        )
+    )
+)
+def test_names_spoken_at_a_few_positions_are_those_of_all(names: list[str]) -> None:
+    every = spoken_names(names)
+    assert first_spoken(names, range(len(names))) == every
+    assert first_spoken(names, [0] if names else []) == [*every[:1], *names[1:]]
