@@ -13,7 +13,7 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.about import About
 from mapapp.answers.measures import Number
-from mapapp.answers.unit_names import name_parts, name_with_state, spoken_name, unplaced_name
+from mapapp.answers.unit_names import name_parts, shorter_names, spoken_name
 from mapapp.question.area_text import Box, Circle, Corridor, Everything, Shape, Step, Unit, parse_area
 
 EVERYWHERE: Final = "in the area that is covered here"
@@ -187,15 +187,12 @@ def _last_of_list(steps: Sequence[Step], name: str) -> str:
 
 def spoken_names(names: Sequence[str]) -> list[str]:
     """Return the names as people say them; a name keeps what distinguishes it from another of the names."""
-    found = list(names)
-    for shorter in (spoken_name, name_with_state, unplaced_name):
-        short = [shorter(name) for name in names]
-        seen = Counter(short)
-        found = [
-            new if known == name and seen[new] == 1 else known
-            for new, known, name in zip(short, found, names, strict=True)
-        ]
-    return found
+    forms = list(map(shorter_names, names))
+    counts = [Counter(form) for form in zip(*forms, strict=True)]
+    return [
+        next((short for short, count in zip(mine, counts, strict=True) if count[short] == 1), name)
+        for name, mine in zip(names, forms, strict=True)
+    ]
 
 
 def first_spoken(names: Sequence[str], first: Sequence[int]) -> list[str]:
@@ -203,10 +200,12 @@ def first_spoken(names: Sequence[str], first: Sequence[int]) -> list[str]:
     found = list(names)
     for place in first:
         name = names[place]
-        alike = [each for each in names if each.startswith(spoken_name(name))]  # no other has an equal form
-        shorter = ((form(name), form) for form in (spoken_name, name_with_state, unplaced_name))
+        mine = shorter_names(name)
+        # No other name has an equal form.
+        alike = [shorter_names(each) for each in names if each.startswith(mine[0])]
+        counts = [Counter(form) for form in zip(*alike, strict=True)]
         found[place] = next(
-            (short for short, form in shorter if [form(each) for each in alike].count(short) == 1), name
+            (short for short, count in zip(mine, counts, strict=True) if count[short] == 1), name
         )
     return found
 

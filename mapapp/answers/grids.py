@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
-from mapapp.answers.finding_words import first_spoken
+from mapapp.answers.finding_words import spoken_names
 from mapapp.answers.results import AreaProfile, FlowMatrix
 from mapapp.errors import UsageError
 
@@ -186,7 +186,7 @@ def _places(units: pandas.DataFrame, most: int) -> tuple[pandas.Series, int]:
 def _named(units: pandas.DataFrame, n_places: int, *, short: bool) -> pandas.DataFrame:
     names = units["name"].tolist()
     if short:
-        names = first_spoken(names, range(n_places))
+        names = spoken_names(names)
     found = units[["unit_id", "kind"]].assign(name=names)
     if n_places == len(units):
         return found.reset_index(drop=True)

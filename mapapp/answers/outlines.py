@@ -51,6 +51,10 @@ class Outlines:
         self._locks: dict[str, Lock] = {}
         self._wkb: dict[str, dict[str, bytes | None]] = {}
 
+    def warm(self) -> None:
+        """Read in advance what the first outline of a drawn area needs."""
+        _ = self._wholes
+
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks

@@ -11,6 +11,7 @@ from typing import Final, TypeVar, cast
 
 import numpy
 import pandas
+import shapely
 
 from geodata.json_objects import JsonObject
 from geodata.store import Store
@@ -18,13 +19,16 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.publication import title_with_year
 from mapapp.answers.result_cache import ResultCache
 
-CACHED_ANSWERS: Final = 128
+CACHED_ANSWERS: Final = 500
+"""Results of about 50 questions: a question has about ten, such as its answer, its units, and its outlines."""
 CACHED_BYTES: Final = 256 << 20
 _CELL_BYTES: Final = 16
 """About what a cell of a table takes, numbers or names; to ask a table for its size takes milliseconds."""
+_CORNER_BYTES: Final = 16
 _SHAPES: Final = (
     "layer",
     "covered states",
+    "drawn units",
     "ground",
     "ground shapes",
     "place names",
@@ -113,11 +117,13 @@ def certificate_json(certificate: Mapping[str, object]) -> str:
 
 
 def _weight(value: object) -> int:
-    """Return the approximate size of an answer in bytes: its tables, arrays and pictures."""
+    """Return the approximate size of an answer in bytes: its tables, arrays, shapes and pictures."""
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, numpy.ndarray):
         return int(value.nbytes)
+    if isinstance(value, shapely.Geometry):
+        return int(shapely.get_num_coordinates(value)) * _CORNER_BYTES
     if isinstance(value, pandas.DataFrame):
         return value.size * _CELL_BYTES
     if dataclasses.is_dataclass(value):

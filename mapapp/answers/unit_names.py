@@ -63,6 +63,14 @@ def name_with_state(name: str) -> str:
     return f"{spoken_name(name)}, {state[1]}" if state else spoken_name(name)
 
 
+def shorter_names(name: str) -> tuple[str, str, str]:
+    """Return the spoken name, the spoken name with its state, and the name without its location, shortest first."""
+    own = unplaced_name(name)
+    found, state = _SPOKEN_WITHOUT.fullmatch(own), _STATE_AT_END.search(name)
+    spoken = found[1] if found else own
+    return spoken, f"{spoken}, {state[1]}" if state else spoken, own
+
+
 def base_name(name: str) -> str:
     """Return a name without its location and its legal description: `Providence` for `Providence city, RI`."""
     own = unplaced_name(name).removesuffix(_OUTSIDE)

@@ -281,6 +281,7 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
             partial(_first_view, release),
             partial(release.areas.search, ""),  # early, because many visitors type a name first
             partial(map_layers.unit_layer, release, "tract"),
+            release.areas.outlines.warm,
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")

@@ -24,6 +24,7 @@ from geodata.errors import GeodataError
 from mapapp.errors import UsageError
 from mapapp.explore import server
 from mapapp.explore.heavy_requests import HAS_LEFT
+from mapapp.explore.kept_memory import keep_freed_memory
 from mapapp.explore.processes.messages import Asked, Failed, Ready, Setup, send_response
 from mapapp.explore.uploads import Uploads
 
@@ -73,6 +74,7 @@ class Departure:
 
 def main(files: Iterable[str]) -> int:
     """Open what the first message names, then answer requests until standard input ends; returns an exit code."""
+    keep_freed_memory()
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     connections = [Connection(int(file)) for file in files]
