@@ -8,7 +8,7 @@ with reflecting edges, up to the last digits, in a fraction of the time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy
 import numpy.typing as npt
@@ -22,6 +22,7 @@ _AT_ONCE: Final = 32
 _TRUNCATE: Final = 4.0
 """Standard deviations after which the Gaussian ends."""
 
+Value = TypeVar("Value", bound=numpy.generic)
 Floats = npt.NDArray[numpy.float64]
 Ints = npt.NDArray[numpy.integer]
 
@@ -57,7 +58,7 @@ class Tiles(NamedTuple):
         values[at_edge] *= ~beyond[at_edge][:, None, :]
         return self._replace(values=values)
 
-    def picture(self, values: npt.NDArray[numpy.generic]) -> npt.NDArray[numpy.generic]:
+    def picture(self, values: npt.NDArray[Value]) -> npt.NDArray[Value]:
         """The whole grid with some values for the pixels of the tiles, and 0 elsewhere."""
         size = self.values.shape[1]
         n_rows, n_columns = (-(-n // size) + 2 for n in self.shape)
@@ -87,9 +88,9 @@ def smoothed(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> 
     number, tile_row, tile_column = _reached(row, column, shape, reach, size)
     tile = number[down := row // size, across := column // size]
     place = (tile * size + row - down * size) * size + column - across * size
-    counts = numpy.bincount(place, minlength=(len(tile_row) + 1) * size**2)
+    counts = numpy.bincount(place, numpy.ones(len(place)), (len(tile_row) + 1) * size**2)
     # After the tiles comes an empty one, which stands for all that no point reaches.
-    values = counts.reshape(-1, size, size).astype(numpy.float64)
+    values = counts.reshape(-1, size, size).astype(numpy.float64, copy=False)
     matrices = _matrices(weights, size)
     beside = [number[tile_row, tile_column + step] for step in (-1, 1)]
     values = _spread_across(values, beside, [each.T.copy() for each in matrices])
