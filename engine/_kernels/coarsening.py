@@ -250,13 +250,14 @@ def _find_steps(
     """Where in the table the distances from a tract to those of a SuperPUMA lie: a loop of vector instructions."""
     first, last = span
     x, y, z = place[tract, 0], place[tract, 1], place[tract, 2]
-    east, north, up = there[0], there[1], there[2]
-    for position in range(first, last):
+    # Counted from 0, so that the compiler need not provide for positions from the end.
+    east, north, up = there[0, first:last], there[1, first:last], there[2, first:last]
+    for position in range(east.size):
         dx, dy, dz = x - east[position], y - north[position], z - up[position]
         exact = math.sqrt(dx * dx + dy * dy + dz * dz) * (TABLE_STEPS / 2)
         below = min(np.int32(exact), np.int32(TABLE_STEPS - 1))
-        step[position - first] = below
-        part[position - first] = exact - below
+        step[position] = below
+        part[position] = exact - below
 
 
 @lean_jit
@@ -267,16 +268,17 @@ def _sum_pair(
 
     Every sum adds its numbers in the order of the tracts. Two at once, as an addition waits for the one before it.
     """
-    first, last = span
+    people = people[span[0] : span[1]]
+    steps, parts, other_steps, other_parts = step[0], part[0], step[1], part[1]
     miles, pull, other_miles, other_pull = 0.0, 0.0, 0.0, 0.0
-    for position in range(first, last):
+    for position in range(people.size):
         count = people[position]
         # Unsigned, so that the compiler need not provide for positions from the end.
-        below, share = np.uint32(step[0, position - first]), part[0, position - first]
+        below, share = np.uint32(steps[position]), parts[position]
         above = below + np.uint32(1)
         miles += count * (table[below, 0] + share * (table[above, 0] - table[below, 0]))
         pull += count * (table[below, 1] + share * (table[above, 1] - table[below, 1]))
-        below, share = np.uint32(step[1, position - first]), part[1, position - first]
+        below, share = np.uint32(other_steps[position]), other_parts[position]
         above = below + np.uint32(1)
         other_miles += count * (table[below, 0] + share * (table[above, 0] - table[below, 0]))
         other_pull += count * (table[below, 1] + share * (table[above, 1] - table[below, 1]))

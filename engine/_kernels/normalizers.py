@@ -123,6 +123,7 @@ def _set_empties(n: int, k: int, price: float, space: RatioSpace) -> None:
 @lean_jit
 def _set_products(n: int, k: int, factors: Floats, partitions: Partitions, products: Floats) -> None:
     """Coefficients of the product of F over the parts, for all partitions of up to n into at most k parts."""
+    products[0] = 0.0
     products[0, 0] = 1.0
     size = 0
     for one in range(1, partitions.first[n + 1]):

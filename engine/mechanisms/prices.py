@@ -137,8 +137,8 @@ def _space() -> RatioSpace:
     side = MOST_EXACT_WORKERS + 1
     n_partitions = _partitions().parent.size
     return RatioSpace(
-        totals=np.zeros(n_partitions),
-        products=np.zeros((n_partitions, side)),
+        totals=np.empty(n_partitions),
+        products=np.empty((n_partitions, side)),
         empties=np.zeros((side, side)),
         factors=np.zeros((side, side)),
         singly=np.zeros((side, side)),
