@@ -25,7 +25,7 @@ from engine.sound import (
     sound_bound_of_groups,
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from mapapp.publishing.certificate.terms import CertificateCheck, Precondition, Row, exact_number
+from mapapp.publishing.certificate.terms import CertificateCheck, ExactNumber, Precondition, Row, exact_number
 from mapapp.publishing.certified_weights import badness_of
 
 __all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
@@ -60,17 +60,19 @@ def sound_rows(
     members_of: Mapping[tuple[int, int], NDArray[np.intp]],
 ) -> list[Row]:
     """One row for each published count and rule (`members_of` says which classes): its worst class."""
+    # The same for all rows, of which a batch of tracts has hundreds.
+    is_published, epsilon_final = classes.is_published, exact_number(privacy.epsilon)
     return [
-        _row(privacy, count, SOUND_RULES[rule], classes, accounting, synthesizers, members)
+        _row(count, SOUND_RULES[rule], is_published, epsilon_final, accounting, synthesizers, members)
         for (count, rule), members in members_of.items()
     ]
 
 
 def _row(
-    privacy: PrivacyParameters,
     count: int,
     rule: str,
-    classes: SynthesizerClasses,
+    is_published: bool,
+    epsilon_final: ExactNumber,
     accounting: SoundAccounting,
     synthesizers: NDArray[np.int64],
     members: NDArray[np.intp],
@@ -81,7 +83,7 @@ def _row(
         "published_count": count,
         "synthesizers": int(synthesizers[members].sum()),
         "rule": rule,
-        "certified_for_n": 1 if classes.is_published else count,
+        "certified_for_n": 1 if is_published else count,
         "n_support_least": int(accounting.n_support[members].min()),
         "n_support_most": int(accounting.n_support[members].max()),
         "worst_n_support": int(accounting.n_support[worst]),
@@ -89,7 +91,7 @@ def _row(
         "worst_total_prior_weight_units": int(accounting.total_weight[worst]),
         **dict(zip(_BOUND_FIELDS, accounting.bound(worst), strict=True)),
         "prior_weights": PointWeights.of_class(accounting, worst),
-        "epsilon_final": exact_number(privacy.epsilon),
+        "epsilon_final": epsilon_final,
     }
 
 
