@@ -96,13 +96,14 @@ class ThreadRunner:
 
     def _kept(self, batch: PreparedBatch) -> PreparedBatch:
         """What drawing needs of a batch."""
-        proof = OWN_PROOFS.get(self._source.parameters.mechanism)
-        if proof is None or proof.uses_weights:
-            return batch
-        n_points = batch.support.share.size
-        if self._ones.size < n_points:
+        parameters = self._source.parameters
+        proof = OWN_PROOFS.get(parameters.mechanism)
+        weighted, n_points = proof is None or proof.uses_weights, batch.support.share.size
+        if not weighted and self._ones.size < n_points:
             self._ones = np.ones(2 * n_points, dtype=np.int64)
-        return replace(batch, support=batch.support.without_weights(self._ones))
+        return replace(
+            batch, support=batch.support.as_drawn(weighted=weighted, clean=parameters.clean, ones=self._ones)
+        )
 
     def points(self, key: SecretKey) -> Iterator[Columns]:
         """As in `BatchRunner`."""

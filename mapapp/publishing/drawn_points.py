@@ -64,7 +64,9 @@ def draw_points(
         units=Units(parameters.unit, destination_tract),
         accepted_ratio=accepted_ratio,
     )
-    drawn = redraw_remainder(key, synthesizers, released, support.coarsening, redraw_weight(support.share))
+    drawn = released
+    if support.n_eliminated:  # else no point is a remainder, and shares need not be kept
+        drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
     if parameters.clean:
         noise = expected_noise(
             synthesizers,

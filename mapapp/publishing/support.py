@@ -48,24 +48,37 @@ class Support:
     n_without_flows: int
     far_split: FarSplit | None = None
 
-    def without_weights(self, ones: npt.NDArray[np.int64]) -> Support:
-        """What a draw reads that uses neither prior weights nor retentions: less than half of the memory.
+    def as_drawn(self, *, weighted: bool, clean: bool, ones: npt.NDArray[np.int64]) -> Support:
+        """What a draw reads, in less than half of the memory: a nation has up to 135 million support points.
 
         Parameters
         ----------
+        weighted : bool
+            Whether the mechanism reads prior weights and retentions.
+        clean : bool
+            Whether drawn points are cleaned.
         ones : int64[K or more]
-            Ones that several supports share.
+            Ones that several supports share; taken for weights that are not read.
         """
-        nobody = np.zeros(0, dtype=np.int64)
-        n_points = self.share.size
+        nobody, n_points = np.zeros(0, dtype=np.int64), self.share.size
+        coarsening = replace(self.coarsening, support_population=nobody)
+        if not clean:
+            coarsening = replace(coarsening, support_distance_mi=np.zeros(0))
+        table = self.table
+        if not weighted:
+            table = replace(table, base_weight=ones[:n_points], retention=ones[:n_points])
         split = self.far_split
+        if split is not None:
+            apart = replace(split.apart, support_population=nobody, support_distance_mi=np.zeros(0))
+            split = replace(split, apart=apart)
+            if split.keeps_numbers:
+                split = replace(split, only=nobody.astype(np.int32))
         return replace(
             self,
-            coarsening=replace(self.coarsening, support_population=nobody),
-            table=SupportTable(
-                support_ptr=self.table.support_ptr, base_weight=ones[:n_points], retention=ones[:n_points]
-            ),
-            far_split=split and replace(split, apart=replace(split.apart, support_population=nobody)),
+            coarsening=coarsening,
+            share=self.share if clean or self.n_eliminated else np.zeros(0),
+            table=table,
+            far_split=split,
         )
 
     @property
