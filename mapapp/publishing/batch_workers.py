@@ -22,6 +22,7 @@ from mapapp.publishing.batch import (
     prepare_batch,
 )
 from mapapp.publishing.block_cells import read_cells
+from mapapp.publishing.certificate.mechanism import find_laws
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.promise import CertifiedBatch
 
@@ -125,11 +126,14 @@ def _with_rows(drawn: DrawnBatch) -> tuple[DrawnBatch, Columns]:
 
 
 def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
-    """Prepare and certify every batch."""
-    numbers = range(source.workplaces.n_batches)
-    return _in_order(
-        lambda batch: prepare_batch(source, batch), numbers, threads, report, "certifying prior weights"
-    )
+    """Prepare and certify every batch, and find the laws that the certificate will state."""
+
+    def prepare(batch: int) -> PreparedBatch:
+        prepared = prepare_batch(source, batch)
+        find_laws(source.privacy, source.parameters, prepared.certified.rows)
+        return prepared
+
+    return _in_order(prepare, range(source.workplaces.n_batches), threads, report, "certifying prior weights")
 
 
 def _in_order(

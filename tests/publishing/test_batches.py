@@ -11,12 +11,13 @@ import numpy as np
 import pandas
 import pytest
 
+from engine.mechanisms import prices
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.demo import write_demo
 from geodata.schema import BASE_TABLES, TABLES
 from geodata.store import open_store, writing_store
-from mapapp.publishing import geography
+from mapapp.publishing import geography, run
 from mapapp.publishing.batch import open_source
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.geography import read_geography, read_workplaces
@@ -137,3 +138,24 @@ def test_the_order_of_rows_decides_nothing(dataset: Path, tmp_path: Path) -> Non
     other = release_files(tmp_path / "shuffled.dataset", tmp_path / "other", SOUND, parameters, threads=2)
     # The certificate commits to the confidential file itself, so it alone may differ.
     assert {name for name in one if one[name] != other[name]} == {"certificate.json"}
+
+
+def test_threads_find_the_laws_that_the_certificate_states(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    privacy = privacy_of(accountant="sound", epsilon_final="3.25", delta="1e-6", min_retention="0.025")
+    parameters = SynthesisParameters(mechanism="exponential")
+    prices.law_of.cache_clear()
+    misses = []
+    stated = run.claimed_certificate
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        before = prices.law_of.cache_info().misses
+        certificate = stated(*arguments, **options)
+        misses.append(prices.law_of.cache_info().misses - before)
+        return certificate
+
+    monkeypatch.setattr(run, "claimed_certificate", counted)
+    run_synthesis(dataset, tmp_path / "release", privacy, parameters, test_key=True, workers=2)
+    assert misses == [0]
+    assert prices.law_of.cache_info().misses > 20

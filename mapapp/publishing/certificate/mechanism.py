@@ -38,6 +38,7 @@ __all__ = [
     "accepted_claims",
     "check_accepted",
     "check_own_proof",
+    "find_laws",
     "one_round",
     "own_claims",
     "read_privacy",
@@ -169,6 +170,16 @@ def _own_rows(
         }
         for size in sorted(times)
     ]
+
+
+def find_laws(privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]) -> None:
+    """Find the laws that a certificate with these rows states, and keep them.
+
+    Threads can do it beside each other, while the certificate is written by one.
+    """
+    if synthesis.mechanism == "exponential":
+        for size in {row["n_support"] for row in rows}:
+            _laws(privacy.epsilon, size, priced=True)
 
 
 def _laws(epsilon: Fraction, n_support: int, *, priced: bool) -> Row:
