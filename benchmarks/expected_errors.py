@@ -25,8 +25,8 @@ from engine.streams import PublicSeed, SecretKey, attempt_key
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
 from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.home_values import HomeValues, ValuesOfTracts
 from mapapp.answers.noisy_tables import ReleasedRows
-from mapapp.answers.support_prior import ListedShares
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.publishing.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
 from mapapp.publishing.promise import make_certificate
@@ -175,11 +175,10 @@ def _stated(
     read = np.zeros((homes.shape[0], len(matrix)))
     read[:, work] = homes @ matrix[work].T
     of_areas = homes.tocoo()
-    listed = ListedShares(
-        of_areas.row.astype(np.int64), of_areas.col.astype(np.int64), of_areas.data, homes.shape[0]
-    )
+    row, home, share = (each[None] for each in (of_areas.row, of_areas.col, of_areas.data))
+    listed = HomeValues(row.astype(np.int64), home.astype(np.int64), share, share)
     found = errors.of_counts(
-        lambda _: listed,
+        ValuesOfTracts(lambda _: listed, np.arange(homes.shape[0]), share.size),
         read,
         tract[here],
         n_workers[here],

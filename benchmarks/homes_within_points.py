@@ -63,8 +63,7 @@ def homes_of_points(places: Places, terms: SupportTerms, matrix: Floats, *, sing
     parts = []
     for work in np.flatnonzero(matrix.sum(axis=1)):
         prior = supports.of_tract(int(work))
-        by_people, by_gravity = np.empty(lon.size), np.empty(lon.size)
-        by_people[prior.order], by_gravity[prior.order] = prior.people, prior.gravity
+        by_people, by_gravity = prior.people, prior.gravity
         alone = np.bincount(prior.point)[prior.point] == 1
         chosen = (places.town >= 0) & (alone == single)
         if single:

@@ -26,8 +26,9 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
+from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.home_values import ValuesOfTracts, values_of_areas
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.noisy_tables import ReleasedRows
@@ -38,7 +39,7 @@ from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
 from mapapp.answers.short_tables import rest_of, with_rest_errors
-from mapapp.answers.support_prior import ListedShares
+from mapapp.answers.tract_ways import TractWays
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.filters import Filters
 
@@ -47,8 +48,6 @@ ROWS: Final = 10
 
 _KEPT: Final = 32
 _MOST_HOMES: Final = 62  # bits of a number without its sign
-_DENSE: Final = 0.25
-"""Home areas that together hold a smaller part of all tracts are listed, which is faster."""
 
 
 class Errors:
@@ -81,10 +80,11 @@ class Errors:
             return [None] * len(picks)
         found: list[float | None] = [0.0] * len(picks)
         groups: dict[bytes | None, list[int]] = {}
+        keys = {id(pick.work): _key(pick.work) for pick in picks}
         for place, pick in enumerate(picks):
             # Workplaces are published unchanged: without a home area there is no error.
             if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
-                groups.setdefault(_key(pick.work), []).append(place)
+                groups.setdefault(keys[id(pick.work)], []).append(place)
         for group in groups.values():
             watch.check()
             same_work = [picks[place] for place in group]
@@ -92,7 +92,7 @@ class Errors:
             if not workplaces.tract.size:
                 continue
             errors = self._formula.of_counts(
-                self._home_shares(same_work),
+                self._home_values(same_work),
                 self._by_tract(same_work),
                 workplaces.tract,
                 workplaces.n_workers,
@@ -209,7 +209,7 @@ class Errors:
         share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
         found = errors_of_cells(
             self._formula,
-            (self._tracts.lon_deg, self._tracts.lat_deg),
+            self._tracts.ways,
             (share, self._same_block_share(pick)),
             counts,
             workplaces.arrays(pick.filters.segments),
@@ -266,7 +266,7 @@ class Errors:
         tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
         blocks = self._store.table("blocks", ["lon_deg", "lat_deg"])
         places = [(each["lon_deg"].to_numpy(), each["lat_deg"].to_numpy()) for each in (tracts, blocks)]
-        return Tracts(*places[0], miles_within(self._blocks[0], places[1], self._blocks[1]))
+        return Tracts(TractWays(*places[0]), miles_within(self._blocks[0], places[1], self._blocks[1]))
 
     @cached_property
     def _formula(self) -> ExpectedErrors:
@@ -313,25 +313,14 @@ class Errors:
         share: Floats = np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
         return share
 
-    def _home_shares(self, picks: Sequence[Pick]) -> Floats | Callable[[int], ListedShares]:
-        """Return the shares of the home areas, listed unless they hold many of the tracts."""
-        listed: list[tuple[Ints, Floats]] = []
-        for pick in picks:
-            share = self._home_share(cast(Blocks, pick.home))
-            tracts = np.flatnonzero(share)
-            listed.append((tracts, share[tracts]))
-        sizes = [tracts.size for tracts, _ in listed]
-        shares = ListedShares(
-            np.repeat(np.arange(len(picks)), sizes),
-            np.concatenate([tracts for tracts, _ in listed]),
-            np.concatenate([shares for _, shares in listed]),
-            len(picks),
+    def _home_values(self, picks: Sequence[Pick]) -> ValuesOfTracts:
+        """Return the shares of the home areas, which picks that differ in their filters alone have in common."""
+        number: dict[int, int] = {}
+        of_row = [number.setdefault(id(pick.home), len(number)) for pick in picks]
+        homes = {id(pick.home): cast(Blocks, pick.home) for pick in picks}
+        return values_of_areas(
+            np.stack([self._home_share(home) for home in homes.values()]), np.array(of_row)
         )
-        if sum(sizes) >= _DENSE * len(picks) * self._n_tracts:
-            dense = np.zeros((len(picks), self._n_tracts))
-            dense[shares.area, shares.tract] = shares.share
-            return dense
-        return lambda tract: shares
 
     def _by_tract(self, picks: Sequence[Pick]) -> Floats:
         """Return the workers of each pick by workplace tract, float64[picks, tracts]. All picks share a work area.
@@ -340,7 +329,7 @@ class Errors:
         """
         tract = self._blocks[0].astype(np.int32)
         counts = np.zeros((len(picks), self._n_tracts))
-        same_home = _together(range(len(picks)), lambda place: _key(picks[place].home))
+        same_home = _together(range(len(picks)), lambda place: id(picks[place].home))
         for homes in same_home:
             if len(homes) > 1:
                 block, segment, workers = self._flows.by_block_and_segment(
@@ -369,7 +358,7 @@ class Errors:
         for number, home in enumerate(homes):
             inside[home] |= 1 << number
         chosen = np.flatnonzero(inside).astype(np.int32)
-        kinds, kind = np.unique(inside[chosen], return_inverse=True)
+        kind, kinds = pandas.factorize(inside[chosen])
         member = np.full(tract.size, -1, dtype=np.int32)
         member[chosen] = kind
         found = np.zeros((kinds.size, self._n_tracts))

@@ -8,14 +8,14 @@ block of a worker of the tract, in the mean over workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from geodata.distance import bearing_deg, distance_mi
-from mapapp.answers.expected_error import ExpectedErrors, Floats
-from mapapp.answers.prepared import N_OCTANTS, octant
-from mapapp.answers.support_prior import ListedShares
+from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
+from mapapp.answers.home_values import HomeValues, ValuesOfTracts
+from mapapp.answers.prepared import N_OCTANTS
+from mapapp.answers.tract_ways import TractWays
 from mapapp.answers.workplaces import WorkplaceArrays
 from mapapp.question.fields import Side
 
@@ -25,7 +25,7 @@ N_DIRECTIONS = N_OCTANTS + 1
 
 def errors_of_cells(
     formula: ExpectedErrors,
-    places: tuple[Floats, Floats],
+    ways: TractWays,
     shares: tuple[Floats, Floats],
     counts: Floats,
     workplaces: WorkplaceArrays,
@@ -37,8 +37,7 @@ def errors_of_cells(
     Parameters
     ----------
     formula : ExpectedErrors
-    places : tuple of float64[n_tracts]
-        Longitude and latitude of the tracts, degrees.
+    ways : TractWays
     shares : tuple of float64[n_tracts]
         Share of each tract's people who live in the home area, and in a worker's own block there.
     counts : float64[n_tracts, bands, 9]
@@ -58,48 +57,42 @@ def errors_of_cells(
     tract, n_workers, times, n_units = workplaces
     n_tracts, n_bands, _ = counts.shape
     flat = _with_margins(counts).reshape(n_tracts, -1).T
-    home = _shares(places, shares, np.asarray(edges_mi, dtype=np.float64), side)
+    home = _values(ways, shares, edges_mi, side)
     of_rows = np.broadcast_to(times, (len(flat), len(times)))
     found = formula.of_counts(home, flat, tract, n_workers, of_rows, n_units)
     return np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
 
 
-def _shares(
-    places: tuple[Floats, Floats], shares_of: tuple[Floats, Floats], edges_mi: Floats, side: Side
-) -> Callable[[int], ListedShares]:
-    lon, lat = places
+def _values(
+    ways: TractWays, shares_of: tuple[Floats, Floats], edges_mi: Sequence[float], side: Side
+) -> ValuesOfTracts:
+    """Return each tract's share of people in each cell as seen from workplace tracts, then in margins."""
     area_share, block_share = shares_of
-    n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
+    n_bands, width = len(edges_mi) + 1, N_DIRECTIONS + 1
     inside = np.flatnonzero(area_share)
+    margin, everywhere = n_bands * width, np.arange(N_OCTANTS)
+    # The workplace's own tract is in every direction of the first band, one eighth each, and in three margins.
+    own_rows = [*everywhere, *(margin + everywhere), N_DIRECTIONS, margin + N_DIRECTIONS]
+    own_parts = np.array([1.0 / N_OCTANTS] * (2 * N_OCTANTS) + [1.0, 1.0])
+    rows_there = np.array([*own_rows, N_OCTANTS, margin + N_OCTANTS])
 
-    def of(tract: int) -> ListedShares:
-        """Return each tract's share of people in each cell as seen from a workplace tract, then margins."""
-        at = inside[inside != tract]
-        band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")
-        ends = [(lon[tract], lat[tract]), (lon[at], lat[at])]
-        here, there = ends if side == "work" else ends[::-1]
-        way = octant(bearing_deg(*here, *there)) % N_DIRECTIONS
-        own = area_share[tract]
-        everywhere = np.arange(N_OCTANTS)
-        # Each tract is in one cell and three margins; the workplace's tract is in every direction, one eighth each.
-        rows = [band * width + way, band * width + N_DIRECTIONS, n_bands * width + way]
-        rows = [
-            *rows,
-            np.full(at.size, n_bands * width + N_DIRECTIONS),
-            everywhere,
-            n_bands * width + everywhere,
-        ]
-        rows = [*rows, np.array([N_DIRECTIONS, n_bands * width + N_DIRECTIONS])]
-        rows = [*rows, np.array([N_OCTANTS, n_bands * width + N_OCTANTS])]
-        columns = [*[at] * 4, np.full(2 * N_OCTANTS + 4, tract)]
-        within = block_share[tract]
-        shares = [*[area_share[at]] * 4, np.full(2 * N_OCTANTS, own / N_OCTANTS), np.array([own, own])]
-        shares = [*shares, np.array([within, within])]
-        return ListedShares(
-            np.concatenate(rows), np.concatenate(columns), np.concatenate(shares), (n_bands + 1) * width
+    def of(works: Ints) -> HomeValues:
+        band = np.searchsorted(edges_mi, ways.miles(works, inside), side="right")
+        way = ways.octants(works, inside, side) % N_DIRECTIONS
+        # Every other tract is in one cell and in three margins.
+        cell, whole = band * width + way, np.full(way.shape, margin + N_DIRECTIONS)
+        rows = [cell, cell - way + N_DIRECTIONS, margin + way, whole]
+        share = np.where(inside == works[:, None], 0.0, area_share[inside])
+        own, block = area_share[works][:, None] * own_parts, np.repeat(block_share[works][:, None], 2, axis=1)
+        homes = np.broadcast_to(np.tile(inside, 4), (works.size, 4 * inside.size))
+        there = np.broadcast_to(works[:, None], (works.size, rows_there.size))
+        shares = np.concatenate([np.tile(share, 4), own, block], axis=1)
+        rows.append(np.broadcast_to(rows_there, there.shape))
+        return HomeValues(
+            np.concatenate(rows, axis=1), np.concatenate([homes, there], axis=1), shares, shares
         )
 
-    return of
+    return ValuesOfTracts(of, np.arange(margin + width), 4 * inside.size + rows_there.size)
 
 
 def _with_margins(cells: Floats) -> Floats:

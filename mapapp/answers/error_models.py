@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from mapapp.answers.home_values import TractValues
 from mapapp.answers.noisy_tables import Noise, ReleasedTables
 from mapapp.answers.prior_terms import (
     EXPONENTIAL,
@@ -26,7 +27,7 @@ from mapapp.answers.prior_terms import (
     mechanism_of,
     unit_of,
 )
-from mapapp.answers.support_prior import SupportPriors, TractValues
+from mapapp.answers.support_prior import SupportPriors
 from mapapp.answers.table_errors import TableErrors
 from mapapp.answers.table_noise import (
     ExponentialNoise,
@@ -51,7 +52,7 @@ class ErrorModel(Protocol):
         Parameters
         ----------
         asked : iterable of TractValues
-            At least one, read a few at a time.
+            At least one; each has a few tracts, and is read when it is needed.
         is_count : bool
             Whether values are 1 in the home area and 0 elsewhere.
         """

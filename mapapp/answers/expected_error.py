@@ -20,17 +20,19 @@ Source: docs/method.md, sections 3, 6, 7 and 10.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
+from mapapp.answers import watch
 from mapapp.answers.error_models import ErrorModel, error_model, has_error_model
+from mapapp.answers.home_values import TractValues, ValuesOfTracts, values_of_areas
 from mapapp.answers.noisy_tables import ReleasedTables
-from mapapp.answers.support_prior import HomeShares, Synthesizers, TractValues
+from mapapp.answers.support_prior import Synthesizers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,6 +41,10 @@ Numbers = Ints | Floats
 __all__ = ["CountError", "ExpectedErrors"]
 
 _MOST_TRACTS: Final = 512
+_TOGETHER: Final = 1024
+"""Counts times tracts that are read together: more arrays at once would no longer fit into a processor's cache."""
+_MOST_LISTED: Final = 1 << 19
+"""Listed values that are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,7 @@ class ExpectedErrors:
 
     def of_counts(
         self,
-        home_shares: Floats | Callable[[int], HomeShares],
+        homes: Floats | ValuesOfTracts,
         counts: Numbers,
         tract: Ints,
         n_workers: Numbers,
@@ -152,8 +158,8 @@ class ExpectedErrors:
 
         Parameters
         ----------
-        home_shares : float64[R, n_tracts], or callable
-            As in :meth:`of_count`, or a function of the workplace tract, which may list them.
+        homes : float64[R, n_tracts] or ValuesOfTracts
+            Shares as in :meth:`of_count`; listed, they may depend on the workplace tract.
         counts : float64[R, n_tracts]
             Counts by workplace tract.
         tract, n_workers : [P]
@@ -164,23 +170,11 @@ class ExpectedErrors:
         n_units : [P], optional
             Number of such synthesizers of which any workers are in the work area, if the counts cover parts of them.
         """
-        order = np.argsort(tract, kind="stable")
-        tracts = np.unique(tract)
-        first = np.append(np.searchsorted(tract[order], tracts), tract.size)
-        n = n_workers[order].astype(np.float64)
         # Counts of the same segments, as those of a table mostly are, share their synthesizers.
         alike = n_synthesizers[:1] if (n_synthesizers == n_synthesizers[:1]).all() else n_synthesizers
-        times = alike[:, order].astype(np.float64)
-        units = None if n_units is None else n_units[order].astype(np.float64)
-
-        def of_tract(number: int) -> TractValues:
-            rows, one = slice(first[number], first[number + 1]), int(tracts[number])
-            home = home_shares(one) if callable(home_shares) else home_shares
-            synthesizers = Synthesizers(n[rows], times[:, rows], None if units is None else units[rows])
-            read = np.asarray(counts[:, one], dtype=np.float64)
-            return TractValues(one, (home, home), synthesizers, (read, read))
-
-        found = self._errors_of(of_tract, tracts.size, len(counts), is_count=True)
+        values = values_of_areas(homes) if isinstance(homes, np.ndarray) else homes
+        asked = _Asked.of(values, (counts, counts), (tract, n_workers, alike, n_units))
+        found = self._errors_of(asked, is_count=True)
         return [
             CountError(int(total), float(bias), math.sqrt(variance), float(placement))
             for total, bias, variance, placement in zip(counts.sum(axis=1), *found, strict=True)
@@ -188,7 +182,7 @@ class ExpectedErrors:
 
     def of_sums(
         self,
-        values: Callable[[int], tuple[Floats, Floats]],
+        values: ValuesOfTracts,
         totals: Floats,
         squares: Floats,
         tract: Ints,
@@ -203,8 +197,7 @@ class ExpectedErrors:
 
         Parameters
         ----------
-        values : callable
-            For a workplace tract: mean and mean square of the values in each home tract, float64[R, n_tracts].
+        values : ValuesOfTracts
         totals, squares : float64[R, n_tracts]
             Sums of values and of squared values of the synthetic workers, by workplace tract.
         tract, n_workers, n_synthesizers, n_units : [P]
@@ -215,27 +208,73 @@ class ExpectedErrors:
         list of float
             Root mean squared errors, in units of the values.
         """
-        order = np.argsort(tract, kind="stable")
-        tracts = np.unique(tract)
-        first = np.append(np.searchsorted(tract[order], tracts), tract.size)
-        n, times = n_workers[order].astype(np.float64), n_synthesizers[order].astype(np.float64)
-        units = None if n_units is None else n_units[order].astype(np.float64)
-
-        def of_tract(number: int) -> TractValues:
-            rows, one = slice(first[number], first[number + 1]), int(tracts[number])
-            synthesizers = Synthesizers(n[rows], times[None, rows], None if units is None else units[rows])
-            return TractValues(one, values(one), synthesizers, (totals[:, one], squares[:, one]))
-
-        bias, variance, placement = self._errors_of(of_tract, tracts.size, len(totals), is_count=False)
+        asked = _Asked.of(values, (totals, squares), (tract, n_workers, n_synthesizers[None], n_units))
+        bias, variance, placement = self._errors_of(asked, is_count=False)
         return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
 
-    def _errors_of(
-        self, of_tract: Callable[[int], TractValues], n_tracts: int, n_counts: int, *, is_count: bool
-    ) -> tuple[Floats, Floats, Floats]:
+    def _errors_of(self, asked: _Asked, *, is_count: bool) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement; if there are many tracts, some that are read represent all."""
+        n_tracts, n_rows = asked.tracts.size, len(asked.found[0])
         if not n_tracts:
-            nothing = np.zeros(n_counts)
+            nothing = np.zeros(n_rows)
             return nothing, nothing, nothing
-        read = range(0, n_tracts, -(-n_tracts // _MOST_TRACTS))
-        sums = self._model.of_tracts(map(of_tract, read), is_count=is_count)
+        read = np.arange(0, n_tracts, -(-n_tracts // _MOST_TRACTS))
+        most = min(_TOGETHER // n_rows, _MOST_LISTED // max(asked.values.n_listed, 1))
+        parts = np.array_split(read, -(-read.size // max(most, 1)))
+        sums = self._model.of_tracts(map(asked.in_tracts, parts), is_count=is_count)
         return self._model.errors_of(sums * (n_tracts / len(read)), 0.0 if is_count else -math.inf)
+
+
+class _Asked(NamedTuple):
+    """R counts or sums with one work area.
+
+    Attributes
+    ----------
+    tracts : int64[T]
+        Tracts of the work area, ascending.
+    values : ValuesOfTracts
+    found : tuple of float64[R, n_tracts]
+        Of `TractValues`, but of every tract.
+    synthesizers : Synthesizers
+        Of all T tracts.
+    """
+
+    tracts: Ints
+    values: ValuesOfTracts
+    found: tuple[Numbers, Numbers]
+    synthesizers: Synthesizers
+
+    @classmethod
+    def of(
+        cls,
+        values: ValuesOfTracts,
+        found: tuple[Numbers, Numbers],
+        workplaces: tuple[Ints, Numbers, Numbers, Numbers | None],
+    ) -> _Asked:
+        """Sort the synthesizers of a work area by tract."""
+        tract, n_workers, times, units = workplaces
+        order = np.argsort(tract, kind="stable")
+        tracts, place = np.unique(tract[order], return_inverse=True)
+        sorted_units = None if units is None else units[order].astype(np.float64)
+        synthesizers = Synthesizers(
+            place.reshape(-1),
+            n_workers[order].astype(np.float64),
+            times[:, order].astype(np.float64),
+            sorted_units,
+        )
+        return cls(tracts, values, found, synthesizers)
+
+    def in_tracts(self, at: Ints) -> TractValues:
+        """Return what the counts or sums are of some of the T tracts."""
+        watch.check()
+        tracts = self.tracts[at]
+        place, n, times, units = self.synthesizers
+        number = np.full(self.tracts.size, -1)
+        number[at] = np.arange(at.size)
+        here = np.flatnonzero(number[place] >= 0)
+        synthesizers = Synthesizers(
+            number[place[here]], n[here], times[:, here], None if units is None else units[here]
+        )
+        found = [each[:, tracts].T.astype(np.float64) for each in self.found]
+        values, of_row = self.values.of(tracts), self.values.of_row
+        return TractValues(tracts, values, of_row, synthesizers, (found[0], found[1]))

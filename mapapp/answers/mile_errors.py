@@ -13,15 +13,16 @@ Source: docs/validity.md, "Expected error of a median and of a mean".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from geodata.distance import distance_mi
-from mapapp.answers.expected_error import ExpectedErrors, Floats
+from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
 from mapapp.answers.flows import MEAN_LIMIT_MI, Flows, Pick
+from mapapp.answers.home_values import HomeValues, ValuesOfTracts
+from mapapp.answers.tract_ways import TractWays
 from mapapp.answers.workplaces import WorkplaceArrays
 
 _BETWEEN_PEOPLE: Final = 1.28
@@ -29,10 +30,9 @@ _BETWEEN_PEOPLE: Final = 1.28
 
 
 class Tracts(NamedTuple):
-    """Places of tracts in degrees, and the mean distance between people of one tract in miles."""
+    """Ways between tracts, and the mean distance between people of one tract in miles."""
 
-    lon_deg: Floats
-    lat_deg: Floats
+    ways: TractWays
     within_mi: Floats
 
 
@@ -103,19 +103,19 @@ def errors_of_miles(
 
 def _values(
     tracts: Tracts, area_share: Floats, edge_mi: float, mean_mi: float, n_near: float
-) -> Callable[[int], tuple[Floats, Floats]]:
-    """Return, for a workplace tract, mean and mean square of a worker's values in both sums by home tract."""
+) -> ValuesOfTracts:
+    """Return mean and mean square of a worker's values in both sums, by workplace tract and home tract."""
+    home = np.flatnonzero(area_share)
+    share = np.tile(area_share[home], 2)
+    row = np.repeat(np.arange(2), home.size)[None]
 
-    def of(tract: int) -> tuple[Floats, Floats]:
-        away = distance_mi(tracts.lon_deg[tract], tracts.lat_deg[tract], tracts.lon_deg, tracts.lat_deg)
-        away[tract] = tracts.within_mi[tract]
-        value = np.stack(
-            [
-                np.where(away < edge_mi, 0.5, -0.5),
-                np.where(away < MEAN_LIMIT_MI, (away - mean_mi) / n_near, 0.0),
-            ]
-        )
-        value[0, tract] = 0.5  # as in distance bands, homes in the workplace's tract count as near
-        return area_share * value, area_share * value**2
+    def of(works: Ints) -> HomeValues:
+        own = home == works[:, None]
+        away = np.where(own, tracts.within_mi[works][:, None], tracts.ways.miles(works, home))
+        # As in distance bands, homes in the workplace's tract count as near.
+        near = np.where((away < edge_mi) | own, 0.5, -0.5)
+        mean = np.where(away < MEAN_LIMIT_MI, (away - mean_mi) / n_near, 0.0)
+        value = np.concatenate([near, mean], axis=1)
+        return HomeValues(row, np.tile(home, 2)[None], share * value, share * value**2)
 
-    return of
+    return ValuesOfTracts(of, np.arange(2), 2 * home.size)

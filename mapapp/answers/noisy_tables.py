@@ -26,7 +26,7 @@ __all__ = [
     "ReleasedTables",
     "add_up_tables",
     "padded",
-    "parts_of_classes",
+    "parts_of_sizes",
     "tables_of",
     "workers_by_size",
 ]
@@ -234,23 +234,28 @@ def workers_by_size(tables: DrawnTables, prior: TractPrior) -> Floats:
     return added.reshape(n_sizes, n_shares).astype(np.float64)
 
 
-def parts_of_classes(of_class: Floats, n_sizes: int, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
-    """Return the part of each class that R counts cover, and the same times their part of a synthesizer: [R, J].
+def parts_of_sizes(workers: Floats, n_sizes: Ints, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
+    """Return the part of each class of n that counts cover in T tracts, and the same times their part of a synthesizer.
 
     Parameters
     ----------
-    of_class : float64[J]
-        Workers of each class.
-    n_sizes : int
-        Classes of n, of which the J classes are one layer or more.
+    workers : float64[T, S]
+        Workers of each class of n; where a tract has fewer classes, the last are empty.
+    n_sizes : int64[T]
+        Classes of n of each tract.
     synthesizers : Synthesizers
+
+    Returns
+    -------
+    tuple of float64[T, R or 1, S]
     """
-    n, times, units = synthesizers
-    layers = of_class.size // n_sizes
-    whole = of_class.reshape(layers, n_sizes).sum(axis=0)
-    size = np.minimum(size_class(n), whole.size - 1)
-    of_size = np.zeros((n.size, whole.size))
-    of_size[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)
-    part = times @ of_size
-    share = part if units is None else (times * (times / np.maximum(units, 1.0))) @ of_size
-    return (part, share) if layers == 1 else (np.tile(part, layers), np.tile(share, layers))
+    place, n, times, units = synthesizers
+    size = np.minimum(size_class(n), n_sizes[place] - 1)
+    cell, of_size = place * workers.shape[1] + size, n / np.maximum(workers[place, size], 1.0)
+
+    def added(values: Floats) -> Floats:
+        found = [np.bincount(cell, each, workers.size).reshape(workers.shape) for each in values]
+        return np.stack(found, axis=1).astype(np.float64, copy=False)
+
+    part = added(times * of_size)
+    return part, part if units is None else added(times * (times / np.maximum(units, 1.0)) * of_size)

@@ -6,16 +6,17 @@ workers: a worker counts with the part of the home tract's people who live in no
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.home_values import HomeValues, ValuesOfTracts
 from mapapp.answers.workplaces import WorkplaceArrays
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 __all__ = ["Cell", "error_of_other_flows"]
 
@@ -61,10 +62,15 @@ def error_of_other_flows(
     return formula.of_sums(_values(home_share, shown), rest, rest, *workplaces)[0]
 
 
-def _values(home_share: Floats, shown: list[Cell]) -> Callable[[int], tuple[Floats, Floats]]:
-    def of(tract: int) -> tuple[Floats, Floats]:
-        hidden = home_share - sum(cell.work_share[tract] * cell.home_share for cell in shown)
-        value = np.clip(hidden, 0.0, 1.0)[None]
-        return value, value
+def _values(home_share: Floats, shown: list[Cell]) -> ValuesOfTracts:
+    home = np.flatnonzero(home_share)
+    here = home_share[home]
+    work_shares = np.array([cell.work_share for cell in shown]).reshape(len(shown), home_share.size)
+    home_shares = np.array([cell.home_share[home] for cell in shown]).reshape(len(shown), home.size)
+    row = np.zeros((1, home.size), dtype=np.int64)
 
-    return of
+    def of(tracts: Ints) -> HomeValues:
+        value = np.clip(here - work_shares[:, tracts].T @ home_shares, 0.0, 1.0)
+        return HomeValues(row, home[None], value, value)
+
+    return ValuesOfTracts(of, np.arange(1), home.size)

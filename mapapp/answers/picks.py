@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from mapapp.answers.areas import Areas
@@ -18,6 +20,7 @@ from mapapp.answers.results import (
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
+    Kind,
     PairedAreas,
     Result,
 )
@@ -169,30 +172,41 @@ class UnitPicks:
     """The picks of rows with ``kind`` and ``unit_id``: the workers whose `end` is in that unit."""
 
     def __init__(self, pick: Pick, end: Side, units: LayerUnits) -> None:
-        self._pick, self._end, self._code = pick, end, units.code
-        self._code_of = {
-            (kind, unit_id): code
-            for code, (kind, unit_id) in enumerate(
-                zip(units.rows["kind"], units.rows["unit_id"], strict=True)
-            )
-        }
+        self._pick, self._end, self._units = pick, end, units
 
     def __call__(self, row: Row) -> Pick | None:
         """Return the pick of a row; None if the layer does not have its unit."""
         return self.together([(row.kind, row.unit_id)])
 
-    def together(self, keys: Iterable[tuple[str, str]]) -> Pick | None:
+    def together(self, keys: Iterable[tuple[Kind, str]]) -> Pick | None:
         """Return the pick of several units, by kind and identifier; None if the layer does not have one of them."""
         wanted = list(keys)
-        codes = [self._code_of[key] for key in wanted if key in self._code_of]
-        if len(codes) < len(wanted):
+        rows = [row for kind, unit_id in wanted if (row := self._units.row_of(unit_id, kind)) is not None]
+        if len(rows) < len(wanted):
             return None
-        chosen: Blocks | None = getattr(self._pick, self._end)
-        every = np.arange(self._code.size, dtype=np.int32) if chosen is None else chosen
-        blocks = every[np.isin(self._code[every], codes)]
+        blocks = self._blocks_of(rows)
         if self._end == "work":
             return replace(self._pick, work=blocks)
         return replace(self._pick, home=blocks)
+
+    def _blocks_of(self, rows: list[int]) -> Blocks:
+        """Return the blocks of some units that the pick has at its end."""
+        chosen: Blocks | None = getattr(self._pick, self._end)
+        if len(rows) == 1:
+            blocks = self._units.blocks_of(rows[0])
+            return blocks if chosen is None else blocks[self._has_block[blocks]]
+        wanted = np.zeros(len(self._units.rows), dtype=np.bool_)
+        wanted[rows] = True
+        if chosen is None:
+            return np.flatnonzero(wanted[self._units.code]).astype(np.int32)
+        return chosen[wanted[self._units.code[chosen]]]
+
+    @cached_property
+    def _has_block(self) -> npt.NDArray[np.bool_]:
+        """Whether the pick has each block at its end."""
+        found = np.zeros(self._units.code.size, dtype=np.bool_)
+        found[getattr(self._pick, self._end)] = True
+        return found
 
 
 def pick_of_rows(pick_of: PickOf, rest: pandas.DataFrame) -> Pick | None:

@@ -7,7 +7,8 @@ counts by the probability that it was kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,50 +16,34 @@ import pandas
 
 from geodata.distance import distance_mi
 from mapapp.answers.prior_terms import SupportTerms
+from mapapp.answers.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class ListedShares(NamedTuple):
-    """Shares of R home areas, most of which hold nobody of most tracts; what is listed twice adds up.
-
-    Attributes
-    ----------
-    area, tract : int64[N]
-    share : float64[N]
-    n_areas : int
-    """
-
-    area: Ints
-    tract: Ints
-    share: Floats
-    n_areas: int
-
-
-HomeShares: TypeAlias = Floats | ListedShares
-"""Share of the people of each tract who live in each of R home areas: float64[R, tracts]."""
-
 __all__ = [
     "WHOLE",
-    "ListedShares",
     "SupportPriors",
     "Synthesizers",
     "TractPrior",
-    "TractValues",
     "within_points",
 ]
 
 _LARGEST_EXPONENT: Final = 700.0
+_KEPT_BYTES: Final = 256 << 20
+"""Most bytes of tracts that are kept; the least recently used are made again."""
 WHOLE: Final = 1e-9
 """A home area does not cut a point of which it holds less than this share, or all but this share."""
 
 
 class Synthesizers(NamedTuple):
-    """The synthesizers of a work area in one workplace tract, by size.
+    """The synthesizers of a work area in T workplace tracts, by size.
 
     Attributes
     ----------
+    place : int64[P]
+        Which of the T tracts they are in, ascending.
     n_workers : float64[P]
         Workers of a synthesizer of each size.
     times : float64[R, P] or float64[1, P]
@@ -68,40 +53,23 @@ class Synthesizers(NamedTuple):
         Their number in all, if counts may cover parts of them.
     """
 
+    place: Ints
     n_workers: Floats
     times: Floats
     n_units: Floats | None = None
 
-
-class TractValues(NamedTuple):
-    """What R counts, or R sums over workers, are of one workplace tract.
-
-    Attributes
-    ----------
-    tract : int
-    values : tuple of float64[R, n_tracts], or listed
-        Mean and mean square of a worker's value by home tract; in a count, twice the same: the share of each tract's
-        people in each home area.
-    synthesizers : Synthesizers
-        Those of the work area in the tract.
-    found : tuple of float64[R]
-        Sums of values and of squared values of the synthetic workers; in a count, twice the count.
-    """
-
-    tract: int
-    values: tuple[HomeShares, HomeShares]
-    synthesizers: Synthesizers
-    found: tuple[Floats, Floats]
+    def in_tracts(self, n_tracts: int) -> list[slice]:
+        """Return where those of each of the T tracts are listed."""
+        ends = np.searchsorted(self.place, np.arange(n_tracts + 1)).tolist()
+        return [slice(*each) for each in pairwise(ends)]
 
 
 @dataclass(frozen=True, slots=True)
 class TractPrior:
     """Support points of one destination tract: prior shares, retention, and the point of each origin tract."""
 
-    point: Ints  # of every origin tract
-    order: Ints  # origin tracts, grouped by point
-    first: Ints  # where each point begins in `order`
-    people: Floats  # of every origin tract, in that order, as a share of its point
+    point: npt.NDArray[np.int32]  # of every origin tract
+    people: Floats  # of every origin tract, as a share of its point
     gravity: Floats  # the same, by gravity mass
     share: Floats
     retention: Floats
@@ -119,62 +87,18 @@ class TractPrior:
         """Expected share of each point in a uniform draw of points."""
         return np.asarray((self.stays + self.pooled * self.share) / self.n_points)
 
-    def within(self, values: tuple[HomeShares, HomeShares], mean: Floats) -> Floats:
-        """Return the variance of the mean value in each point if each of its tracts' shares had a relative error of 1.
+    @property
+    def squares(self) -> Floats:
+        """Sum of the squared shares of people of each point's tracts."""
+        return np.bincount(self.point, self.people**2, self.share.size).astype(np.float64)
 
-        Parameters
-        ----------
-        values : tuple of float64[R, n_tracts]
-            Mean and mean square of a worker's value by home tract.
-        mean : float64[R, K]
-            By point.
-        """
-        squares = self.people**2
-        (first,) = self.of_points(values[0], squares)
-        (second,) = (first,) if values[1] is values[0] else self.of_points(values[1], squares)
-        found = second - 2.0 * mean * first + mean**2 * np.add.reduceat(squares, self.first)
-        return np.asarray(np.maximum(found, 0.0))
 
-    def deviation(self, values: Floats, mean: Floats) -> Floats:
-        """Return the mean absolute deviation of a worker's value in each point from its mean: float64[R, K].
-
-        Parameters
-        ----------
-        values : float64[R, n_tracts]
-        mean : float64[R, K]
-            By point.
-        """
-        times = np.diff(np.append(self.first, self.order.size))
-        off = np.abs(values[:, self.order] - np.repeat(mean, times, axis=1))
-        return np.asarray(np.add.reduceat(off * self.people, self.first, axis=1))
-
-    def shares_in(self, points: Ints, home: HomeShares) -> HomeShares:
-        """Return the shares of R home areas without those of tracts in other points, where that saves anything."""
-        if isinstance(home, np.ndarray):
-            return home
-        there = np.zeros(self.first.size, dtype=np.bool_)
-        there[points] = True
-        kept = there[self.point[home.tract]]
-        return ListedShares(home.area[kept], home.tract[kept], home.share[kept], home.n_areas)
-
-    def of_points(self, home: HomeShares, *parts: Floats) -> list[Floats]:
-        """Return the share of each point in R home areas, float64[R, K], by people, or by gravity mass."""
-        if isinstance(home, np.ndarray):
-            held = home[:, self.order]
-            return [np.asarray(np.add.reduceat(held * part, self.first, axis=1)) for part in parts]
-        n_points = self.first.size
-        cell, size = home.area * n_points + self.point[home.tract], home.n_areas * n_points
-        found = []
-        for part in parts:
-            of_tract = np.empty_like(part)
-            of_tract[self.order] = part
-            shares = np.bincount(cell, home.share * of_tract[home.tract], size)
-            found.append(shares.reshape(-1, n_points).astype(np.float64, copy=False))
-        return found
+def _size_of(prior: TractPrior) -> int:
+    return prior.point.nbytes + prior.people.nbytes + prior.gravity.nbytes
 
 
 class SupportPriors:
-    """Support points of all workplace tracts, each made on first use; safe to use from several threads.
+    """Support points of workplace tracts, each made on first use; safe to use from several threads.
 
     Parameters
     ----------
@@ -198,7 +122,7 @@ class SupportPriors:
             flows[name].to_numpy()[order]
             for name in ("destination_tract_index", "origin_tract_index", "weight")
         ]
-        self._made: dict[int, TractPrior] = {}
+        self._made: ResultCache[TractPrior] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
     @property
     def n_tracts(self) -> int:
@@ -207,9 +131,7 @@ class SupportPriors:
 
     def of_tract(self, tract: int) -> TractPrior:
         """Return the support points of one workplace tract."""
-        if tract not in self._made:
-            self._made[tract] = self._make(tract)
-        return self._made[tract]
+        return self._made.get_or_make(tract, lambda: self._make(tract))
 
     def _make(self, tract: int) -> TractPrior:
         """Coarsen, weight and edit for one destination tract, as in docs/method.md, sections 2 to 4."""
@@ -232,14 +154,11 @@ class SupportPriors:
         for beyond, probability in self._terms.elimination:
             gone[(away > beyond) & (mass == 0)] = probability
         pools = self._terms.editing == "pool"
-        order = np.argsort(point, kind="stable")
         placed = np.where(pooled, people / np.maximum(miles, 1.0) ** 2, people)
         return TractPrior(
-            point=point.astype(np.int64),
-            order=order,
-            first=np.append(0, np.cumsum(np.bincount(point))[:-1]),
-            people=(placed / np.bincount(point, placed)[point])[order],
-            gravity=(pull / np.bincount(point, pull)[point])[order],
+            point=point.astype(np.int32),
+            people=placed / np.bincount(point, placed)[point],
+            gravity=pull / np.bincount(point, pull)[point],
             share=share,
             retention=np.clip(self._terms.retention_scale * share, self._terms.least_retention, 1.0),
             stays=1.0 - gone,

@@ -34,9 +34,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from mapapp.answers.home_values import HomeCells, TractValues
 from mapapp.answers.prior_terms import WeightTerms
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.support_prior import SupportPriors, TractPrior, TractValues, within_points
+from mapapp.answers.support_prior import SupportPriors, TractPrior, within_points
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,28 +98,28 @@ class WeightedErrors:
 
     def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
         """Return what tracts add to R counts or sums; see `mapapp.answers.error_models.ErrorModel`."""
-        return np.asarray(sum(self._of_count(each) if is_count else self._of_sum(each) for each in asked))
+        return np.asarray(sum(self._of_several(each, is_count=is_count) for each in asked))
 
-    def _of_count(self, asked: TractValues) -> Floats:
-        """Return bias, variance, and parts of placement that one tract adds to R counts: float64[5, R]."""
-        tract, (home, _), synthesizers, (count, _) = asked
-        prior, (n, times, _) = self._support.of_tract(tract), synthesizers
-        workers = times @ n
-        p = (count + 0.5) / (workers + 1.0)
-        s, g = prior.of_points(home, prior.people, prior.gravity)
-        kept = self._kept_of(tract, n)
-        a, mass = s @ kept.weights + (s @ prior.share)[:, None] * kept.remainder, kept.mass
-        t = n + mass
-        spread, moved = within_points(prior.share, s, g)
-        factor = (n + t) / (1.0 + t)
-        factor = factor + (1.0 + CLUSTERED - factor) * spread[:, None]
-        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ kept.varied)
-        # Without the extra half worker: it only gives a count of 0 some spread and must not add bias.
-        bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
-        variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
-        inside = s @ prior.share
-        unlike = count * ((s * (1.0 - s)) @ prior.share) / np.where(inside > 0, inside, np.inf)
-        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count, unlike, unlike**2])
+    def _of_several(self, asked: TractValues, *, is_count: bool) -> Floats:
+        """Return bias, variance, and parts of placement that T tracts add together: float64[5, R]."""
+        priors = [self._support.of_tract(tract) for tract in asked.tracts.tolist()]
+        values, of_row = asked.values, asked.of_row
+        cells = HomeCells(values, int(of_row.max()) + 1, priors)
+        s, g = cells.by_people(values.mean), cells.by_gravity()
+        means = (s, g) if is_count else (s, g, cells.by_people(values.square), cells.deviation(s))
+        found = np.zeros((5, of_row.size))
+        for place, rows in enumerate(asked.synthesizers.in_tracts(len(priors))):
+            prior, n = priors[place], asked.synthesizers.n_workers[rows]
+            of_tract = _OfTract(
+                prior.share,
+                self._kept_of(int(asked.tracts[place]), n),
+                n,
+                asked.synthesizers.times[:, rows],
+                (asked.found[0][place], asked.found[1][place]),
+            )
+            of_points = [each[place, of_row, : prior.share.size] for each in means]
+            found += of_tract.of_count(*of_points) if is_count else of_tract.of_sum(*of_points)
+        return found
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement from what the tracts add."""
@@ -153,29 +154,76 @@ class WeightedErrors:
 
         return self._kept.get_or_make((tract, n.tobytes()), make)
 
-    def _of_sum(self, asked: TractValues) -> Floats:
-        """Return bias, variance, and parts of placement that one tract adds to R sums: float64[5, R]."""
-        tract, values, synthesizers, found = asked
-        prior, (n, all_times, _) = self._support.of_tract(tract), synthesizers
-        times = all_times[0]
+
+class _OfTract(NamedTuple):
+    """One tract of R counts or sums.
+
+    Attributes
+    ----------
+    share : float64[K]
+        Public prior share of each support point.
+    kept : _Kept
+    n_workers : float64[N]
+    times : float64[R or 1, N]
+        Of `Synthesizers`.
+    found : tuple of float64[R]
+        Of `TractValues`.
+    """
+
+    share: Floats
+    kept: _Kept
+    n_workers: Floats
+    times: Floats
+    found: tuple[Floats, Floats]
+
+    def of_count(self, s: Floats, g: Floats) -> Floats:
+        """Return bias, variance, and parts of placement that the tract adds to R counts: float64[5, R].
+
+        Parameters
+        ----------
+        s, g : float64[R, K]
+            Share of each point in each home area, by people and by gravity mass.
+        """
+        n, times, count, mass = self.n_workers, self.times, self.found[0], self.kept.mass
+        workers = times @ n
+        p = (count + 0.5) / (workers + 1.0)
+        t = n + mass
+        spread, moved = within_points(self.share, s, g)
+        factor = (n + t) / (1.0 + t)
+        factor = factor + (1.0 + CLUSTERED - factor) * spread[:, None]
+        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ self.kept.varied)
+        # Without the extra half worker: it only gives a count of 0 some spread and must not add bias.
+        bias = times * (self._weight_in(s) - (count / np.maximum(workers, 1.0))[:, None] * mass)
+        variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
+        inside = s @ self.share
+        unlike = count * ((s * (1.0 - s)) @ self.share) / np.where(inside > 0, inside, np.inf)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count, unlike, unlike**2])
+
+    def of_sum(self, s: Floats, g: Floats, second: Floats, deviation: Floats) -> Floats:
+        """Return bias, variance, and parts of placement that the tract adds to R sums: float64[5, R].
+
+        Parameters
+        ----------
+        s, g, second, deviation : float64[R, K]
+            Mean value in each point by people and by gravity mass, mean square, and mean absolute deviation.
+        """
+        n, times, mass = self.n_workers, self.times[0], self.kept.mass
         workers = float(times @ n)
-        s, g = prior.of_points(values[0], prior.people, prior.gravity)
-        (second,) = prior.of_points(values[1], prior.people)
         # Add one worker, drawn from the prior, so that a tract without variety does not look exact.
         mean, square = (
-            (total + of_points @ prior.share) / (workers + 1.0)
-            for total, of_points in zip(found, (s, second), strict=True)
+            (total + of_points @ self.share) / (workers + 1.0)
+            for total, of_points in zip(self.found, (s, second), strict=True)
         )
-        kept = self._kept_of(tract, n)
-        a, mass = s @ kept.weights + (s @ prior.share)[:, None] * kept.remainder, kept.mass
         t = n + mass
         spread = np.maximum(square - mean**2, 0.0)
-        within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
-        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ kept.varied)
+        within = np.minimum(np.maximum(second - s**2, 0.0) @ self.share, spread)
+        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ self.kept.varied)
         drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + (1.0 + CLUSTERED) * within[:, None]
-        bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
+        bias = times * (self._weight_in(s) - (self.found[0] / max(workers, 1.0))[:, None] * mass)
         variance = times * (n * drawn + pruning)
-        assert isinstance(values[0], np.ndarray), "only counts list their home areas"
-        moved, unlike = (s - g) @ prior.share, prior.deviation(values[0], s) @ prior.share / 2.0
-        unlike = unlike * workers
+        moved, unlike = (s - g) @ self.share, deviation @ self.share / 2.0 * workers
         return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * workers, unlike, unlike**2])
+
+    def _weight_in(self, s: Floats) -> Floats:
+        """Return the prior weights that synthesizers are expected to keep in each home area: float64[R, N]."""
+        return np.asarray(s @ self.kept.weights + (s @ self.share)[:, None] * self.kept.remainder)

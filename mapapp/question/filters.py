@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS, N_SEGMENTS
@@ -55,16 +56,7 @@ class Filters:
     @property
     def segments(self) -> list[int]:
         """Joint segments 0..26 that are included, ascending."""
-        return [
-            segment
-            for segment in range(N_SEGMENTS)
-            if all(
-                not kept or band in kept
-                for kept, band in zip(
-                    (self.age, self.earnings, self.industry), bands_of(segment), strict=True
-                )
-            )
-        ]
+        return list(_segments((tuple(self.age), tuple(self.earnings), tuple(self.industry))))
 
     @property
     def words(self) -> str:
@@ -124,6 +116,16 @@ def check_filters(filters: object) -> None:
     """Raise UsageError if an argument is not :class:`Filters`."""
     if not isinstance(filters, Filters):
         raise UsageError(f"filters {str(filters)[:60]!r}: give Filters, such as Filters(age=(1, 2))")
+
+
+@lru_cache(maxsize=512)  # all choices of bands
+def _segments(kept: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """Return the joint segments whose bands are all kept; an empty tuple keeps every band."""
+    return tuple(
+        segment
+        for segment in range(N_SEGMENTS)
+        if all(not bands or band in bands for bands, band in zip(kept, bands_of(segment), strict=True))
+    )
 
 
 def _bands(name: str, given: object) -> tuple[object, ...]:

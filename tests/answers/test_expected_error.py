@@ -15,6 +15,7 @@ from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store
 from mapapp.answers.expected_error import CountError, ExpectedErrors
+from mapapp.answers.home_values import values_of_areas
 from mapapp.answers.prior_terms import SupportTerms
 from mapapp.answers.support_prior import SupportPriors
 from mapapp.answers.weighted_errors import HOMES
@@ -162,7 +163,7 @@ def test_sums_of_homes_within_points_are_as_uncertain_as_counts() -> None:
     total[0, 0] = 200.0  # half of the point, which is one of four that are equally likely
     one = errors.of_count(home[0], workplaces, {0: 200})
     tract, n, times = (workplaces[name].to_numpy() for name in ("tract_index", "n_workers", "n_synthesizers"))
-    (as_sum,) = errors.of_sums(lambda _: (home, home), total, total, tract, n, times)
+    (as_sum,) = errors.of_sums(values_of_areas(home), total, total, tract, n, times)
     assert one.placement == pytest.approx(HOMES * 200 * 0.5)
     assert as_sum == pytest.approx(one.error, rel=0.05)
 
@@ -279,17 +280,14 @@ def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) ->
     split, apart = support.far_split, support.coarsening_of_homes
     states = np.flatnonzero(apart.tracts.far_group >= 0)
     assert states.size == 2
-    inside = np.zeros((2, apart.tracts.n_tracts))
-    inside[[0, 1], states] = 1.0
     n_found = 0
     for row, tract in enumerate(workplaces.tract):
-        prior = priors.of_tract(int(tract))
-        (shares,) = prior.of_points(inside, prior.people)
+        shares = priors.of_tract(int(tract)).people[states]
         only = split.only[split.support_ptr[row] : split.support_ptr[row + 1]]
         for pool in -1 - only[(-split.member_ptr.size < only) & (only < 0)]:  # unless editing took it
             weights = np.diff(
                 split.cumulative[split.member_ptr[pool] : split.member_ptr[pool + 1]], prepend=0
             )
-            np.testing.assert_allclose(shares.max(axis=1), weights / weights.sum(), rtol=1e-3)
+            np.testing.assert_allclose(shares, weights / weights.sum(), rtol=1e-3)
             n_found += 1
     assert n_found

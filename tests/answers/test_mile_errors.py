@@ -17,6 +17,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import Release
 from mapapp.answers.expected_error import ExpectedErrors
 from mapapp.answers.flows import MEAN_LIMIT_MI, Pick
+from mapapp.answers.home_values import HomeValues, ValuesOfTracts
 from mapapp.answers.mile_errors import miles_within
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.pages import answer
@@ -114,15 +115,19 @@ def test_what_every_worker_adds_alike_has_no_error_and_errors_scale(release: Rel
     near = (workers["distance_mi"] < 5).to_numpy()
     n_near = numpy.bincount(workers["work_tract_index"][near], minlength=len(tracts)).astype(float)
 
-    def values(one: int) -> Any:
+    row, home = (each.reshape(1, -1) for each in numpy.indices((4, len(tracts))))
+
+    def values(works: Any) -> HomeValues:
         lon, lat = (tracts[name].to_numpy() for name in ("lon_deg", "lat_deg"))
-        away = distance_mi(lon[one], lat[one], lon, lat)
-        value = numpy.stack([numpy.full(away.size, 3.0), away < 5, 2.0 * (away < 5), (away < 5) + 3.0])
-        return value, value**2
+        away = distance_mi(lon[works][:, None], lat[works][:, None], lon, lat)
+        sums = [numpy.full(away.shape, 3.0), away < 5, 2.0 * (away < 5), (away < 5) + 3.0]
+        value = numpy.concatenate(sums, axis=1)
+        return HomeValues(row, home, value, value**2)
 
     totals = numpy.stack([3 * by_tract, n_near, 2 * n_near, n_near + 3 * by_tract])
     squares = numpy.stack([9 * by_tract, n_near, 4 * n_near, n_near + 6 * n_near + 9 * by_tract])
-    alike, count, twice, moved = formula.of_sums(values, totals, squares, tract, n, numpy.ones(n.size))
+    every = ValuesOfTracts(values, numpy.arange(4), home.size)
+    alike, count, twice, moved = formula.of_sums(every, totals, squares, tract, n, numpy.ones(n.size))
     assert alike == pytest.approx(0, abs=1e-6 * by_tract.sum())
     assert count > 1
     assert twice == pytest.approx(2 * count, rel=1e-9)

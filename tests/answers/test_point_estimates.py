@@ -137,9 +137,7 @@ def test_undoing_cleaning_gives_the_noise_back_to_the_points_that_lost_it() -> N
     away = np.append(np.full(near, 2.0), np.full(far, 50.0))
     nothing = np.zeros(0)
     prior = TractPrior(
-        point=np.arange(k),
-        order=np.arange(k),
-        first=np.arange(k),
+        point=np.arange(k, dtype=np.int32),
         people=nothing,
         gravity=nothing,
         share=np.full(k, 1 / k),
@@ -162,24 +160,3 @@ def test_undoing_cleaning_gives_the_noise_back_to_the_points_that_lost_it() -> N
     np.testing.assert_allclose(cleaning.change[near:], -freed / k, rtol=0.1)
     assert cleaning.change.sum() == pytest.approx(0, abs=1e-9)
     assert before.workers.sum() == pytest.approx(1000)
-
-
-def test_shares_of_tracts_within_a_point_are_uncertain_where_a_home_area_cuts_it() -> None:
-    """Against the sum over tracts of a^2 (h - s)^2; a point that is not cut has no such error."""
-    nothing, people = np.zeros(0), np.array([0.5, 0.3, 0.2, 1.0])
-    prior = TractPrior(
-        point=np.array([0, 0, 0, 1]),
-        order=np.arange(4),
-        first=np.array([0, 3]),
-        people=people,
-        gravity=nothing,
-        share=nothing,
-        retention=nothing,
-        stays=nothing,
-        pooled=0.0,
-        away_mi=nothing,
-    )
-    home = np.array([[1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0]])
-    (share,) = prior.of_points(home, people)
-    cut = (people[:3] ** 2 * (home[0, :3] - 0.5) ** 2).sum()
-    np.testing.assert_allclose(prior.within((home, home), share), [[cut, 0.0], [0.0, 0.0]], atol=1e-12)

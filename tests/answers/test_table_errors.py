@@ -19,15 +19,17 @@ from engine.cleaning import CLEANED_RANGES_MI as ENGINE_RANGES_MI
 from engine.mechanisms.sparse import least_threshold
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store import Store, open_store
-from mapapp.answers import table_errors
+from mapapp.answers import expected_error
 from mapapp.answers.cleaned import Cleaning, cleaning_of
 from mapapp.answers.expected_error import CountError, ExpectedErrors
+from mapapp.answers.home_values import HomeCells, HomeValues, values_of_areas
 from mapapp.answers.noisy_tables import DrawnTables, NoisyTables, ReleasedRows
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
 from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of, in_one_class
-from mapapp.answers.support_prior import ListedShares, TractPrior
+from mapapp.answers.support_prior import TractPrior
 from mapapp.answers.table_errors import expected_losses
 from mapapp.answers.table_noise import GeometricNoise, LaplaceNoise, SparseNoise
+from mapapp.answers.table_points import PLAIN, PreparedTables, points_of_counts, points_of_sums
 from mapapp.publishing.run import run_synthesis
 from tests.answers.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
 from tests.oracles.exponential import Table, law, tables
@@ -470,54 +472,96 @@ def test_errors_cover_the_flows_of_a_whole_release(
     )
     asked = np.eye(len(tracts))[every[:3]], counts, every, size, np.ones((3, every.size))
     together = errors.of_counts(*asked)
-    monkeypatch.setattr(table_errors, "_TOGETHER", 1)
+    monkeypatch.setattr(expected_error, "_TOGETHER", 1)
     for one, alone in zip(together, errors.of_counts(*asked), strict=True):
         assert alone.error > 0
         assert one.error == pytest.approx(alone.error, rel=1e-9)
 
 
 def test_sums_over_points_of_a_count_are_those_of_values_that_are_shares() -> None:
-    """Squares of shares are corrected in cut points alone, dense shares or listed; the plain sums are the twin."""
+    """Squares of shares are corrected in cut points alone; counts share home areas; the plain sums are the twin."""
     rng = np.random.default_rng(3)
-    point = np.sort(np.concatenate([np.arange(9), rng.integers(9, size=21)]))
-    first = np.searchsorted(point, np.arange(9))
-    people, gravity = (
-        part / np.add.reduceat(part, first)[point] for part in (rng.random(30) + 0.1, rng.random(30) + 0.1)
-    )
-    share = rng.random(9) / 4.5
+    priors, made = zip(*(a_tract(rng, n_points, 3) for n_points in (9, 6)), strict=True)
+    home = (np.arange(30) % 9 == np.arange(5)[:, None]).astype(float)
+    home[2:4, ::3], home[4] = 0.25, 1.0
+    of_row = np.array([4, 0, 3, 3, 1, 2])
+    part = rng.random((2, 6, 3))
+    values = values_of_areas(home, of_row).of(np.arange(2))
+    found = points_of_counts(HomeCells(values, 5, priors), made, part, of_row)
+    each = values_of_areas(home[of_row]).of(np.arange(2))
+    plain = points_of_sums(HomeCells(each, 6, priors), made, part)
+    np.testing.assert_allclose(found.by_class, plain.by_class, rtol=1e-9, atol=1e-12)
+    for name, of_count, of_sum in zip(PLAIN, found.plain, plain.plain, strict=True):
+        if name not in ("whole", "cut"):  # of one worker, and of points that are cut: in counts alone
+            np.testing.assert_allclose(of_count, of_sum, rtol=1e-9, atol=1e-12, err_msg=name)
+    assert found.plain[PLAIN.index("cut"), :, 0].max() == 0
+    assert found.plain[PLAIN.index("cut"), :, 2:4].min() > 0
+
+
+def test_sums_over_points_are_those_of_each_tract_written_out() -> None:
+    """Tracts with other points and classes stand beside each other: each by itself, in plain sums over points."""
+    rng = np.random.default_rng(5)
+    tracts = [a_tract(rng, n_points, n_classes) for n_points, n_classes in ((9, 3), (6, 2))]
+    priors, made = zip(*tracts, strict=True)
+    mean = rng.normal(size=(2, 30))
+    square = mean**2 + rng.random((2, 30))
+    row, tract = (each.reshape(1, -1) for each in np.indices(mean.shape))
+    values = HomeValues(row, tract, mean.reshape(1, -1), square.reshape(1, -1))
+    part = rng.random((2, 1, 3))
+    found = points_of_sums(HomeCells(values, 2, priors), made, part)
+    for place, (prior, tables_) in enumerate(tracts):
+        j, k = tables_.n_classes, prior.share.size
+        of_point = prior.point == np.arange(k)[:, None]
+        s, second = mean @ (of_point * prior.people).T, square @ (of_point * prior.people).T
+        g = mean @ (of_point * prior.gravity).T
+        workers, lost = tables_.columns[:, :j], tables_.columns[:, j : 2 * j]
+        variance, even = tables_.columns[:, 2 * j + 3 : 3 * j + 3], tables_.columns[:, 3 * j + 3]
+        middle = s @ even
+        off = (s - middle[:, None]) ** 2
+        for at, expected in enumerate((s @ workers, off @ variance, s @ lost)):
+            np.testing.assert_allclose(found.by_class[at, place, :, :j], expected, rtol=1e-9, atol=1e-12)
+            assert not found.by_class[at, place, :, j:].any()
+        mine = workers @ part[place, 0, :j]
+        off_square = ((mean[:, None] - s[..., None]) ** 2 + (square - mean**2)[:, None]) * of_point
+        plain = {
+            "mean": middle,
+            "spread": s**2 @ even - middle**2,
+            "whole": off @ prior.share,
+            "usual": s @ prior.share,
+            "usual_square": second @ prior.share,
+            "within": (off_square @ prior.people**2) @ mine**2,
+            "placed": (second - s**2) @ mine,
+            "moved": (s - g) @ mine,
+        }
+        for name, expected in plain.items():
+            of_tract = found.plain[PLAIN.index(name), place]
+            np.testing.assert_allclose(of_tract, expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def a_tract(rng: np.random.Generator, n_points: int, n_classes: int) -> tuple[TractPrior, PreparedTables]:
+    """A workplace tract with 30 home tracts in some points, and tables with arbitrary numbers."""
+    point = np.concatenate([np.arange(n_points), rng.integers(n_points, size=30 - n_points)])
+    mass = rng.random((2, 30)) + 0.1
+    people, gravity = (each / np.bincount(point, each)[point] for each in mass)
+    share = rng.random(n_points) / n_points
     prior = TractPrior(
-        point=point,
-        order=np.arange(30),
-        first=first,
+        point=point.astype(np.int32),
         people=people,
         gravity=gravity,
         share=share,
         retention=share,
-        stays=np.ones(9),
+        stays=np.ones(n_points),
         pooled=0.0,
         away_mi=share,
     )
     released = NoisyTables(
-        workers=rng.integers(0, 9, (3, 9)).astype(float),
-        lost=rng.normal(size=(3, 9)),
-        lost_variance=rng.random((3, 9)),
-        freed=rng.random(3),
-        gained=rng.random(3),
-        gained_variance=rng.random(3),
-        even=rng.random(9) / 4.5,
-        n_sizes=3,
+        workers=rng.integers(0, 9, (n_classes, n_points)).astype(float),
+        lost=rng.normal(size=(n_classes, n_points)),
+        lost_variance=rng.random((n_classes, n_points)),
+        freed=rng.random(n_classes),
+        gained=rng.random(n_classes),
+        gained_variance=rng.random(n_classes),
+        even=rng.random(n_points) / n_points,
+        n_sizes=n_classes,
     )
-    made = table_errors._Prepared.of(released, Cleaning(rng.normal(size=9), 0.5), share)
-    home = (point == np.arange(5)[:, None]).astype(float)
-    home[2:4, ::3], home[4] = 0.25, 1.0
-    part = rng.random((5, 3))
-    area, tract = np.nonzero(home)
-    listed = ListedShares(area, tract, home[area, tract], len(home))
-    plain = table_errors._points_of_sums((home, home), prior, made, part)
-    of_sums = dict(zip(table_errors._PLAIN, plain.plain, strict=True))
-    for shares in (home, listed):
-        found = table_errors._points_of_count((shares, shares), prior, made, part)
-        np.testing.assert_allclose(found.by_class, plain.by_class, rtol=1e-9, atol=1e-12)
-        for name, values in zip(table_errors._PLAIN, found.plain, strict=True):
-            if name not in ("whole", "cut"):  # of one worker, and of points that are cut: in counts alone
-                np.testing.assert_allclose(values, of_sums[name], rtol=1e-9, atol=1e-12, err_msg=name)
+    return prior, PreparedTables.of(released, Cleaning(rng.normal(size=n_points), 0.5), prior)
