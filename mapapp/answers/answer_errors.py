@@ -1,7 +1,7 @@
 """Expected errors of the numbers and rows of an answer, by the formula of `mapapp.answers.expected_error`.
 
-An answer is fast, but its errors take about ten milliseconds per number. So they are computed separately, for the rows
-that a reader sees. The picks that made a row also say what it counts.
+An answer is fast, but its errors take several times as long. So they are computed separately, for the rows that a
+reader sees. The picks that made a row also say what it counts.
 
 Counts by workplace alone, whatever the workers' homes, are published unchanged: their expected error is 0.
 """
@@ -171,6 +171,15 @@ class Errors:
                 }
             changed[name] = with_rest_errors(table.assign(expected_error=column), shown, of_rest)
         return entry.with_derived_errors(with_fields(answer, changed))
+
+    def prepare(self) -> None:
+        """Read in advance what errors need of each workplace tract: about ten milliseconds for a tract.
+
+        Of many tracts, those are read that represent all of them in questions about everywhere. Memory is bounded.
+        """
+        if self.is_known:
+            block, _ = self._flows.by_block(Pick(), "work")
+            self._formula.prepare(np.unique(self._blocks[0][block]).astype(np.int64))
 
     def _counts(self, entry: Entry, answer: Result) -> Counts:
         """Return what the numbers and rows of an answer count."""

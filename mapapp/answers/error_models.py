@@ -57,6 +57,9 @@ class ErrorModel(Protocol):
             Whether values are 1 in the home area and 0 elsewhere.
         """
 
+    def prepare(self, tract: int) -> None:
+        """Read what is kept of a workplace tract, which its first question would otherwise wait for."""
+
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement of R counts or sums.
 

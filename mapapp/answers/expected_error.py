@@ -212,17 +212,28 @@ class ExpectedErrors:
         bias, variance, placement = self._errors_of(asked, is_count=False)
         return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
 
+    def prepare(self, tracts: Ints) -> None:
+        """Read what is kept of workplace tracts; of many, those that represent all of them (:meth:`of_count`)."""
+        for tract in _representing(tracts).tolist():
+            watch.check()
+            self._model.prepare(tract)
+
     def _errors_of(self, asked: _Asked, *, is_count: bool) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement; if there are many tracts, some that are read represent all."""
         n_tracts, n_rows = asked.tracts.size, len(asked.found[0])
         if not n_tracts:
             nothing = np.zeros(n_rows)
             return nothing, nothing, nothing
-        read = np.arange(0, n_tracts, -(-n_tracts // _MOST_TRACTS))
+        read = _representing(np.arange(n_tracts))
         most = min(_TOGETHER // n_rows, _MOST_LISTED // max(asked.values.n_listed, 1))
         parts = np.array_split(read, -(-read.size // max(most, 1)))
         sums = self._model.of_tracts(map(asked.in_tracts, parts), is_count=is_count)
         return self._model.errors_of(sums * (n_tracts / len(read)), 0.0 if is_count else -math.inf)
+
+
+def _representing(tracts: Ints) -> Ints:
+    """Return tracts, or an evenly spaced sample of many."""
+    return tracts[:: -(-max(tracts.size, 1) // _MOST_TRACTS)]
 
 
 class _Asked(NamedTuple):

@@ -85,6 +85,10 @@ class TableErrors:
         """Return what tracts add to R counts or sums; see `mapapp.answers.error_models.ErrorModel`."""
         return np.asarray(sum(self._of_several(each, is_count=is_count) for each in asked))
 
+    def prepare(self, tract: int) -> None:
+        """Read the tables of a workplace tract; see `mapapp.answers.error_models.ErrorModel`."""
+        self._tables(tract)
+
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement from sums over tracts."""
         return errors_of(sums, least, is_plain=not self._cleans)

@@ -121,6 +121,10 @@ class WeightedErrors:
             found += of_tract.of_count(*of_points) if is_count else of_tract.of_sum(*of_points)
         return found
 
+    def prepare(self, tract: int) -> None:
+        """Make the prior of a workplace tract; see `mapapp.answers.error_models.ErrorModel`."""
+        self._support.of_tract(tract)
+
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
         """Return bias, variance and placement from what the tracts add."""
         bias, variance, placement, unlike, squares = sums

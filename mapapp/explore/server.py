@@ -284,6 +284,7 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
             release.areas.outlines.warm,
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
+        steps += [release.analyses.errors.prepare]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
 
 

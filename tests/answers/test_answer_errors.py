@@ -161,7 +161,7 @@ def test_a_mechanism_without_a_formula_has_no_errors(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["cell", "block", "tract"])
 def test_answers_of_the_exponential_mechanism_have_errors(
-    unit: Unit, demo_dataset: Path, tmp_path: Path
+    unit: Unit, demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every count with a home area has one, and a part of what was drawn together is less certain than the whole."""
     path = tmp_path / "exponential.release"
@@ -183,3 +183,7 @@ def test_answers_of_the_exponential_mechanism_have_errors(
     assert by_distance.bands["expected_error"].gt(0).all()
     assert by_distance.median_mi.expected_error is not None
     assert by_distance.median_mi.expected_error > 0
+    prepared = open_release(path)
+    prepared.errors.prepare()
+    monkeypatch.setattr(prepared.flows, "by_pair", None)  # no released table is read again
+    assert prepared.inflow_outflow("Tarnwick city", errors=True).stay == found.stay
