@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import Areas
@@ -341,11 +340,9 @@ class Errors:
         same_home = _together(range(len(picks)), lambda place: id(picks[place].home))
         for homes in same_home:
             if len(homes) > 1:
-                block, segment, workers = self._flows.by_block_and_segment(
-                    replace(picks[homes[0]], filters=Filters()), "work"
+                found = self._flows.by_code_and_segment(
+                    replace(picks[homes[0]], filters=Filters()), "work", tract, self._n_tracts
                 )
-                cell = tract[block].astype(np.int64) * N_SEGMENTS + segment
-                found = np.bincount(cell, workers, self._n_tracts * N_SEGMENTS).reshape(-1, N_SEGMENTS)
                 for place in homes:
                     counts[place] = found[:, picks[place].filters.segments].sum(axis=1)
         alone = [homes[0] for homes in same_home if len(homes) == 1]

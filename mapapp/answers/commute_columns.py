@@ -205,6 +205,16 @@ class PickedCommutes:
         key, n = _grouped(number * N_SEGMENTS + segment, self.column("workers"), blocks.size * N_SEGMENTS)
         return blocks[key // N_SEGMENTS], (key % N_SEGMENTS).astype(np.int8), n
 
+    def by_code_and_segment(self, end: Side, code: Blocks, n_codes: int) -> Ints:
+        """Return workers by the code of their block at an `end`, and by joint segment: int64[n_codes, 27]."""
+        block, segment = self.column(end), self.column("segment")
+        first = code * np.int32(N_SEGMENTS)
+        key = np.empty(block.size, dtype=np.int32)
+        for part in _parts(block.size):
+            key[part] = first[block[part]] + segment[part]
+        found = _added(key, self.column("workers"), n_codes * N_SEGMENTS)
+        return found.reshape(n_codes, N_SEGMENTS)
+
     def by_pair(self) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
         place = self.column("work").astype(np.int64) * N_SEGMENTS + self.column("segment")

@@ -264,6 +264,25 @@ class Flows:
         found = self._ask(pick, f"{end} AS block, segment, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         return found["block"], found["segment"], found["n"]
 
+    def by_code_and_segment(self, pick: Pick, end: Side, code: Blocks, n_codes: int) -> Ints:
+        """Return workers by the code of their block at an `end` and by joint segment: int64[codes, 27].
+
+        Parameters
+        ----------
+        pick : Pick
+        end : {"work", "home"}
+        code : int32[blocks]
+            Of every block, such as its unit; at least 0.
+        n_codes : int
+            No code is as large.
+        """
+        if (mapped := self._mapped(pick)) is not None:
+            return mapped.by_code_and_segment(end, code, n_codes)
+        block, segment, n = self.by_block_and_segment(pick, end)
+        cell = code[block].astype(np.int64) * N_SEGMENTS + segment
+        found = np.bincount(cell, n, n_codes * N_SEGMENTS)  # sums of whole numbers, exact
+        return found.astype(np.int64).reshape(n_codes, N_SEGMENTS)
+
     def by_pair(self, pick: Pick) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
         if (mapped := self._mapped(pick)) is not None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas
 
-from geodata.schema import N_SEGMENTS
 from mapapp.answers import counted
 from mapapp.answers.area_argument import Given
 from mapapp.answers.counted import band_sums
@@ -139,10 +138,8 @@ class WorkerAnalyses(OpenedRelease):
         """Compare the units of a layer that have blocks in an area; only those blocks are counted."""
         chosen = self._select(area)
         units = self._layer(layer, side, here=chosen)
-        block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
-        cell = units.code[block].astype(np.int64) * N_SEGMENTS + segment
-        n_of_cell = np.bincount(cell, n, len(units.rows) * N_SEGMENTS)  # sums of whole numbers, exact
-        by_segment = n_of_cell.astype(np.int64).reshape(-1, N_SEGMENTS)
+        pick = Pick.at(side, chosen.blocks, filters)
+        n = by_segment = self.flows.by_code_and_segment(pick, side, units.code, len(units.rows))
         bands = band_sums(by_segment)
         names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
         mine = units.code if chosen.blocks is None else units.code[chosen.blocks]

@@ -80,6 +80,7 @@ def test_columns_and_database_add_up_alike(
             "within": [flows.by_segment_within(pick, end, inside)],
             "blocks": flows.by_block(pick, end),
             "block and segment": in_order(flows.by_block_and_segment(pick, end), 2),
+            "code and segment": flows.by_code_and_segment(pick, end, code, 8),
             "pairs": in_order(flows.by_pair(pick), 3),
             "of pair": flows.of_pair(pick, EDGES),
             "distances": flows.distances(pick, end, EDGES, own_block=False),
