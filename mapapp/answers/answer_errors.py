@@ -25,7 +25,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.expected_error import ExpectedErrors, Floats
+from mapapp.answers.expected_error import ExpectedErrors, Floats, representing
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.home_values import ValuesOfTracts, values_of_areas
 from mapapp.answers.measures import Number
@@ -178,7 +178,9 @@ class Errors:
         """
         if self.is_known:
             block, _ = self._flows.by_block(Pick(), "work")
-            self._formula.prepare(np.unique(self._blocks[0][block]).astype(np.int64))
+            tracts = representing(np.unique(self._blocks[0][block]).astype(np.int64))
+            self._formula.prepare(tracts)
+            self._tracts.ways.prepare(tracts)
 
     def _counts(self, entry: Entry, answer: Result) -> Counts:
         """Return what the numbers and rows of an answer count."""

@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Numbers = Ints | Floats
 
-__all__ = ["CountError", "ExpectedErrors"]
+__all__ = ["CountError", "ExpectedErrors", "representing"]
 
 _MOST_TRACTS: Final = 512
 _TOGETHER: Final = 1024
@@ -213,8 +213,8 @@ class ExpectedErrors:
         return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
 
     def prepare(self, tracts: Ints) -> None:
-        """Read what is kept of workplace tracts; of many, those that represent all of them (:meth:`of_count`)."""
-        for tract in _representing(tracts).tolist():
+        """Read what is kept of workplace tracts."""
+        for tract in tracts.tolist():
             watch.check()
             self._model.prepare(tract)
 
@@ -224,14 +224,14 @@ class ExpectedErrors:
         if not n_tracts:
             nothing = np.zeros(n_rows)
             return nothing, nothing, nothing
-        read = _representing(np.arange(n_tracts))
+        read = representing(np.arange(n_tracts))
         most = min(_TOGETHER // n_rows, _MOST_LISTED // max(asked.values.n_listed, 1))
         parts = np.array_split(read, -(-read.size // max(most, 1)))
         sums = self._model.of_tracts(map(asked.in_tracts, parts), is_count=is_count)
         return self._model.errors_of(sums * (n_tracts / len(read)), 0.0 if is_count else -math.inf)
 
 
-def _representing(tracts: Ints) -> Ints:
+def representing(tracts: Ints) -> Ints:
     """Return tracts, or an evenly spaced sample of many."""
     return tracts[:: -(-max(tracts.size, 1) // _MOST_TRACTS)]
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geodata.distance import bearing_deg, distance_mi
+from mapapp.answers import watch
 from mapapp.answers.prepared import octant
 from mapapp.answers.result_cache import ResultCache
 from mapapp.question.fields import Side
@@ -45,6 +46,12 @@ class TractWays:
     def __init__(self, lon_deg: Floats, lat_deg: Floats) -> None:
         self._lon, self._lat = lon_deg, lat_deg
         self._made: ResultCache[_Ways] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
+
+    def prepare(self, works: Ints) -> None:
+        """Compute the ways from some workplace tracts."""
+        for tract in works.tolist():
+            watch.check()
+            self._of(tract)
 
     def miles(self, works: Ints, homes: Ints) -> Floats:
         """Return the distances from workplace tracts to home tracts: float64[works, homes]."""
