@@ -60,7 +60,9 @@ def asked(one: Ask, busy: BusyServer, number: int = 0) -> tuple[Record, list[flo
         server.close()
         await server.wait_closed()
 
-    with ThreadPoolExecutor(1) as own_loop:  # Playwright's loop runs in this thread if browser tests came before
+    with ThreadPoolExecutor(
+        1
+    ) as own_loop:  # Playwright's loop runs in this thread if browser tests came before
         own_loop.submit(asyncio.run, run()).result()
     return record, waited
 
