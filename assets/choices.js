@@ -9,6 +9,7 @@
   const ON_MAP = ["clicked", "drawn"];
   const FILES = ["open-area", "open-setup"];
   const [REPLACES, ADDS] = ["=", "+"]; // as `area_controls.SIGNS` on the server
+  const SOON_MS = 20;
   const ADDED = ["search", "clicked", "drawn", "open-area", "add-circle", "radii"]; // choices of a new part of an area
   let adding = false; // whether the next part is added
   let newest = 0; // number of the newest choice
@@ -18,6 +19,7 @@
   let movedBy = "other";
   const set = {}; // what each control was set to, by the page or by the visitor
   const places = {}; // the latest settings of controls from the server
+  const offered = {}; // the latest entries of menus that were found or joined
 
   const props = (id) => window.dash_component_api?.getLayout(id)?.props;
   const address = () => props("url")?.search ?? "";
@@ -83,20 +85,57 @@
 
   const key = (value) => JSON.stringify(Array.isArray(value) ? [...value].sort() : (value ?? ""));
 
-  // Set controls to the values in the address, unless there is a newer choice.
+  // Set controls to the values in the address, and menus to their entries, unless there is a newer choice.
   function place(given) {
     if (!given) return;
     places[Object.keys(given.values).length > 1 ? "all" : "show"] = given;
     if (given.drawn === null) Object.entries(given.values).forEach(([name, value]) => (set[name] = key(value)));
     if (waiting.length || given.drawn !== address()) return;
-    for (const [name, value] of Object.entries(given.values)) {
-      const [shown, wanted] = [key(props(name)?.value), key(value)];
+    const { values, menus = {} } = given;
+    const names = [...new Set([...Object.keys(values), ...Object.keys(menus)])];
+    if (names.some(isAhead)) setTimeout(place, SOON_MS, given);
+    for (const name of names) if (!isAhead(name)) settle(name, values[name], menus[name]);
+  }
+
+  function settle(name, value, entries) {
+    const [shown, wanted] = [key(props(name)?.value), key(value)];
+    const change = {};
+    if (entries && JSON.stringify(entries) !== JSON.stringify(props(name)?.data)) change.data = entries;
+    if (value !== undefined) {
       if (shown !== wanted) {
-        if (set[name] !== undefined && shown !== set[name]) continue; // just changed by the visitor: `choose` comes next
-        setProps(name, { value });
+        if (set[name] !== undefined && shown !== set[name]) return; // just changed by the visitor: `choose` comes next
+        change.value = value;
       }
       set[name] = wanted;
     }
+    if (Object.keys(change).length) setProps(name, change);
+  }
+
+  // Entries of menus that do not depend on the address alone.
+  function offer(menus) {
+    for (const [name, entries] of Object.entries(menus ?? {})) {
+      offered[name] = entries;
+      give(name, entries);
+    }
+  }
+
+  function give(name, entries) {
+    if (offered[name] !== entries) return;
+    if (isAhead(name)) setTimeout(give, SOON_MS, name, entries);
+    else settle(name, undefined, entries);
+  }
+
+  // Whether a menu shows a choice that the page does not know yet. Entries would take such a menu back to the value that
+  // the page knows, and the choice would be lost. A menu writes what it shows into a hidden field beside it.
+  function isAhead(name) {
+    let box = document.getElementById(name);
+    if (box?.getAttribute("aria-haspopup") !== "listbox") return false;
+    for (; box; box = box.parentElement) {
+      for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
+        if (next.matches("input[type=hidden]")) return next.value !== [props(name)?.value ?? []].flat().join(",");
+      }
+    }
+    return false;
   }
 
   // The visitor's actions on controls. A change that the page itself made is not a choice.
@@ -149,5 +188,5 @@
     retry: () => (waiting.length ? send() : setProps("url", { search: address() })),
   });
   window.dash_clientside = window.dash_clientside ?? {};
-  Object.assign((window.dash_clientside.commutemap ??= {}), { choose, follow, place, turn });
+  Object.assign((window.dash_clientside.commutemap ??= {}), { choose, follow, offer, place, turn });
 })();

@@ -29,6 +29,16 @@ def address(demo_records: Path, demo_release: Path) -> Iterator[str]:
         yield address
 
 
+ENTRIES_WITH_A_KEY = """store => {
+  const props = (id) => window.dash_component_api.getLayout(id).props;
+  const entries = [...props("attributes").data].reverse();
+  const placed = { drawn: location.search, values: {}, menus: { attributes: entries } };
+  const key = { key: "Backspace", code: "Backspace", bubbles: true };
+  document.getElementById("attributes").dispatchEvent(new KeyboardEvent("keydown", key));
+  window.dash_clientside.set_props(store, { data: store === "placed" ? placed : placed.menus });
+}"""
+
+
 def show_question(visit: Visit) -> None:
     if visit.page.locator("#change-question").is_visible():
         visit.page.locator("#change-question").click()
@@ -67,6 +77,19 @@ def test_a_menu_of_values_is_used_by_keyboard(visit: Visit) -> None:
     expect(field).to_be_focused()
     visit.page.keyboard.press("Backspace")
     visit.wait_until("() => !new URLSearchParams(location.search).getAll('attribute').includes('sex:1')")
+
+
+@pytest.mark.parametrize("store", ["placed", "offered"])
+def test_an_answer_that_comes_with_a_choice_does_not_take_it_back(visit: Visit, store: str) -> None:
+    """A menu tells the page of a choice a moment later; entries that arrive in that moment wait for it."""
+    visit.go(f"/?{QUERY}&attribute=sex:1")
+    visit.settle()
+    visit.page.locator("#attributes").focus()
+    visit.page.evaluate(ENTRIES_WITH_A_KEY, store)
+    visit.wait_until("() => !new URLSearchParams(location.search).getAll('attribute').includes('sex:1')")
+    visit.settle()
+    expect(visit.page.locator("#field-attributes .mantine-Pill-label")).to_have_count(1)
+    expect(visit.page.locator("#attributes")).to_be_focused()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -206,7 +206,7 @@ def test_old_responses_make_room(app: Any, client: Any, monkeypatch: pytest.Monk
 def test_a_release_that_joins_is_offered_in_every_answer(app: Any, client: Any, tmp_path: Path) -> None:
     def offered() -> list[dict[str, str]]:
         found = post(client, body_of(client, "placed.data"), Accept_Encoding="identity").get_json()
-        listed: list[dict[str, str]] = found["response"]["against"]["data"]
+        listed: list[dict[str, str]] = found["response"]["placed"]["data"]["menus"]["against"]
         return listed
 
     before = offered()

@@ -65,6 +65,7 @@ PUBLIC_OUTPUTS = {
     "counts-about", "counts-color", "counts-field-color", "counts-field-of", "counts-field-table", "counts-foot",
     "counts-head", "counts-look", "counts-map", "counts-notes", "counts-of", "counts-on-map", "counts-placed",
     "counts-sheet", "counts-table", "counts-theme",
+    "found", "found-centers", "offered",
     "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title", "release-choice",
 }  # fmt: skip
 

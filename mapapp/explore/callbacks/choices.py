@@ -27,6 +27,8 @@ MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 300
 READ: Final = ("pick", "sign", "target", "center", "radii", "within", "lasso")
 """Controls that the script reads together with a choice; their values are not part of the address."""
+OFFERS: Final = ("offered", "found", "found-centers")
+"""Stores of entries of menus, by menu, which the script puts into the menus."""
 
 
 class Followed(TypedDict):
@@ -49,6 +51,8 @@ def register(app: Dash, views: Views) -> None:
     )
     in_browser(ClientsideFunction("commutemap", "follow"), Input("followed", "data"))
     in_browser(ClientsideFunction("commutemap", "turn"), Input("url", "search"))
+    for name in OFFERS:
+        in_browser(ClientsideFunction("commutemap", "offer"), Input(name, "data"))
 
     @app.callback(Output("followed", "data"), Input("choices", "data"), prevent_initial_call=True)
     def follow_choices(choices: object) -> Followed:
@@ -59,12 +63,12 @@ def register(app: Dash, views: Views) -> None:
 
 def _looking_up(app: Dash, views: Views) -> None:
     @app.callback(
-        Output("search", "data"),
+        Output("found", "data"),
         Output("search", "nothingFoundMessage"),
         Input("search", "searchValue"),
         State("url", "search"),
     )
-    def look_up(text: str | None, query: str | None) -> tuple[list[dict[str, object]], str]:
+    def look_up(text: str | None, query: str | None) -> tuple[dict[str, object], str]:
         address, _ = views.parse(query)
         release, typed = views.release(address), _typed(text)
         found, is_guess = release.areas.search_or_guess(typed)
@@ -72,28 +76,27 @@ def _looking_up(app: Dash, views: Views) -> None:
             release, typed, is_name=bool(found) and not is_guess, chosen=address.question.areas
         )
         options = area_controls.search_options(found, is_guess=is_guess)
-        return options if question is None else [question, *options], area_controls.nothing_found(
-            release, typed
-        )
+        entries = options if question is None else [question, *options]
+        return {"search": entries}, area_controls.nothing_found(release, typed)
 
     @app.callback(
-        Output("center", "data"),
+        Output("found-centers", "data"),
         Input("center", "searchValue"),
         State("center", "value"),
         State("url", "search"),
     )
-    def look_up_center(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, object]]:
+    def look_up_center(text: str | None, chosen: str | None, query: str | None) -> dict[str, object]:
         address, _ = views.parse(query)
         areas = views.release(address).areas
         typed = _typed(text).removeprefix(
             area_controls.TYPED
         )  # the control adds the prefix of a chosen entry
         if events.place_of(typed):
-            return [{"value": typed, "label": area_controls.TYPED + typed}]
+            return {"center": [{"value": typed, "label": area_controls.TYPED + typed}]}
         found, is_guess = areas.search_or_guess(_typed(text))
         if chosen and chosen in areas and chosen not in [area.key for area in found]:
             found.insert(0, areas[chosen])  # the chosen entry must stay in the list
-        return area_controls.search_options(found, is_guess=is_guess)
+        return {"center": area_controls.search_options(found, is_guess=is_guess)}
 
 
 def _typed(text: object) -> str:

@@ -285,10 +285,6 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "placed": Output("placed", "data"),
             "hidden": [Output(f"field-{name}", "hidden") for name in (*controls.FIELDS, "target")],
             "show_label": Output("show-label", "children"),
-            "targets": Output("target", "data"),
-            "against": Output("against", "data"),
-            "layers": {name: Output(name, "data") for name in layer_menus.MENUS},
-            "attributes": {name: Output(name, "data") for name in attribute_menus.MENUS},
             "filters": [Output("filters-label", "children"), Output("field-attributes", "hidden")],
             "areas": [
                 Output(f"{kind}chips", name) for kind in ("", "other-") for name in ("children", "className")
@@ -304,18 +300,17 @@ def _keeping_up(app: Dash, views: Views) -> None:
         """What was asked, and what goes with it: controls, chosen areas, and files, in one request."""
         address, _ = views.parse(query)
         release = views.release(address)
-        menus = layer_menus.layer_menus(release, address.question, views.layers(address))
         return {
-            "placed": {"drawn": query, "values": controls.values(address) | {"release": release.slug}},
+            "placed": {
+                "drawn": query,
+                "values": controls.values(address) | {"release": release.slug},
+                "menus": _menus(views, release, address),
+            },
             "hidden": [
                 *controls.hidden_fields(address.question, address.view),
                 address.question.entry.n_needed != 2,
             ],
             "show_label": words.drawn_label(address.question),
-            "targets": area_controls.target_options(address.question),
-            "against": controls.options_of(controls.other_releases(views.releases, address)),
-            "layers": {name: controls.options_of(menu) for name, menu in menus.items()},
-            "attributes": attribute_menus.attribute_menus(release),
             "filters": [controls.filters_label(release), not release.attributes.further],
             "areas": _chosen_areas(release, address.question),
             "size": area_controls.size_words(release, address.question),
@@ -349,6 +344,17 @@ def _keeping_up(app: Dash, views: Views) -> None:
         }
 
 
+def _menus(views: Views, release: ServedRelease, address: Address) -> dict[str, object]:
+    """The entries of each menu; the page's script changes those that differ (`assets/choices.js`)."""
+    layers = layer_menus.layer_menus(release, address.question, views.layers(address))
+    return {
+        "target": area_controls.target_options(address.question),
+        "against": controls.options_of(controls.other_releases(views.releases, address)),
+        **{name: controls.options_of(menu) for name, menu in layers.items()},
+        **attribute_menus.attribute_menus(release),
+    }
+
+
 def _chosen_areas(release: ServedRelease, question: Question) -> list[object]:
     """The parts of the chosen areas, and of what is kept of the workers; and the class of each list."""
     first, second = area_controls.areas_label(question)
@@ -367,8 +373,7 @@ def _looking_for_releases(app: Dash, views: Views) -> None:
     """Offer releases that have been made since the page was opened; the page looks only while it awaits any."""
 
     @app.callback(
-        Output("release", "data"),
-        Output("against", "data", allow_duplicate=True),
+        Output("offered", "data"),
         Output("releases", "hidden"),
         Output("release-title", "children", allow_duplicate=True),
         Output("awaited", "children"),
@@ -381,9 +386,9 @@ def _looking_for_releases(app: Dash, views: Views) -> None:
         address, _ = views.parse(query)
         release, names = views.release(address), names_of(list(views.releases.values()))
         awaited = views.awaited
+        others = controls.other_releases(views.releases, address)
         return (
-            controls.options_of(names),
-            controls.options_of(controls.other_releases(views.releases, address)),
+            {"release": controls.options_of(names), "against": controls.options_of(others)},
             len(names) < 2,
             names[release.slug],
             controls.awaited_text(awaited),

@@ -83,6 +83,7 @@ def page(
                 **aria(label="Answer"),
             ),
             *[dcc.Store(id=name) for name in ("look", "choices", "followed", "answered")],
+            *[dcc.Store(id=name) for name in ("offered", "found", "found-centers")],
             dcc.Store(
                 id="on-map",
                 data={
