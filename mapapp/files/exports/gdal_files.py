@@ -77,9 +77,9 @@ def write_gpkg(
     about = json.dumps(provenance.to_dict(), ensure_ascii=False)
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("PRAGMA journal_mode = MEMORY")
-        for name, places in indexed.items():
+        for name in list(indexed):
             report(f"indexing {name}", 0, 0)
-            whole = LonLat(*(np.concatenate(values) for values in zip(*places, strict=True)))
+            whole = LonLat(*(np.concatenate(values) for values in zip(*indexed.pop(name), strict=True)))
             add_point_index(database, name, _COLUMN, whole)
         database.executescript(_METADATA)
         database.execute(

@@ -27,12 +27,13 @@ from mapapp.files.exports.layer import LonLat
 
 __all__ = ["MOST_ROWS", "add_point_index", "can_index"]
 
-MOST_ROWS: Final = 8_000_000
+MOST_ROWS: Final = 4_000_000
 """Layers with more rows are left to GDAL, which keeps less of an index in memory."""
 _CELLS: Final = 51  # in a node of a database with pages of 4 kB
 _CELL: Final = np.dtype([("id", ">i8"), ("box", ">f4", 4)])  # least and greatest longitude, then latitude
 _NODE: Final = np.dtype([("depth", ">u2"), ("n", ">u2"), ("cells", _CELL, _CELLS)])
 _ROOT: Final = 1
+_AT_ONCE: Final = 250  # rows of a statement; SQLite allows at least 999 values
 
 Boxes = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -169,6 +170,10 @@ def _write_nodes(
 
 
 def _insert(database: sqlite3.Connection, table: str, numbers: Ints, nodes: Ints) -> None:
-    database.executemany(
-        f'INSERT INTO "{table}" VALUES (?, ?)', zip(numbers.tolist(), nodes.tolist(), strict=True)
-    )
+    """Insert pairs of numbers, many in a statement, which takes half the time."""
+    pairs = np.column_stack([numbers, nodes])
+    n_whole = len(pairs) // _AT_ONCE * _AT_ONCE
+    whole = pairs[:n_whole].reshape(-1, 2 * _AT_ONCE)
+    statement = f'INSERT INTO "{table}" VALUES {", ".join(["(?, ?)"] * _AT_ONCE)}'
+    database.executemany(statement, (row.tolist() for row in whole))
+    database.executemany(f'INSERT INTO "{table}" VALUES (?, ?)', pairs[n_whole:].tolist())
