@@ -115,7 +115,7 @@ class Areas:
         frame["drawn"] = ~(tracts.geometry.isna() | tracts.geometry.is_empty).to_numpy()
         frame["name"] = [
             name if outside else tract_name(name)
-            for name, outside in zip(frame["name"], frame["elsewhere"], strict=True)
+            for name, outside in zip(frame["name"].tolist(), frame["elsewhere"].tolist(), strict=True)
         ]
         frame["county"] = counties.reindex(frame["county_id"]).to_numpy()
         return frame
@@ -130,12 +130,14 @@ class Areas:
             if level == "tract":
                 frame = self.tracts
                 names = [
-                    f"{name}, {county}" for name, county in zip(frame["name"], frame["county"], strict=True)
+                    f"{name}, {county}"
+                    for name, county in zip(frame["name"].tolist(), frame["county"].tolist(), strict=True)
                 ]
             else:
                 frame = self._store.table(table, [f"{level}_id", "name", "elsewhere"])
-                names = list(frame["name"])
-            for unit_id, name, outside in zip(frame[f"{level}_id"], names, frame["elsewhere"], strict=True):
+                names = frame["name"].tolist()
+            unit_ids, is_outside = frame[f"{level}_id"].tolist(), frame["elsewhere"].tolist()
+            for unit_id, name, outside in zip(unit_ids, names, is_outside, strict=True):
                 if not outside:
                     yield Area(f"{level}:{unit_id}", level, unit_id, name)
                 elif level == "state":
@@ -146,9 +148,10 @@ class Areas:
             code = str(layer).removeprefix("layer_")
             if code not in self.columns:
                 continue
-            names = [name or unit_id for unit_id, name in zip(units["unit_id"], units["name"], strict=True)]
+            unit_ids = units["unit_id"].tolist()  # a column of text is slow to go through
+            names = [name or unit_id for unit_id, name in zip(unit_ids, units["name"].tolist(), strict=True)]
             shown = readable_names(names) if code in NAMED else names
-            for unit_id, name, full_name in zip(units["unit_id"], shown, names, strict=True):
+            for unit_id, name, full_name in zip(unit_ids, shown, names, strict=True):
                 yield Area(f"{code}:{unit_id}", code, unit_id, name, full_name)
 
     def __contains__(self, key: object) -> bool:
