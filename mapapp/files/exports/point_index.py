@@ -3,9 +3,8 @@
 GDAL builds the index of a layer row by row, which takes two thirds of the processor time of writing points. Points that
 are all known can be packed instead: sorted into columns by longitude, within a column by latitude, and cut into nodes.
 
-Source: Leutenegger, Lopez and Edgington, "STR: a simple and efficient algorithm for R-tree packing", ICDE 1997, section
-2.2. Departure: nodes above the leaves keep the order of the leaves. The format of nodes is that of SQLite's R*Tree
-module, "The R*Tree Module", section 6.1.
+Source: Leutenegger, Lopez and Edgington, "STR: a simple and efficient algorithm for R-tree packing", ICDE 1997.
+Departure: nodes above the leaves keep the order of the leaves. The format of nodes is that of SQLite's R*Tree module.
 """
 
 from __future__ import annotations
