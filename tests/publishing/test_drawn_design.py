@@ -167,14 +167,15 @@ def test_the_choice_is_the_same_with_several_threads(public: PublicPart) -> None
 
 def test_settings_measured_ahead_are_those_expected_next() -> None:
     asked: list[int] = []
-    begun = threading.Event()
+    begun, goes_on = threading.Event(), threading.Event()
 
     def measure(setting: int) -> int:
         asked.append(setting)
         if setting == 1:
             assert begun.wait(60)
-        else:
+        if setting == 2:
             begun.set()
+            assert goes_on.wait(60)  # if it ended sooner, its thread would be free for 3
         if setting == 3:
             raise ParameterError("3 cannot be measured")
         return 10 * setting
@@ -183,6 +184,7 @@ def test_settings_measured_ahead_are_those_expected_next() -> None:
     ahead.expect([1, 2, 3])
     assert ahead.result(1) == 10  # which waits until 2 has begun
     assert sorted(asked) == [1, 2]
+    goes_on.set()
     assert ahead.result(2) == 20
     with pytest.raises(ParameterError, match="3 cannot"):
         ahead.result(3)
