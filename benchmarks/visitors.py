@@ -3,12 +3,13 @@
 `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--every 10] [--processes 1]`
 
 Serves the release (Rhode Island, made first, without one) as a program of its own, on loopback. What a page asks for
-when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then
-visitors ask the same for areas drawn with a fixed seed, as browsers do: up to six connections each, kept, requests side
-by side, and a random time (exponential, `--every` seconds on average) from the beginning of a question to that of the
-next. A visitor whose answer takes longer asks again as soon as it is there. Each visitor has a loopback address of its
-own, because the server limits what one client may ask. A request that a busy server refuses is sent again when the
-page would send it again (`assets/versions.js`, `assets/furniture.js`).
+when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis. When the
+server has prepared what it prepares after its start, visitors ask the same for areas drawn with a fixed seed, as
+browsers do: up to six connections each, kept, requests side by side, and a random time (exponential, `--every` seconds
+on average) from the beginning of a question to that of the next. A visitor whose answer takes longer asks again as soon
+as it is there. Each visitor has a loopback address of its own, because the server limits what one client may ask. A
+request that a busy server refuses is sent again when the page would send it again (`assets/versions.js`,
+`assets/furniture.js`).
 
 The table has what each kind of request took, from the first byte sent to the last received, with the waits between
 tries, and with the visitors on the same cores as the server. Below it are the number of tries after the first; what
@@ -42,6 +43,8 @@ from mapapp.question.analyses import ANALYSES
 
 N_CONNECTIONS = 6  # of a browser to one server
 PATIENCE_S = 60.0
+IDLE = 0.1
+"""Part of a processor that a server without visitors uses at most."""
 AREA = "{area}"
 GO = "query => { history.pushState({}, '', query); dispatchEvent(new PopStateEvent('popstate')); }"
 KINDS = {
@@ -134,9 +137,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ):
             with chromium.browsing() as browser:
                 pages = [recorded(browser, address, name, areas[1]) for name in chosen.analyses]
+            settle(pid)
             # In a thread of its own: Playwright keeps an event loop in this one.
             found = loop.submit(asyncio.run, visited(pid, address, pages, areas, chosen)).result()
     print_record(found, title, chosen)
+
+
+def settle(pid: int) -> None:
+    """Wait until a server has prepared what it prepares after its start, so that visitors meet it as on most days."""
+    before, end = commands.processor_s_of_all(pid), time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        time.sleep(1)
+        now = commands.processor_s_of_all(pid)
+        if now - before < IDLE:
+            return
+        before = now
 
 
 def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
