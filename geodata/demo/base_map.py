@@ -25,6 +25,7 @@ from geodata.demo.waters import Water, make_waters
 from geodata.schema import CRS
 
 _DECIMALS: Final = 6  # of a degree: a tenth of a meter
+_BRIDGE_DEG: Final = 0.04  # longer than any bridge of `roads`
 
 ToDegrees = Callable[[Floats], Floats]
 """Longitude and latitude of points float64[n, 2] of the plane."""
@@ -62,8 +63,8 @@ def base_map(
     county_id = gazetteer.county[0][units.county[units.tract[nearest]]]
     return {
         "water": water_table(make_waters(land, towns, land_deg, names, rng)),
-        "roads": road_table(make_roads(land, towns, links, rng), land.frame.degrees),
-        "rails": rail_table(rails, land.frame.degrees),
+        "roads": road_table(make_roads(land, towns, links, rng), land.frame.degrees, land_deg),
+        "rails": rail_table(rails, land.frame.degrees, land_deg),
         "landmarks": landmark_table(landmarks, county_id, land.frame.degrees),
     }
 
@@ -74,16 +75,20 @@ def water_table(waters: Sequence[Water]) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(columns, geometry=[water.shape for water in waters], crs=CRS)
 
 
-def road_table(roads: Sequence[Way], to_degrees: ToDegrees) -> geopandas.GeoDataFrame:
-    """Make the table of roads."""
+def road_table(
+    roads: Sequence[Way], to_degrees: ToDegrees, land_deg: shapely.Geometry | None = None
+) -> geopandas.GeoDataFrame:
+    """Make the table of roads; with `land_deg`, without stretches over islands that the land lacks."""
     columns = {"name": [road.name for road in roads], "rank": np.array([r.rank for r in roads], np.int8)}
-    return geopandas.GeoDataFrame(columns, geometry=_lines(roads, to_degrees), crs=CRS)
+    return geopandas.GeoDataFrame(columns, geometry=_lines(roads, to_degrees, land_deg), crs=CRS)
 
 
-def rail_table(rails: Sequence[Way], to_degrees: ToDegrees) -> geopandas.GeoDataFrame:
-    """Make the table of railroads."""
+def rail_table(
+    rails: Sequence[Way], to_degrees: ToDegrees, land_deg: shapely.Geometry | None = None
+) -> geopandas.GeoDataFrame:
+    """Make the table of railroads, as :func:`road_table`."""
     columns = {"name": [rail.name for rail in rails]}
-    return geopandas.GeoDataFrame(columns, geometry=_lines(rails, to_degrees), crs=CRS)
+    return geopandas.GeoDataFrame(columns, geometry=_lines(rails, to_degrees, land_deg), crs=CRS)
 
 
 def landmark_table(
@@ -101,5 +106,16 @@ def landmark_table(
     return pandas.DataFrame(columns)
 
 
-def _lines(ways: Sequence[Way], to_degrees: ToDegrees) -> list[shapely.Geometry]:
-    return [shapely.transform(way.line_km, lambda p: np.round(to_degrees(p), _DECIMALS)) for way in ways]
+def _lines(
+    ways: Sequence[Way], to_degrees: ToDegrees, land_deg: shapely.Geometry | None
+) -> list[shapely.Geometry]:
+    lines = [shapely.transform(way.line_km, lambda p: np.round(to_degrees(p), _DECIMALS)) for way in ways]
+    return lines if land_deg is None else [_bridged(line, land_deg) for line in lines]
+
+
+def _bridged(line: shapely.Geometry, land_deg: shapely.Geometry) -> shapely.Geometry:
+    """Return a line without long stretches off the land, which cross islands that no block has."""
+    off = shapely.get_parts(shapely.difference(line, land_deg))
+    wide = off[shapely.length(off) > _BRIDGE_DEG]
+    kept = shapely.difference(line, shapely.union_all(wide)) if wide.size else line
+    return line if kept.is_empty else kept
