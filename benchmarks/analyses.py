@@ -146,7 +146,7 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("COMMUTEMAP_HOME", folder)
         paths = chosen.releases
         if not paths:
