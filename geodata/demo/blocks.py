@@ -159,6 +159,8 @@ def _inside(
 
 def _to_degrees(cells: npt.NDArray[np.object_], land: Land) -> npt.NDArray[np.object_]:
     turned: npt.NDArray[np.object_] = shapely.transform(cells, lambda plane: _degrees(plane, land))
+    crossed = ~shapely.is_valid(turned)  # rarely: two borders that nearly touch cross once rounded
+    turned[crossed] = shapely.make_valid(turned[crossed])
     return turned
 
 

@@ -9,14 +9,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas
-import shapely
 
 from geodata.demo.base_map import base_map
 from geodata.demo.blocks import Blocks, make_blocks
 from geodata.demo.commutes import HomeTracts, draw_homes, home_shares, last_year
 from geodata.demo.curves import Floats, wandering
 from geodata.demo.gazetteer import Gazetteer, make_gazetteer
-from geodata.demo.grouping import Ints
+from geodata.demo.grouping import Ints, united
 from geodata.demo.land import Land, make_land
 from geodata.demo.sizes import ELSEWHERE_STATES, MAIN_STATES, SCALES, Size
 from geodata.demo.tables import ELSEWHERE_PEOPLE, geography
@@ -71,7 +70,7 @@ def make_country(
     progress("Joining blocks into tracts", 2, 5)
     far_deg = np.round(land.frame.degrees(_ELSEWHERE_KM), 4)
     tables = geography(blocks, units, gazetteer, block_id, far_deg)
-    land_deg = shapely.coverage_union_all(tables["states"].geometry.dropna().to_numpy())
+    land_deg = united(tables["states"].geometry.dropna().to_numpy())
     tables |= base_map(land, towns, blocks, units, gazetteer, land_deg, rng[8])
     progress("Sending people to work", 3, 5)
     workplaces = make_workplaces(blocks, towns, scale, rng[4])

@@ -83,8 +83,17 @@ def in_groups(group: Ints, place: Floats, weight: Floats, n_parts: Callable[[flo
 def joined(polygon: npt.NDArray[np.object_], group: Ints) -> npt.NDArray[np.object_]:
     """Union of the polygons of each group 0..G - 1, which meet exactly along their edges: polygons[G]."""
     order = np.argsort(group, kind="stable")
-    cuts = np.flatnonzero(np.diff(group[order])) + 1
-    return np.array([shapely.coverage_union_all(part) for part in np.split(polygon[order], cuts)])
+    parts = np.split(polygon[order], np.flatnonzero(np.diff(group[order])) + 1)
+    return np.array([united(part) for part in parts])
+
+
+def united(polygon: npt.NDArray[np.object_]) -> shapely.Geometry:
+    """Union of polygons that meet along their edges; where a corner lies on another's edge, it takes longer."""
+    try:
+        whole = shapely.coverage_union_all(polygon)
+    except shapely.errors.GEOSException:
+        return shapely.union_all(polygon)
+    return whole if shapely.is_valid(whole) else shapely.union_all(polygon)
 
 
 def _along(place: Floats, weight: Floats) -> Floats:
