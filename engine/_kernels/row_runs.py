@@ -45,7 +45,7 @@ def list_runs(rows: SortedRows, runs: Runs) -> int:
     n_runs, total, place, part = 0, 0, -1, -1
     for row in range(destination.size):
         if destination[row] == place and segment[row] == part:
-            total += count[row]
+            total += int(count[row])
             continue
         if destination[row] < place or (destination[row] == place and segment[row] < part):
             return FALLS
