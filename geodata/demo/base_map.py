@@ -18,7 +18,7 @@ from geodata.demo.gazetteer import Gazetteer
 from geodata.demo.land import Land
 from geodata.demo.landmarks import Landmark, make_landmarks
 from geodata.demo.names import Names
-from geodata.demo.roads import Way, make_links, make_rails, make_roads
+from geodata.demo.roads import Way, bridged, make_links, make_rails, make_roads
 from geodata.demo.towns import Towns
 from geodata.demo.units import Units
 from geodata.demo.waters import Water, make_waters
@@ -110,12 +110,7 @@ def _lines(
     ways: Sequence[Way], to_degrees: ToDegrees, land_deg: shapely.Geometry | None
 ) -> list[shapely.Geometry]:
     lines = [shapely.transform(way.line_km, lambda p: np.round(to_degrees(p), _DECIMALS)) for way in ways]
-    return lines if land_deg is None else [_bridged(line, land_deg) for line in lines]
-
-
-def _bridged(line: shapely.Geometry, land_deg: shapely.Geometry) -> shapely.Geometry:
-    """Return a line without long stretches off the land, which cross islands that no block has."""
-    off = shapely.get_parts(shapely.difference(line, land_deg))
-    wide = off[shapely.length(off) > _BRIDGE_DEG]
-    kept = shapely.difference(line, shapely.union_all(wide)) if wide.size else line
-    return line if kept.is_empty else kept
+    if land_deg is None:
+        return lines
+    kept = [bridged(line, land_deg, _BRIDGE_DEG) for line in lines]  # some cross an island that no block has
+    return [line if part.is_empty else part for line, part in zip(lines, kept, strict=True)]

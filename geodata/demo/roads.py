@@ -228,8 +228,11 @@ def _water_km(line: Floats, land: Land) -> float:
 
 def _bridged(line: Floats, land: Land) -> shapely.Geometry:
     """Return a line without the stretches over water that are too long for a bridge."""
-    whole = shapely.linestrings(line)
-    over = shapely.get_parts(shapely.difference(whole, land.shape))
-    wide = over[shapely.length(over) > _BRIDGE_KM]
-    kept = shapely.difference(whole, shapely.union_all(wide)) if wide.size else whole
-    return shapely.simplify(kept, _TOLERANCE_KM)
+    return shapely.simplify(bridged(shapely.linestrings(line), land.shape, _BRIDGE_KM), _TOLERANCE_KM)
+
+
+def bridged(line: shapely.Geometry, land: shapely.Geometry, longest: float) -> shapely.Geometry:
+    """Return a line without the stretches off the land that are longer than the longest bridge, in its own units."""
+    over = shapely.get_parts(shapely.difference(line, land))
+    wide = over[shapely.length(over) > longest]
+    return shapely.difference(line, shapely.union_all(wide)) if wide.size else line
