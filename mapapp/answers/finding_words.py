@@ -188,11 +188,8 @@ def _last_of_list(steps: Sequence[Step], name: str) -> str:
 def spoken_names(names: Sequence[str]) -> list[str]:
     """Return the names as people say them; a name keeps what distinguishes it from another of the names."""
     forms = list(map(shorter_names, names))
-    counts = [Counter(form) for form in zip(*forms, strict=True)]
-    return [
-        next((short for short, count in zip(mine, counts, strict=True) if count[short] == 1), name)
-        for name, mine in zip(names, forms, strict=True)
-    ]
+    counts = _counts(forms)
+    return [_distinct(name, mine, counts) for name, mine in zip(names, forms, strict=True)]
 
 
 def first_spoken(names: Sequence[str], first: Sequence[int]) -> list[str]:
@@ -203,11 +200,18 @@ def first_spoken(names: Sequence[str], first: Sequence[int]) -> list[str]:
         mine = shorter_names(name)
         # No other name has an equal form.
         alike = [shorter_names(each) for each in names if each.startswith(mine[0])]
-        counts = [Counter(form) for form in zip(*alike, strict=True)]
-        found[place] = next(
-            (short for short, count in zip(mine, counts, strict=True) if count[short] == 1), name
-        )
+        found[place] = _distinct(name, mine, _counts(alike))
     return found
+
+
+def _counts(forms: Sequence[Sequence[str]]) -> list[Counter[str]]:
+    """Return how often each form of names occurs, for each kind of form."""
+    return [Counter(form) for form in zip(*forms, strict=True)]
+
+
+def _distinct(name: str, forms: Sequence[str], counts: Sequence[Counter[str]]) -> str:
+    """Return the first form of a name that no other name has; the name itself if each is shared."""
+    return next((short for short, count in zip(forms, counts, strict=True) if count[short] == 1), name)
 
 
 def ranked(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
