@@ -16,6 +16,7 @@ import shapely
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import LEVEL_LABELS, Areas
+from mapapp.answers.layer_units import TABLES
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units
@@ -34,13 +35,6 @@ PLACES: Final = "places"
 """The layer of names of cities and towns, and of water."""
 LAYERS: Final = (*BASE_LAYERS, *GROUND, PLACES)
 """Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
-_TABLES: Final = {
-    "state": "states",
-    "county": "counties",
-    "tract": "tracts",
-    "puma": "pumas",
-    "superpuma": "superpumas",
-}
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
@@ -97,7 +91,7 @@ def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geo
     """Simplified polygons of a level's units: published boundaries, or unions of block cells."""
 
     def make() -> dict[str, shapely.Geometry]:
-        table = _TABLES.get(level)
+        table = TABLES.get(level)
         if table is None:
             found = release.areas.outlines.of_layer(level)
             return {unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"]) for unit, shape in found.items()}
@@ -274,7 +268,7 @@ def unit_outlines(release: ServedPublication, keys: tuple[str, ...]) -> dict[str
         outlines = release.areas.outlines
         found[key] = _rounded_off(
             outlines.of_unit(level, unit_id)
-            if level in _TABLES
+            if level in TABLES
             else outlines.of_blocks(release.areas.blocks([key]))
         )
     return found
