@@ -252,5 +252,5 @@ def tail_space() -> Floats:
 
 def as_bound(terms: Floats) -> SoundBound:
     """The columns that the kernel fills, as a named tuple."""
-    kappa, mass, rate, lost, empty, occupied, delta = (float(value) for value in terms)
+    kappa, mass, rate, lost, empty, occupied, delta = terms.tolist()
     return SoundBound(kappa, int(mass), rate, lost, empty, occupied, delta)

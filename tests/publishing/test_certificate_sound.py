@@ -13,7 +13,13 @@ import pytest
 from engine.accountant import SynthesizerClasses, certify_classes
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.sound import certify_sound, comparable_epsilon_final, require_fixed_count
+from engine.sound import (
+    SOUND_RULES,
+    SOUND_TAILS,
+    certify_sound,
+    comparable_epsilon_final,
+    require_fixed_count,
+)
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.errors import UsageError
 from mapapp.publishing.certificate.certificate import (
@@ -210,6 +216,42 @@ def test_certificates_of_other_promises_hold(epsilon: str, kept: str) -> None:
     )
     assert _failed(json.loads(certificate_text(built)), {1: 1, 4: 1, 40: 1}) == []
     assert built["epsilon_final"]["exact"] == str(Fraction(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", ["2", "8.982"])
+def test_rows_are_those_of_a_plain_loop_over_counts_and_rules(epsilon: str) -> None:
+    privacy = privacy_of(accountant="sound", epsilon_final=epsilon, delta="1e-6", min_retention="0.025")
+    n = np.tile(np.array([0, 1, 2, 9, 15, 60, 60, 400]), 2)
+    classes = SynthesizerClasses(
+        tract=np.repeat(np.arange(2), n.size // 2), likelihood_count=n, published_count=n
+    )
+    accounting = certify_sound(_prior(), classes, privacy)
+    synthesizers = np.arange(n.size) + 1
+    kinds = sorted({(int(count), int(rule)) for count, rule in zip(n, accounting.rule, strict=True) if count})
+    rows = certificate_rows(privacy, classes, accounting, synthesizers)
+    assert len(rows) == len(kinds) >= 6
+    for row, (count, rule) in zip(rows, kinds, strict=True):
+        members = [j for j in range(n.size) if (n[j], accounting.rule[j]) == (count, rule)]
+        is_tails = SOUND_RULES[rule] == SOUND_TAILS
+        worst = max(
+            members,
+            key=lambda j: accounting.delta_bound[j] if is_tails else -accounting.least_weight[j],
+        )
+        support = [int(accounting.n_support[j]) for j in members]
+        assert (row["published_count"], row["rule"]) == (count, SOUND_RULES[rule])
+        assert row["synthesizers"] == sum(int(synthesizers[j]) for j in members)
+        assert (row["n_support_least"], row["n_support_most"]) == (min(support), max(support))
+        assert row["worst_n_support"] == accounting.n_support[worst]
+        assert row["worst_min_prior_weight_units"] == accounting.least_weight[worst]
+        assert row["worst_total_prior_weight_units"] == accounting.total_weight[worst]
+        assert row["delta_bound"] == accounting.delta_bound[worst]
+        assert row["prior_weights"].min_weight == accounting.min_weight[worst]
+
+
+def test_without_workers_there_are_no_rows() -> None:
+    n = np.zeros(1, dtype=np.int64)
+    classes = SynthesizerClasses(tract=np.array([0]), likelihood_count=n, published_count=n)
+    assert certificate_rows(SOUND, classes, certify_sound(_prior(), classes, SOUND), n + 1) == []
 
 
 def test_drop_editing_is_refused() -> None:

@@ -25,7 +25,7 @@ from engine.sound import (
     sound_bound_of_groups,
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from mapapp.publishing.certificate.terms import CertificateCheck, ExactNumber, Precondition, Row, exact_number
+from mapapp.publishing.certificate.terms import CertificateCheck, Precondition, Row, exact_number
 from mapapp.publishing.certified_weights import badness_of
 
 __all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
@@ -59,40 +59,48 @@ def sound_rows(
     synthesizers: NDArray[np.int64],
     members_of: Mapping[tuple[int, int], NDArray[np.intp]],
 ) -> list[Row]:
-    """One row for each published count and rule (`members_of` says which classes): its worst class."""
-    # The same for all rows, of which a batch of tracts has hundreds.
+    """One row for each published count and rule (`members_of` says which classes): its worst class.
+
+    The worst is the class with the largest bound, or with the least weight where no output can fail.
+    """
+    if not members_of:
+        return []
+    # For all rows at once: a batch of tracts has hundreds, most of them of few classes.
+    members = np.concatenate(list(members_of.values()))
+    sizes = np.array([some.size for some in members_of.values()])
+    first = np.cumsum(sizes) - sizes
+    worst = members[_first_greatest(badness_of(accounting, members), first, sizes)]
+    of_support = {
+        "n_support_least": np.minimum.reduceat(accounting.n_support[members], first).tolist(),
+        "n_support_most": np.maximum.reduceat(accounting.n_support[members], first).tolist(),
+        "worst_n_support": accounting.n_support[worst].tolist(),
+        "worst_min_prior_weight_units": accounting.least_weight[worst].tolist(),
+        "worst_total_prior_weight_units": accounting.total_weight[worst].tolist(),
+    }
+    n_synthesizers = np.add.reduceat(synthesizers[members], first).tolist()
     is_published, epsilon_final = classes.is_published, exact_number(privacy.epsilon)
     return [
-        _row(count, SOUND_RULES[rule], is_published, epsilon_final, accounting, synthesizers, members)
-        for (count, rule), members in members_of.items()
+        {
+            "published_count": count,
+            "synthesizers": n_synthesizers[number],
+            "rule": SOUND_RULES[rule],
+            "certified_for_n": 1 if is_published else count,
+            **{name: values[number] for name, values in of_support.items()},
+            **dict(zip(_BOUND_FIELDS, accounting.bound(position), strict=True)),
+            "prior_weights": PointWeights.of_class(accounting, position),
+            "epsilon_final": epsilon_final,
+        }
+        for number, ((count, rule), position) in enumerate(zip(members_of, worst.tolist(), strict=True))
     ]
 
 
-def _row(
-    count: int,
-    rule: str,
-    is_published: bool,
-    epsilon_final: ExactNumber,
-    accounting: SoundAccounting,
-    synthesizers: NDArray[np.int64],
-    members: NDArray[np.intp],
-) -> Row:
-    """The worst member: the largest bound, or the least weight where no output can fail."""
-    worst = int(members[int(np.argmax(badness_of(accounting, members)))])
-    return {
-        "published_count": count,
-        "synthesizers": int(synthesizers[members].sum()),
-        "rule": rule,
-        "certified_for_n": 1 if is_published else count,
-        "n_support_least": int(accounting.n_support[members].min()),
-        "n_support_most": int(accounting.n_support[members].max()),
-        "worst_n_support": int(accounting.n_support[worst]),
-        "worst_min_prior_weight_units": int(accounting.least_weight[worst]),
-        "worst_total_prior_weight_units": int(accounting.total_weight[worst]),
-        **dict(zip(_BOUND_FIELDS, accounting.bound(worst), strict=True)),
-        "prior_weights": PointWeights.of_class(accounting, worst),
-        "epsilon_final": epsilon_final,
-    }
+def _first_greatest(
+    values: NDArray[np.float64], first: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """Where the greatest value of each run of values is; of equals the first."""
+    is_greatest = values == np.repeat(np.maximum.reduceat(values, first), sizes)
+    places = np.flatnonzero(is_greatest)
+    return places[np.searchsorted(places, first)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
