@@ -42,6 +42,15 @@ class Groups(NamedTuple):
     times: Ints
 
 
+class CountPair(NamedTuple):
+    """n and m of a class, and log gamma(n) and log gamma(n + m), which all its points share."""
+
+    n: int
+    m: int
+    log_n: float
+    log_both: float
+
+
 @lean_jit
 def first_groups(groups: Groups, k: int) -> Groups:
     """The first k groups."""
@@ -49,31 +58,37 @@ def first_groups(groups: Groups, k: int) -> Groups:
 
 
 @lean_jit
-def growth(n: int, m: int, alpha: float) -> float:
-    """R = gamma(n) gamma(n+m+alpha) / (gamma(n+m) gamma(n+alpha)), rounded up; n at least 1."""
-    small, large = math.lgamma(float(n)), math.lgamma(n + m + alpha)
-    whole, part = math.lgamma(float(n + m)), math.lgamma(n + alpha)
+def count_pair(n: int, m: int) -> CountPair:
+    """Both counts, n at least 1, and their logarithms of gamma."""
+    return CountPair(n, m, math.lgamma(float(n)), math.lgamma(float(n + m)))
+
+
+@lean_jit
+def growth(counts: CountPair, alpha: float) -> float:
+    """R = gamma(n) gamma(n+m+alpha) / (gamma(n+m) gamma(n+alpha)), rounded up."""
+    n, m, small, whole = counts
+    large, part = math.lgamma(n + m + alpha), math.lgamma(n + alpha)
     size = 1.0 + abs(small) + abs(large) + abs(whole) + abs(part)
     return math.exp(small + large - whole - part + SLACK * size) * (1.0 + MARGIN)
 
 
 @lean_jit
-def kappa_of_point(n: int, m: int, weight: int, retention: int) -> float:
+def kappa_of_point(counts: CountPair, weight: int, retention: int) -> float:
     """f + (1 - f) R of one point; 1 where it cannot be pruned."""
     if retention >= RETENTION_UNITS:
         return 1.0
     f = retention / RETENTION_UNITS
-    return f + (1.0 - f) * growth(n, m, weight / WEIGHT_UNITS)
+    return f + (1.0 - f) * growth(counts, weight / WEIGHT_UNITS)
 
 
 @lean_jit
 def kappa_of_groups(n: int, m: int, groups: Groups) -> float:
     """Largest kappa of all points. It falls with f, so of each weight the group with the least f is enough."""
     alpha, retention, _ = groups
-    kappa = 1.0
+    counts, kappa = count_pair(n, m), 1.0
     for i in range(alpha.shape[0]):
         if i == 0 or alpha[i] != alpha[i - 1]:
-            kappa = max(kappa, kappa_of_point(n, m, alpha[i], retention[i]))
+            kappa = max(kappa, kappa_of_point(counts, alpha[i], retention[i]))
     return kappa
 
 

@@ -13,7 +13,9 @@ from engine._kernels.arrays import Floats, Ints
 from engine._kernels.sound import (
     KAPPA,
     N_TERMS,
+    CountPair,
     Groups,
+    count_pair,
     failure_terms,
     first_groups,
     kappa_of_groups,
@@ -79,7 +81,7 @@ class SearchSpace(NamedTuple):
 
 
 @lean_jit
-def kappa_of_weight(n: int, m: int, weight: int, least: int, kappa: float) -> float:
+def kappa_of_weight(counts: CountPair, weight: int, least: int, kappa: float) -> float:
     """Largest kappa of the weights max(weight, base); `kappa` is the largest of the base weights.
 
     Points raised to `weight` count with the least retention of all: where the point that has it is not among
@@ -87,11 +89,11 @@ def kappa_of_weight(n: int, m: int, weight: int, least: int, kappa: float) -> fl
     """
     if weight > WEIGHT_UNITS:
         return 1.0
-    return max(kappa_of_point(n, m, weight, least), kappa)
+    return max(kappa_of_point(counts, weight, least), kappa)
 
 
 @lean_jit
-def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa: float) -> int:
+def weight_of_threshold(wanted: int, counts: CountPair, least: int, e: float, kappa: float) -> int:
     """Least weight up to 1 at which no point fails below or at `wanted`, or 0 if no such weight exists.
 
     kappa does not fall with the weight, so iteration from below stops at the least solution.
@@ -99,7 +101,7 @@ def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa
     f = least / RETENTION_UNITS
     weight = least_search_weight(least, e)
     for _ in range(200):
-        factor = f * e / kappa_of_weight(n, m, weight, least, kappa)
+        factor = f * e / kappa_of_weight(counts, weight, least, kappa)
         if threshold(factor, weight / WEIGHT_UNITS) >= wanted:
             return weight
         slope = threshold(factor, 1.0)
@@ -144,11 +146,11 @@ def weight_above_one(wanted: int, e: float) -> int:
 
 
 @lean_jit
-def weight_for(wanted: int, above_one: bool, n: int, m: int, least: int, e: float, kappa: float) -> int:
+def weight_for(wanted: int, above_one: bool, counts: CountPair, least: int, e: float, kappa: float) -> int:
     """Least weight on one side of 1 at which no point fails below or at `wanted`, or 0."""
     if above_one:
         return weight_above_one(wanted, e)
-    return weight_of_threshold(wanted, n, m, least, e, kappa)
+    return weight_of_threshold(wanted, counts, least, e, kappa)
 
 
 @lean_jit
@@ -172,21 +174,21 @@ def search_side(
     """
     front = tract.front
     least = tract.retention[front[0]] if front.shape[0] > 0 else RETENTION_UNITS
-    kappa = largest_kappa(n, m, tract)
-    best = weight_for(m, above_one, n, m, least, e, kappa)
+    counts = count_pair(n, m)
+    kappa = largest_kappa(counts, tract)
+    best = weight_for(m, above_one, counts, least, e, kappa)
     if limit <= 0.0:
         return best, m
     low, high = 0, m
     probe, stride, is_first, rising, is_bracketed = max(start, 1), 1, True, False, False
     while high - low > 1:
         probe = min(max(probe, low + 1), high - 1)
-        weight = weight_for(probe, above_one, n, m, least, e, kappa)
+        weight = weight_for(probe, above_one, counts, least, e, kappa)
         good = weight == 0  # out of reach: counts that can be reached lie below
         if weight > 0:
             k = fill_groups(weight, tract, groups)
-            good = holds(
-                n, m, first_groups(groups, k), e, kappa_of_weight(n, m, weight, least, kappa), limit, runs
-            )
+            here = kappa_of_weight(counts, weight, least, kappa)
+            good = holds(n, m, first_groups(groups, k), e, here, limit, runs)
         if good:
             high, best = probe, weight
         else:

@@ -16,10 +16,9 @@ from typing import NamedTuple
 from engine._jit import lean_jit
 from engine._kernels.arrays import Ints
 from engine._kernels.sorting import sort_values
-from engine._kernels.sound import Groups, kappa_of_point, threshold
+from engine._kernels.sound import CountPair, Groups, growth, threshold
 from engine._kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 
-_BLOCK = 8
 # Points up to one worker's weight have 54 bits of weight and retention; heavier ones are never pruned, and sort last.
 _HEAVY = 1 << 61
 _RETENTION_BITS = 33
@@ -128,20 +127,19 @@ def front_of(base: Ints, retention: Ints, front: Ints) -> int:
 
 
 @lean_jit
-def largest_kappa(n: int, m: int, tract: Tract) -> float:
+def largest_kappa(counts: CountPair, tract: Tract) -> float:
     """Largest kappa of all base weights up to 1; 1 where nothing can be pruned.
 
-    The groups in a block of the front are examined only if the block's largest weight with its least retention would
-    have a larger kappa than any point so far.
+    From the largest weight of the front down, until even the least retention of all would have no larger kappa.
     """
     base, retention, _, _, front = tract
     kappa = 1.0
-    for stop in range(front.shape[0], 0, -_BLOCK):
-        start = max(stop - _BLOCK, 0)
-        if kappa_of_point(n, m, base[front[stop - 1]], retention[front[start]]) <= kappa:
-            continue
-        for j in range(start, stop):
-            kappa = max(kappa, kappa_of_point(n, m, base[front[j]], retention[front[j]]))
+    for j in range(front.shape[0] - 1, -1, -1):
+        largest = growth(counts, base[front[j]] / WEIGHT_UNITS)
+        f, least = retention[front[j]] / RETENTION_UNITS, retention[front[0]] / RETENTION_UNITS
+        if least + (1.0 - least) * largest <= kappa:
+            break
+        kappa = max(kappa, f + (1.0 - f) * largest)
     return kappa
 
 

@@ -85,8 +85,10 @@ def test_the_front_holds_the_largest_kappa_and_the_least_retention(
     base, retention, floor, _ = tract
     prepared = _prepared(base, retention, floor)
     points = oracle.used_points(floor, base, retention)
-    each = [kernels.kappa_of_point(n, m, a, f) for a, f in points]
-    assert sound_tract.largest_kappa(n, m, prepared) == pytest.approx(max(each), rel=1e-11)
+    each = [kernels.kappa_of_point(kernels.count_pair(n, m), a, f) for a, f in points]
+    assert sound_tract.largest_kappa(kernels.count_pair(n, m), prepared) == pytest.approx(
+        max(each), rel=1e-11
+    )
     assert kernels.kappa_of_groups(n, m, _as_groups(points)) == pytest.approx(max(each), rel=1e-11)
     prunable = [f for a, f in zip(base, retention, strict=True) if a <= WEIGHT_UNITS and f < RETENTION_UNITS]
     front = prepared.front
@@ -102,9 +104,10 @@ def test_a_long_front_is_searched_in_blocks() -> None:
         assert prepared.front.size == base.size
         for n in (1, 3, 40):
             each = [
-                kernels.kappa_of_point(n, n, int(a), int(f)) for a, f in zip(base, retention, strict=True)
+                kernels.kappa_of_point(kernels.count_pair(n, n), int(a), int(f))
+                for a, f in zip(base, retention, strict=True)
             ]
-            assert sound_tract.largest_kappa(n, n, prepared) == max(each)
+            assert sound_tract.largest_kappa(kernels.count_pair(n, n), prepared) == max(each)
 
 
 @pytest.mark.parametrize("m", [1, 40, 3_000])
