@@ -1,8 +1,8 @@
 """How long a move of a control takes at the workbench: `python -m benchmarks.tune ri.dataset`.
 
 In Debian's Chromium with software WebGL on the same machine: from the key press on a slider to new numbers on the
-screen, of the sample and of all tracts. Without a browser also the processor time of a move of each control, with both
-presets, and of each answer of the Records panel. `--picture FILE` and `--records-picture FILE` take the pictures of
+screen, of the sample and of all tracts, with both presets. Without a browser also the processor time of a move of each
+control, and of each answer of the Records panel. `--picture FILE` and `--records-picture FILE` take the pictures of
 docs/tune.md.
 """
 
@@ -48,7 +48,6 @@ CONTROLS = (
     "q90",
     "beyond_100",
 )
-PRESET = "onthemap-v3"
 PRESETS = ("onthemap-v3", "recommended")
 EXTENTS: tuple[Extent, ...] = ("sample", "whole")
 NUMBERS = (
@@ -82,36 +81,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"sample: {session.sample.size} of {session.data.tract.size} workplace tracts")
     measured(session, asked.controls, asked.settings)
     records_answered(RecordWorkers(session.store), asked.settings)
-    with running(*listen(app, port=0)) as address, opened(address) as page:
-        rows = [(name, *moved(page, name)) for name in asked.controls]
-        print("\n| control | sample, s | all tracts, s |\n|---|---|---|")
-        for name, sample_s, whole_s in rows:
-            print(f"| {name} | {sample_s:.2f} | {whole_s:.2f} |")
-        print(f"| median | {median(row[1] for row in rows):.2f} | {median(row[2] for row in rows):.2f} |")
+    with running(*listen(app, port=0)) as address:
+        for preset in PRESETS:
+            used = used_of(asked.controls, str(session.preset_values(preset)["mechanism"]))
+            with opened(address, preset) as page:
+                rows = [(name, *moved(page, name)) for name in used]
+            print(f"\n| control, {preset} | sample, s | all tracts, s |\n|---|---|---|")
+            for name, sample_s, whole_s in rows:
+                print(f"| {name} | {sample_s:.2f} | {whole_s:.2f} |")
+            print(f"| median | {median(row[1] for row in rows):.2f} | {median(row[2] for row in rows):.2f} |")
         if asked.picture:
-            taken(page, asked.picture)
+            with opened(address, "onthemap-v3") as page:
+                taken(page, asked.picture)
+
+
+def used_of(controls: Sequence[str], mechanism: str) -> list[str]:
+    """The controls that a mechanism uses."""
+    return [name for name in controls if name not in UNUSED.get(mechanism, ())]
 
 
 @contextmanager
-def opened(address: str) -> Iterator[Any]:
-    """Yield a page of the workbench, its first setting measured on all tracts and the map at rest."""
+def opened(address: str, preset: str = "onthemap-v3") -> Iterator[Any]:
+    """Yield a page of the workbench, its preset measured on all tracts and the map at rest."""
     with chromium.browsing() as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(PATIENCE_MS)
         page.goto(address)
-        start_published(page)
+        start_from(page, preset)
         page.wait_for_timeout(3_000)
         yield page
         page.close()
 
 
-def start_published(page: Any) -> None:
-    """Wait for the first setting, then start from Algorithms 1 and 2 as published, which use every control."""
+def start_from(page: Any, preset: str) -> None:
+    """Wait for the first setting, which is the recommended one, then start from a preset."""
     page.wait_for_selector("#kl-all")
     page.wait_for_function(ALL, arg="")
-    before, _ = page.evaluate(NUMBERS)
-    page.locator(f"#preset-{PRESET}").click()
-    page.wait_for_function(ALL, arg=before)
+    if preset != "recommended":
+        before, _ = page.evaluate(NUMBERS)
+        page.locator(f"#preset-{preset}").click()
+        page.wait_for_function(ALL, arg=before)
     page.wait_for_function(MAP_AT_REST)
 
 
@@ -122,9 +131,7 @@ def measured(session: Session, controls: Sequence[str], times: int) -> None:
         for extent in EXTENTS:
             session.measure(read_setting(start), extent, silent)
         print(f"\n| control, {preset} | sample, ms | all tracts, ms |\n|---|---|---|")
-        for name in controls:
-            if name in UNUSED.get(str(start["mechanism"]), ()):
-                continue
+        for name in used_of(controls, str(start["mechanism"])):
             chosen = nearest(str(start[name]), STOPS[name])
             others = [text for at, text in enumerate(STOPS[name]) if at != chosen]
             nearest_first = sorted(others, key=lambda text: abs(STOPS[name].index(text) - chosen))
@@ -227,8 +234,6 @@ def moved(page: Any, name: str) -> tuple[float, float]:
 
 def taken(page: Any, picture: Path) -> None:
     """The workbench with a setting beside the one before."""
-    page.goto(page.url)
-    start_published(page)
     moved(page, "strength")
     page.evaluate(
         "document.querySelectorAll('details.filters').forEach((part, at) => { part.open = at < 3; })"
