@@ -14,7 +14,7 @@ Source: docs/method.md, section 7g.
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
@@ -126,6 +126,7 @@ def stay_sparse(published: float, share: Floats) -> float:
     return float(published + (1.0 - published) * float(share @ share))
 
 
+@lru_cache(maxsize=1 << 14)  # many tracts have as many points, and moves at the workbench ask again
 def stay_apart(inverse_theta: float, n_points: int, n_workers: int, price: float = 1.0) -> float:
     """Chance of each of n workers to keep the point, under the exponential mechanism, if all live in different points.
 
