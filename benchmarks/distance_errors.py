@@ -20,7 +20,7 @@ from benchmarks.analyses import draw_areas
 from commutemap import Release, open_release
 from geodata.distance import bearing_deg, distance_mi
 from geodata.store import Store, open_store
-from mapapp.answers.flows import MEAN_LIMIT_MI
+from mapapp.answers.commute_pick import MEAN_LIMIT_MI
 from mapapp.answers.prepared import DIRECTIONS, octant
 from mapapp.question.fields import Side
 

@@ -22,11 +22,12 @@ import pandas
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import Areas
+from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
 from mapapp.answers.expected_error import ExpectedErrors, Floats, representing
-from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.flows import Flows
 from mapapp.answers.home_values import ValuesOfTracts, values_of_areas
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within

@@ -19,8 +19,8 @@ from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
+from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.findable import LANDMARK, findable_areas, landmarks_of
-from mapapp.answers.flows import Blocks
 from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
 from mapapp.answers.outlines import Outlines
 from mapapp.answers.result_cache import ResultCache

@@ -9,7 +9,7 @@ import pandas
 
 from mapapp.answers import grids, served_answers
 from mapapp.answers.areas import Areas
-from mapapp.answers.flows import Pick
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.grids import Limit
 from mapapp.answers.picks import PickOf, of_flow_matrix, pick_of_rows
 from mapapp.answers.results import FlowMatrix

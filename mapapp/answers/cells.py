@@ -15,7 +15,7 @@ import pyarrow.parquet
 import shapely
 
 from mapapp.answers.box_index import Bounds, BoxIndex
-from mapapp.answers.flows import Blocks
+from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.result_cache import ResultCache
 
 _HELD_BYTES: Final = 64 << 20

@@ -13,7 +13,7 @@ import pandas
 from mapapp.answers import counted, words
 from mapapp.answers.about import Note, far_notes
 from mapapp.answers.area_argument import Given
-from mapapp.answers.flows import Pick
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.measures import Miles
 from mapapp.answers.opened_release import ALL_WORKERS, OpenedRelease
 from mapapp.answers.picks import CellPicks, by_unit

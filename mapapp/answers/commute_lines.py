@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.entries import ENTRIES
-from mapapp.answers.flows import Blocks, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import caution
 from mapapp.answers.results import FlowMatrix

@@ -11,11 +11,11 @@ import pandas
 from mapapp.answers import finding_sentences, words
 from mapapp.answers.areas import Areas
 from mapapp.answers.attributes import Attribute, in_sentence
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.cross_table import ALL, KEYS, USUAL_ATTRIBUTES, CrossTable
 from mapapp.answers.distance_shares import compared_distances
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
 from mapapp.answers.finding_words import LEAST_WORKERS, ranked, share_text
-from mapapp.answers.flows import Pick
 from mapapp.answers.grids import ERROR, TOTAL, Limit
 from mapapp.answers.picks import Counts, PickOf, narrowed, of_area, with_values
 from mapapp.answers.results import Result

@@ -17,6 +17,7 @@ import pandas
 from mapapp.answers import counted, words
 from mapapp.answers.about import Note
 from mapapp.answers.areas import Areas
+from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.entry import (
     BarsEntry,
     ColumnEntry,
@@ -27,7 +28,7 @@ from mapapp.answers.entry import (
     TableEntry,
 )
 from mapapp.answers.finding_words import amount, first_spoken, where
-from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Number, Ratio
 from mapapp.answers.picks import Counts, by_unit, kept_by

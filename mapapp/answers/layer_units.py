@@ -13,7 +13,7 @@ from pandas.api.extensions import ExtensionArray
 
 from geodata.centers import mean_place_deg
 from geodata.store import Store
-from mapapp.answers.flows import Blocks
+from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.results import Kind
 
 Rows = npt.NDArray[np.integer]

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from geodata.distance import distance_mi
+from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
 from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
-from mapapp.answers.flows import MEAN_LIMIT_MI, Flows, Pick
+from mapapp.answers.flows import Flows
 from mapapp.answers.home_values import HomeValues, ValuesOfTracts
 from mapapp.answers.tract_ways import TractWays
 from mapapp.answers.workplaces import WorkplaceArrays

@@ -21,8 +21,8 @@ from geodata.atomic_writes import writing_beside
 from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers import watch
+from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.dissolving import Codes, Shapes, dissolved, joined
-from mapapp.answers.flows import Blocks
 from mapapp.answers.layer_units import TABLES
 from mapapp.question.area_text import BLOCK
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers.areas import Areas
-from mapapp.answers.flows import Blocks, Pick
+from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.results import (
     AreaComparison,

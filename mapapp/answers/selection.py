@@ -19,7 +19,7 @@ from geodata import corridors
 from geodata.distance import distance_mi
 from mapapp.answers import watch
 from mapapp.answers.box_index import Bounds
-from mapapp.answers.flows import Blocks
+from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.question.area_text import (

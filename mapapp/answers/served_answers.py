@@ -11,8 +11,8 @@ import pandas
 
 from mapapp.answers.asking import ask
 from mapapp.answers.change import change, main_table
+from mapapp.answers.commute_pick import Pick, Places
 from mapapp.answers.entries import ENTRIES
-from mapapp.answers.flows import Pick, Places
 from mapapp.answers.measures import Number
 from mapapp.answers.results import (
     AreaComparison,

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from mapapp.answers.analyses import Release
-from mapapp.answers.flows import Ints, Pick
+from mapapp.answers.commute_pick import Ints, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.publication import is_of_records
 

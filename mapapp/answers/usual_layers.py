@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.flows import Blocks
+from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.result_cache import ResultCache
 from mapapp.question.area_text import Everything
 from mapapp.question.fields import USUAL, Side, Values

@@ -9,6 +9,7 @@ import pandas
 
 from mapapp.answers import counted
 from mapapp.answers.area_argument import Given
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.counted import band_sums
 from mapapp.answers.cross_table import (
     USUAL_ATTRIBUTES,
@@ -18,7 +19,6 @@ from mapapp.answers.cross_table import (
     chosen_attributes,
     total_rows,
 )
-from mapapp.answers.flows import Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.opened_release import ALL_WORKERS, OpenedRelease
 from mapapp.answers.place_characteristics import AreaCharacteristics

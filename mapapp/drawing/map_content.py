@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import commute_lines, served_answers, words
+from mapapp.answers.commute_pick import Places
 from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
-from mapapp.answers.flows import Places
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.answers.uncertain_rows import EXCEEDS, WITHIN
 from mapapp.answers.uncertain_units import has_uncertain_units

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from geodata.store import Store, open_store
 from mapapp.answers import prepared
 from mapapp.answers.attributes import Attributes
-from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.commute_pick import Blocks, Pick
+from mapapp.answers.flows import Flows
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 from tests.releases import write_release

@@ -16,7 +16,7 @@ from geodata.distance import distance_mi
 from geodata.errors import StoreError
 from geodata.schema import N_SEGMENTS
 from mapapp.answers import commute_lines, served_answers
-from mapapp.answers.flows import Pick
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.served_release import ServedRelease, caution, open_releases
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
@@ -179,7 +179,7 @@ def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_
 
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
-    cursor = release.analyses.flows._connection.cursor()
+    cursor = release.analyses.flows._database._connection.cursor()
     with pytest.raises(duckdb.Error):
         cursor.execute("SELECT * FROM read_csv(?)", [str(secret)])
     with pytest.raises(duckdb.Error):

@@ -20,9 +20,10 @@ from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.areas import Areas
+from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.flows import Flows
 from mapapp.answers.measures import MEASURES, Miles, Number
 from mapapp.answers.picks import Counts, PickOf, by_band
 from mapapp.answers.records.certificate import derived_from

@@ -15,7 +15,7 @@ from PIL import Image
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.commute_lines import Lines
-from mapapp.answers.flows import Places
+from mapapp.answers.commute_pick import Places
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units

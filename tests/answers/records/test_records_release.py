@@ -12,8 +12,8 @@ from geodata.store import open_store
 from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
 from mapapp.answers.answer_errors import ROWS
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.error_marks import mark_of_grid
-from mapapp.answers.flows import Pick
 from mapapp.answers.measures import MEASURES
 from mapapp.answers.method_words import chapters
 from mapapp.answers.records import missing_errors
