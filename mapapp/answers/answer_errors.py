@@ -338,7 +338,7 @@ class Errors:
 
         Picks that share a home area, and picks with disjoint home areas, are each read with one query.
         """
-        tract = self._blocks[0].astype(np.int32)
+        tract = self._blocks[0]
         counts = np.zeros((len(picks), self._n_tracts))
         same_home = _together(range(len(picks)), lambda place: id(picks[place].home))
         for homes in same_home:

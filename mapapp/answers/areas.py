@@ -13,6 +13,7 @@ import numpy
 import numpy.typing as npt
 import pandas
 
+from geodata.distance import on_sphere
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
 from mapapp.answers.area import Area
@@ -350,6 +351,12 @@ class Areas:
             places[name].to_numpy() for name in ("lon_deg", "lat_deg", "elsewhere")
         )
         return lon_deg, lat_deg, elsewhere
+
+    @cached_property
+    def places_on_sphere(self) -> npt.NDArray[numpy.float64]:
+        """Each block's internal point on the unit sphere: float64[3, blocks]."""
+        lon_deg, lat_deg, _ = self.place_columns
+        return on_sphere(lon_deg, lat_deg)
 
     @cached_property
     def population(self) -> npt.NDArray[numpy.integer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -36,6 +37,9 @@ class BoxIndex:
     def __init__(self, bounds: npt.NDArray[np.float64]) -> None:
         self._bounds = bounds
         self._origin = np.array([bounds[0].min(), bounds[1].min()]) if bounds.size else np.zeros(2)
+        self._extent = [
+            (float(bounds[axis].min()), float(bounds[axis + 2].max())) for axis in (0, 1) if bounds.size
+        ] or [(0.0, 0.0)] * 2
         extent = float(max(np.ptp(bounds[:2], axis=1).max(), 1e-9)) if bounds.size else 1.0
         finest = extent / max(np.sqrt(bounds.shape[1] / _BOXES_A_TILE), 1.0)
         self._stride = int(extent / finest) + 3
@@ -68,6 +72,21 @@ class BoxIndex:
             return np.sort(near).astype(np.int64)
         mark = np.zeros(self._bounds.shape[1], dtype=bool)  # marking sorts many positions faster
         mark[near] = True
+        return np.flatnonzero(mark)
+
+    def n_expected(self, rectangle: Bounds) -> float:
+        """Return how many boxes would meet a rectangle if they were spread evenly."""
+        sides = [
+            max(min(high, rectangle[2 + axis]) - max(low, rectangle[axis]), 0.0) / max(high - low, 1e-9)
+            for axis, (low, high) in enumerate(self._extent)
+        ]
+        return float(self._bounds.shape[1] * sides[0] * sides[1])
+
+    def meeting_any(self, rectangles: Iterable[Bounds]) -> Positions:
+        """Return positions of the boxes that meet any of some rectangles: ascending."""
+        mark = np.zeros(self._bounds.shape[1], dtype=np.bool_)
+        for rectangle in rectangles:
+            mark[self.meeting(rectangle)] = True
         return np.flatnonzero(mark)
 
     def _near(self, level: _Level, rectangle: Bounds) -> npt.NDArray[np.int32]:

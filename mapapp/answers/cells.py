@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -20,6 +21,9 @@ from mapapp.answers.result_cache import ResultCache
 
 _HELD_BYTES: Final = 64 << 20
 _TILES: Final = 256  # along the longer side of a polygon
+_MANY: Final = 16_384
+"""Cells in the rectangle of a polygon from which on only those near its border are looked up."""
+_PIECES: Final = 16  # of a border, whose rectangles are looked up one by one
 
 
 class Cells:
@@ -62,7 +66,9 @@ class Cells:
         """Return the blocks whose cell is partly inside and partly outside a polygon: ascending."""
         with self._lock:
             index, bounds, block = self._index, self._bounds, self._block
-        near = index.meeting(tuple(shapely.bounds(shape)))
+        bounds_of_shape: Bounds = tuple(shapely.bounds(shape).tolist())
+        is_large = index.n_expected(bounds_of_shape) > _MANY
+        near = index.meeting_any(border_boxes(shape)) if is_large else index.meeting(bounds_of_shape)
         near = near[near_border(shape, bounds[:, near])]
         found = self._shapes(near)
         shapely.prepare(shape)
@@ -86,10 +92,7 @@ class Cells:
         """
         with self._lock:
             index, bounds, block = self._index, self._bounds, self._block
-        mark = np.zeros(block.size, dtype=np.bool_)
-        for box in boxes:
-            mark[index.meeting(box)] = True
-        near = np.flatnonzero(mark)
+        near = index.meeting_any(boxes)
         near = near[cuts(shapely.box(*bounds[:, near]))]
         return np.asarray(block[near[cuts(self._shapes(near))]])
 
@@ -137,6 +140,23 @@ class Cells:
         finally:
             if file is not None:
                 file.close()
+
+
+def border_boxes(shape: shapely.Geometry) -> list[Bounds]:
+    """Return the rectangles of pieces of a polygon's border, together less than that of the whole polygon."""
+    lines = shapely.get_parts(shapely.get_parts(shapely.boundary(shape)))
+    n_pieces = max(_PIECES // max(len(lines), 1), 1)
+    boxes = []
+    for line in lines:
+        places = shapely.get_coordinates(line)
+        # A piece ends where the next one begins.
+        ends = np.unique(np.linspace(0, len(places) - 1, n_pieces + 1).astype(np.int64))
+        for first, last in pairwise(ends.tolist()):
+            (west, south), (east, north) = (
+                extreme(places[first : last + 1], axis=0).tolist() for extreme in (np.min, np.max)
+            )
+            boxes.append((west, south, east, north))
+    return boxes
 
 
 def near_border(shape: shapely.Geometry, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

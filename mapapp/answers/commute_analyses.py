@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas
 
 from mapapp.answers import counted, words
@@ -103,7 +102,7 @@ class CommuteAnalyses(OpenedRelease):
         answer = DistanceDirection(
             about=self._about("distance-direction", chosen, filters, side, notes),
             workers=counted.number(n),
-            median_mi=Miles(self.flows.median_mi(pick)),
+            median_mi=Miles(found.median_mi),
             mean_under_100_mi=Miles(found.mean_near_mi),
             edges_mi=edges,
             cells=cells,
@@ -117,10 +116,8 @@ class CommuteAnalyses(OpenedRelease):
     ) -> InflowOutflow:
         """Count the workers who enter an area to work, leave it to work, or live and work in it."""
         chosen = self._select(area)
-        blocks = _blocks(chosen, len(self.areas.places))
-        inflow, stay = self.flows.by_segment_within(Pick(work=blocks, filters=filters), "home", blocks)
-        outflow = self.flows.by_segment_within(Pick(home=blocks, filters=filters), "work", blocks)[0]
-        counts = {"inflow": inflow, "outflow": outflow, "stay": stay}
+        works, lives, stay = self.flows.by_segment_at_ends(chosen.blocks, filters)
+        counts = {"inflow": works - stay, "outflow": lives - stay, "stay": stay}
         n = {name: int(each.sum()) for name, each in counts.items()}
         living, employed = n["outflow"] + n["stay"], n["inflow"] + n["stay"]
         number = counted.number
@@ -238,10 +235,6 @@ class CommuteAnalyses(OpenedRelease):
         for part in self.flows.matrix(pick, homes.code, works.code):
             yield self.errors.of_pairs(counted.pair_table(homes, works, part, total), pick_of, error_rows)
             error_rows -= len(part[0])
-
-
-def _blocks(chosen: Selected, n_blocks: int) -> npt.NDArray[np.int32]:
-    return np.arange(n_blocks, dtype=np.int32) if chosen.blocks is None else chosen.blocks
 
 
 def _pick(home: Selected, work: Selected, filters: Filters) -> Pick:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -26,7 +28,6 @@ from mapapp.answers.commute_pick import (
     ENDS,
     MEAN_LIMIT_MI,
     Blocks,
-    Distances,
     Ints,
     Pick,
     Places,
@@ -70,7 +71,27 @@ class CommuteDatabase:
             self._connection.execute(statement)
 
     def by_segment(self, pick: Pick) -> Ints:
-        """Return workers of each joint segment."""
+        """Return workers of each joint segment.
+
+        Of an area with most blocks, only the workers of all others are read, and taken from those of everywhere.
+        """
+        if pick.work is None and pick.home is None and not pick.filters.attributes:
+            kept = np.zeros(N_SEGMENTS, dtype=np.int64)
+            kept[list(pick.filters.segments)] = 1
+            return self._of_everywhere * kept
+        if pick.home is None and pick.work is not None and is_most(pick.work, self._n_blocks):
+            others = replace(pick, work=all_others(pick.work, self._n_blocks))
+            return self.by_segment(replace(pick, work=None)) - self._by_segment(others)
+        if pick.work is None and pick.home is not None and is_most(pick.home, self._n_blocks):
+            others = replace(pick, home=all_others(pick.home, self._n_blocks))
+            return self.by_segment(replace(pick, home=None)) - self._by_segment(others)
+        return self._by_segment(pick)
+
+    @cached_property
+    def _of_everywhere(self) -> Ints:
+        return self._by_segment(Pick())
+
+    def _by_segment(self, pick: Pick) -> Ints:
         found = self._ask(pick, "segment, sum(workers)::BIGINT AS n", "GROUP BY segment")
         return _spread(found["segment"], found["n"], N_SEGMENTS)
 
@@ -142,8 +163,10 @@ class CommuteDatabase:
         found = self._ask(pick, "work, segment, home, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         return found["work"], found["segment"], found["home"], found["n"]
 
-    def distances(self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool) -> Distances:
-        """Return workers by distance band and by direction from the `side` end to the other."""
+    def distances(
+        self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool
+    ) -> tuple[Ints, int, float]:
+        """Return workers by distance band and direction; workers below 100 miles, and the miles of these."""
         n_bands = len(edges_mi) + 1 + own_block
         band = _band(len(edges_mi), own_block=own_block)
         with self._cursor(pick) as cursor:
@@ -158,7 +181,7 @@ class CommuteDatabase:
             )
         cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
         workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
-        return Distances(workers, int(found["near"].sum()), float(found["miles"].sum()))
+        return workers, int(found["near"].sum()), float(found["miles"].sum())
 
     def distances_by_workplace(
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
@@ -200,14 +223,15 @@ class CommuteDatabase:
         )
         return found["step"], found["n"]
 
-    def within_mile(self, pick: Pick, mile: int) -> tuple[npt.NDArray[np.float64], Ints]:
-        """Return the distances from `mile` to `mile` + 1 miles, ascending, and the workers of each."""
+    def within_mile(self, pick: Pick, mile: int, ranks: Ints) -> npt.NDArray[np.float64]:
+        """Return the distances of workers with distances from `mile` to `mile` + 1 miles, by their ranks, from 0."""
         found = self._ask(
             pick,
             "distance_mi, sum(workers)::BIGINT AS n",
             f"AND distance_mi >= {mile} AND distance_mi < {mile + 1} GROUP BY distance_mi ORDER BY distance_mi",
         )
-        return found["distance_mi"], found["n"]
+        at = np.searchsorted(np.cumsum(found["n"]), ranks, side="right")
+        return np.asarray(found["distance_mi"][at])
 
     def matrix(
         self, pick: Pick, home_code: Blocks, work_code: Blocks, n_vectors: int

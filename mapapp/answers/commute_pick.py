@@ -19,7 +19,7 @@ Places = dict[str, npt.NDArray[np.float32]]
 """Places of workers: `lon_deg` and `lat_deg`."""
 
 ENDS: Final[tuple[Side, Side]] = ("work", "home")
-MEAN_LIMIT_MI: Final = 100.0
+MEAN_LIMIT_MI: Final = 100
 """Means cover only shorter commutes; longer ones are few, and the prior draws too many of them."""
 
 
@@ -72,11 +72,14 @@ class Distances(NamedTuple):
         Workers whose commute is under 100 miles.
     near_mi : float
         Total miles of these workers.
+    median_mi : float or None
+        Median distance of all workers; None without workers.
     """
 
     workers: Ints
     n_near: int
     near_mi: float
+    median_mi: float | None
 
     @property
     def mean_near_mi(self) -> float | None:

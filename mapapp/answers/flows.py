@@ -7,9 +7,9 @@ takes much less time. All others, and workers picked by further attributes, are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -19,9 +19,10 @@ from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.attributes import JOB_ATTRIBUTES, Attributes
-from mapapp.answers.commute_columns import CommuteColumns, PickedCommutes, parts_of
+from mapapp.answers.commute_columns import CommuteColumns, PickedCommutes
 from mapapp.answers.commute_database import CommuteDatabase
 from mapapp.answers.commute_pick import (
+    ENDS,
     MEAN_LIMIT_MI,
     Blocks,
     Distances,
@@ -29,13 +30,17 @@ from mapapp.answers.commute_pick import (
     Pick,
     Places,
     all_others,
-    is_most,
 )
+from mapapp.answers.commute_sums import most_first, parts_of
 from mapapp.answers.prepared import N_OCTANTS, Prepared
+from mapapp.answers.result_cache import ResultCache
 from mapapp.question.fields import Side
+from mapapp.question.filters import Filters
 
 _MOST_KEPT: Final = 1_000_000
 """Most commutes that are kept for the next question, which is often about the same ones: 32 bytes each at most."""
+_EVERYWHERE_BYTES: Final = 64 << 20
+"""Most bytes of sums of all commutes that are kept."""
 _VECTORS: Final = 49
 _VECTOR_ROWS: Final = 2_048
 """One part of a matrix has `_VECTORS` times as many rows."""
@@ -49,41 +54,47 @@ class Flows:
         self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
         self._last: tuple[Pick, PickedCommutes] | None = None
         self._columns = prepared.columns and CommuteColumns(*prepared.columns, self._n_blocks)
+        self._of_everywhere: ResultCache[Ints] = ResultCache(
+            max_size=_EVERYWHERE_BYTES, size_of=lambda each: each.nbytes
+        )
         self._database = CommuteDatabase(prepared, store, attributes, self._n_blocks)
 
     def by_segment(self, pick: Pick) -> Ints:
-        """Return workers of each joint segment: int64[27].
-
-        Of an area with most blocks, only the workers of all others are read, and taken from those of everywhere.
-        """
-        if pick.work is None and pick.home is None and not pick.filters.attributes:
-            kept = np.zeros(N_SEGMENTS, dtype=np.int64)
-            kept[list(pick.filters.segments)] = 1
-            return self._of_everywhere * kept
-        if pick.home is None and pick.work is not None and is_most(pick.work, self._n_blocks):
-            others = replace(pick, work=all_others(pick.work, self._n_blocks))
-            return self.by_segment(replace(pick, work=None)) - self._by_segment(others)
-        if pick.work is None and pick.home is not None and is_most(pick.home, self._n_blocks):
-            others = replace(pick, home=all_others(pick.home, self._n_blocks))
-            return self.by_segment(replace(pick, home=None)) - self._by_segment(others)
-        return self._by_segment(pick)
-
-    @cached_property
-    def _of_everywhere(self) -> Ints:
-        return self._by_segment(Pick())
-
-    def _by_segment(self, pick: Pick) -> Ints:
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_segment()
+        """Return workers of each joint segment: int64[27]."""
+        if self._is_mapped(pick):
+            found = self._sum(pick, "segment", PickedCommutes.by_segment)
+            return np.asarray(found * _is_kept(pick.filters))
         return self._database.by_segment(pick)
+
+    def by_segment_at_ends(self, blocks: Blocks | None, filters: Filters) -> tuple[Ints, Ints, Ints]:
+        """Return who work in some blocks (None: all), who live there, and who do both, by joint segment: int64[27]."""
+        work, home = (self.by_segment(Pick.at(side, blocks, filters)) for side in ENDS)
+        pick = Pick(work=blocks, filters=filters)
+        if blocks is None:
+            return work, home, work
+        fewer = self._fewer(pick) if self._is_mapped(pick) else None
+        if fewer is None:
+            return work, home, self.by_segment_within(pick, "home", blocks)[1]
+        # Of all, those that begin or end elsewhere are left out; they are fewer.
+        neither = self.by_segment_within(fewer, "home", all_others(blocks, self._n_blocks))[1]
+        return work, home, work + home + neither - self.by_segment(Pick(filters=filters))
 
     def of_pair(self, pick: Pick, edges_mi: Sequence[float]) -> tuple[Ints, Ints, float | None]:
         """Return workers by joint segment, int64[27], and by distance band, and their median distance in miles."""
         if (mapped := self._mapped(pick)) is not None:
-            bands = mapped.by_band(mapped.bands(edges_mi), len(edges_mi) + 1)
-            return mapped.by_segment(), bands, _median_of(*mapped.by_step(1.0), mapped.within_mile)
+            by_mile = mapped.by_mile()
+            bands = (
+                _by_band(by_mile, edges_mi)
+                if _are_whole(edges_mi)
+                else mapped.by_band(mapped.bands(edges_mi), len(edges_mi) + 1)
+            )
+            return (
+                mapped.by_segment(),
+                bands,
+                _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile),
+            )
         segments, bands, miles = self._database.of_pair(pick, edges_mi)
-        return segments, bands, _median_of(*miles, lambda mile: self._database.within_mile(pick, mile))
+        return segments, bands, _median_of(*miles, lambda *asked: self._database.within_mile(pick, *asked))
 
     def by_values(self, pick: Pick, names: Sequence[str]) -> Ints:
         """Return workers by the values of some attributes: int64, with one axis for each attribute.
@@ -118,8 +129,8 @@ class Flows:
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_segment_within(end, blocks)
+        if (mapped := self._mapped(_without_filters(pick))) is not None:
+            return mapped.by_segment_within(end, blocks) * _is_kept(pick.filters)
         return self._database.by_segment_within(pick, end, blocks)
 
     def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
@@ -146,8 +157,11 @@ class Flows:
         n_codes : int
             No code is as large.
         """
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_code_and_segment(end, code, n_codes)
+        if self._is_mapped(pick):
+            found = self._sum(
+                pick, (end, _Same(code), n_codes), lambda some: some.by_code_and_segment(end, code, n_codes)
+            )
+            return found * _is_kept(pick.filters)
         block, segment, n = self.by_block_and_segment(pick, end)
         cell = code[block].astype(np.int64) * N_SEGMENTS + segment
         found = np.bincount(cell, n, n_codes * N_SEGMENTS)  # sums of whole numbers, exact
@@ -172,13 +186,29 @@ class Flows:
             Whether a distance of exactly 0 is a separate first band.
         """
         if (mapped := self._mapped(pick)) is None:
-            return self._database.distances(pick, side, edges_mi, own_block=own_block)
-        bands = mapped.bands(edges_mi)
-        if own_block:
-            bands = np.where(mapped.distance_mi == 0, 0, bands + 1).astype(np.int8)
-        n_bands = len(edges_mi) + 1 + own_block
-        cells = mapped.by_cell(bands, n_bands, mapped.column(f"octant_{side}"), N_OCTANTS + 1)
-        return Distances(cells, *mapped.miles_below(MEAN_LIMIT_MI))
+            return Distances(
+                *self._database.distances(pick, side, edges_mi, own_block=own_block), self.median_mi(pick)
+            )
+        ways = (
+            self._sum(pick, ("ways", side), lambda some: some.by_mile_and_octant(side))
+            if pick.filters == Filters()
+            else mapped.by_mile_and_octant(side)
+        )
+        by_mile = ways.sum(axis=1)
+        if _are_whole(edges_mi) and not own_block:
+            cells = _by_band(ways, edges_mi)
+        else:
+            bands = mapped.bands(edges_mi)
+            if own_block:
+                bands = np.where(mapped.distance_mi == 0, 0, bands + 1).astype(np.int8)
+            n_bands = len(edges_mi) + 1 + own_block
+            cells = mapped.by_cell(bands, n_bands, mapped.column(f"octant_{side}"), N_OCTANTS + 1)
+        return Distances(
+            cells,
+            int(by_mile[:MEAN_LIMIT_MI].sum()),
+            mapped.miles_below(MEAN_LIMIT_MI),
+            _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile),
+        )
 
     def distances_by_workplace(
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
@@ -219,9 +249,10 @@ class Flows:
         Only the mile that contains it is read in detail, so that distances are never all in memory.
         """
         if (mapped := self._mapped(pick)) is not None:
-            return _median_of(*mapped.by_step(1.0), mapped.within_mile)
+            by_mile = mapped.by_mile()
+            return _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile)
         database = self._database
-        return _median_of(*database.by_step(pick, 1), lambda mile: database.within_mile(pick, mile))
+        return _median_of(*database.by_step(pick, 1), lambda *asked: database.within_mile(pick, *asked))
 
     def matrix(self, pick: Pick, home_code: Blocks, work_code: Blocks) -> Iterator[tuple[Ints, Ints, Ints]]:
         """Yield workers by the codes of their home and work block, most first: (home, work, workers), in parts.
@@ -235,13 +266,26 @@ class Flows:
         if (mapped := self._mapped(pick)) is None:
             yield from self._database.matrix(pick, home_code, work_code, _VECTORS)
             return
-        for part_of_all in parts_of(mapped.matrix(home_code, work_code), _VECTORS * _VECTOR_ROWS):
+        if (
+            pick.filters == Filters()
+            and self._fewer(pick) is not None
+            and home_code.min() >= 0 <= work_code.min()
+        ):
+            codes = _Same(home_code), _Same(work_code)
+            whole = most_first(self._sum(pick, codes, lambda some: some.by_codes(home_code, work_code)))
+        else:
+            whole = mapped.matrix(home_code, work_code)
+        for part_of_all in parts_of(whole, _VECTORS * _VECTOR_ROWS):
             watch.check()
             yield part_of_all
 
     def places(self, pick: Pick, end: Side) -> Places:
         """Return the place of each worker's `end` as float32 `lon_deg`, `lat_deg`, without homes outside the area."""
         return self._database.places(pick, end)
+
+    def _is_mapped(self, pick: Pick) -> bool:
+        """Return whether the commutes of a pick are in mapped columns."""
+        return self._columns is not None and not pick.filters.attributes
 
     def _mapped(self, pick: Pick) -> PickedCommutes | None:
         """Return the picked commutes as columns; None if only the database can pick them."""
@@ -256,21 +300,87 @@ class Flows:
             self._last = pick, found
         return found
 
+    def _sum(self, pick: Pick, what: Hashable, sum_of: Callable[[PickedCommutes], Ints]) -> Ints:
+        """Return a sum of mapped commutes, whatever the filters of their pick; the sums of everywhere are kept.
+
+        Of an area with most commutes, only those of all others are read, and taken from those of everywhere.
+        """
+
+        def summed(some: Pick) -> Ints:
+            mapped = self._mapped(some)
+            assert mapped is not None, "the caller has asked whether they are mapped"
+            return sum_of(mapped)
+
+        pick = _without_filters(pick)
+        is_everywhere = pick.work is None and pick.home is None
+        fewer = None if is_everywhere else self._fewer(pick)
+        if fewer is None and not is_everywhere:
+            return summed(pick)
+        everywhere = self._of_everywhere.get_or_make(what, lambda: summed(Pick()))
+        return everywhere if fewer is None else everywhere - summed(fewer)
+
+    def _fewer(self, pick: Pick) -> Pick | None:
+        """Return the pick of all other commutes, if it is by one end alone and has most of the mapped ones."""
+        if self._columns is None or (pick.work is None) == (pick.home is None):
+            return None
+        side: Side = "work" if pick.home is None else "home"
+        blocks = pick.work if pick.home is None else pick.home
+        assert blocks is not None, "one of the ends has blocks"
+        if 2 * self._columns.n_rows(side, blocks) <= self._columns.n_all(side):
+            return None
+        return Pick.at(side, all_others(blocks, self._n_blocks), pick.filters)
+
+
+class _Same:
+    """An array as part of a key: equal to itself alone."""
+
+    def __init__(self, array: Blocks) -> None:
+        self._array = array  # kept, so that no other array has its identity
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other._array is self._array
+
+    def __hash__(self) -> int:
+        return id(self._array)
+
+
+def _without_filters(pick: Pick) -> Pick:
+    return replace(pick, filters=replace(pick.filters, age=(), earnings=(), industry=()))
+
+
+def _is_kept(filters: Filters) -> Ints:
+    """Return 1 for each joint segment that filters keep, and 0 for others."""
+    found = np.zeros(N_SEGMENTS, dtype=np.int64)
+    found[list(filters.segments)] = 1
+    return found
+
+
+def _are_whole(edges_mi: Sequence[float]) -> bool:
+    return all(float(edge).is_integer() for edge in edges_mi)
+
+
+def _by_band(by_mile: Ints, edges_mi: Sequence[float]) -> Ints:
+    """Return sums by distance band from those by whole miles, if the edges are whole miles."""
+    ends = [0, *map(int, edges_mi), by_mile.shape[0]]
+    return np.stack([by_mile[low:high].sum(axis=0) for low, high in pairwise(ends)])
+
 
 def _median_of(
     mile: npt.NDArray[np.integer],
     workers: Ints,
-    within_mile: Callable[[int], tuple[npt.NDArray[np.float64], Ints]],
+    within_mile: Callable[[int, Ints], npt.NDArray[np.float64]],
 ) -> float | None:
-    """Return the median distance of workers whose numbers are known for each mile, ascending."""
+    """Return the median distance of workers whose numbers are known for each mile, ascending.
+
+    The last argument returns distances within a mile by their ranks.
+    """
     n, running = int(workers.sum()), np.cumsum(workers)
     if n == 0:
         return None
     ranks = np.array([(n - 1) // 2, n // 2])  # of the middle workers, from 0
     places = np.searchsorted(running, ranks, side="right")
-    middle = []
-    for place in np.unique(places):
-        miles, of_mile = within_mile(int(mile[place]))
-        mine = ranks[places == place] - running[place] + workers[place]
-        middle.append(miles[np.searchsorted(np.cumsum(of_mile), mine, side="right")])
+    middle = [
+        within_mile(int(mile[place]), ranks[places == place] - running[place] + workers[place])
+        for place in np.unique(places)
+    ]
     return float(np.concatenate(middle).mean())

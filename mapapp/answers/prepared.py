@@ -36,7 +36,7 @@ from mapapp.answers.prepared_space import Lease, evict, lease, limit_bytes
 from mapapp.paths import data_home
 from mapapp.question.filters import CHARACTERISTICS
 
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """Version of the files below; increase it when they change."""
 
 N_OCTANTS: Final = 8
@@ -53,7 +53,7 @@ _VOUCHER: Final = "prepared.json"
 _JOBS: Final = ("by_work.parquet", "by_home.parquet")
 _COLUMNS: Final = ("by_work.arrow", "by_home.arrow")
 MOST_MAPPED: Final = 8_000_000
-"""Most rows of jobs that are also kept as columns in memory's format, 23 bytes each in either order."""
+"""Most rows of jobs that are also kept as columns in memory's format, 25 bytes each in either order."""
 _CELLS: Final = "cells.parquet"
 _CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, all close together
 _SCHEMA: Final = pyarrow.schema(

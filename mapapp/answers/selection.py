@@ -16,7 +16,7 @@ import numpy.typing as npt
 import shapely
 
 from geodata import corridors
-from geodata.distance import distance_mi
+from geodata.distance import EARTH_RADIUS_MI, distance_mi, on_sphere
 from mapapp.answers import watch
 from mapapp.answers.box_index import Bounds
 from mapapp.answers.commute_pick import Blocks
@@ -43,6 +43,8 @@ _PLACES_AT_ONCE: Final = 20_000
 _MOST_FOUND: Final = 64
 _FOUND_BYTES: Final = 16 << 20
 _NEAR: Final = "the area within "
+_ROUNDING: Final = 1e-13
+"""Of cosines of angles and of the distances that these stand for, both a few units in the last place."""
 Mask = npt.NDArray[np.bool_]
 
 
@@ -148,12 +150,28 @@ class Selection:
         # A state outside the area is one unit; a shape must not select its single representative point.
         near = near[~elsewhere[near]]
         if isinstance(part, Circle):
-            away = distance_mi(part.lon_deg, part.lat_deg, lon[near], lat[near])
-            inside = (away <= part.outer_mi) & ((away > part.inner_mi) | (part.inner_mi == 0))
+            inside = self._within_circle(part, near)
         else:
             shapely.prepare(polygon)
             inside = np.asarray(shapely.intersects_xy(polygon, lon[near], lat[near]))
         return _Members(near[inside].astype(np.int32), self._areas.cells.cut_by(polygon))
+
+    def _within_circle(self, part: Circle, near: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
+        """Return which of some blocks are within a circle or ring.
+
+        The cosine of the angle between two places says so in a third of the time, except within its rounding of a rim.
+        """
+        lon, lat, _ = self._areas.place_columns
+        middle = on_sphere(part.lon_deg, part.lat_deg)
+        x, y, z = (along[near] * at for along, at in zip(self._areas.places_on_sphere, middle, strict=True))
+        cosine = x + y + z
+        limits = np.cos(np.array([part.outer_mi, part.inner_mi]) / EARTH_RADIUS_MI)
+        inside = cosine >= limits[0]
+        inside &= (cosine < limits[1]) | (part.inner_mi == 0)
+        close = np.flatnonzero((np.abs(cosine - limits[:, None]) < _ROUNDING).any(axis=0))
+        away = distance_mi(part.lon_deg, part.lat_deg, lon[near[close]], lat[near[close]])
+        inside[close] = (away <= part.outer_mi) & ((away > part.inner_mi) | (part.inner_mi == 0))
+        return np.asarray(inside)
 
     def _within_corridor(self, part: Corridor) -> _Members:
         """Return the blocks within a corridor; the blocks of its own unit are always among them."""

@@ -22,6 +22,7 @@ from mapapp.question.filters import Filters
 from tests.releases import write_release
 
 EDGES = (1.0, 4.0, 10.0, 100.0)
+PARTS_OF_MILES = (0.5, 4.0, 7.25)
 BANDS = st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted(kept)))
 
 
@@ -84,6 +85,9 @@ def test_columns_and_database_add_up_alike(
             "code and segment": flows.by_code_and_segment(pick, end, code, 8),
             "pairs": in_order(flows.by_pair(pick), 3),
             "of pair": flows.of_pair(pick, EDGES),
+            "at ends": flows.by_segment_at_ends(pick.work, pick.filters),
+            "of pair, by parts of miles": flows.of_pair(pick, PARTS_OF_MILES),
+            "by parts of miles": flows.distances(pick, end, PARTS_OF_MILES, own_block=False),
             "distances": flows.distances(pick, end, EDGES, own_block=False),
             "with own block": flows.distances(pick, end, EDGES, own_block=True),
             "by workplace": in_order(flows.distances_by_workplace(pick, end, EDGES), 3),
@@ -132,3 +136,28 @@ def test_the_median_is_the_same_whether_workers_are_listed_one_by_one_or_counted
     listed = both[0].median_mi(Pick())
     monkeypatch.setattr("mapapp.answers.commute_columns._FEW_IN_A_ROW", 0)
     assert both[0].median_mi(Pick()) == listed == both[1].median_mi(Pick())
+
+
+def test_many_commutes_are_read_in_parts(both: tuple[Flows, Flows], monkeypatch: pytest.MonkeyPatch) -> None:
+    n_blocks = both[0]._n_blocks
+    picks = [Pick(work=np.arange(start, n_blocks, 3, dtype=np.int32)) for start in (0, 1)] + [Pick()]
+
+    def asked() -> list[Any]:
+        flows = both[0]
+        flows._last = None
+        flows._of_everywhere.clear()
+        return [
+            (
+                flows.distances(pick, "work", EDGES, own_block=False).workers.tolist(),
+                flows.median_mi(pick),
+                flows.by_segment(pick).tolist(),
+            )
+            for pick in picks
+        ]
+
+    whole = asked()
+    monkeypatch.setattr("mapapp.answers.commute_columns._LEAST_RUN", 1)
+    monkeypatch.setattr("mapapp.answers.commute_columns._MOST_READ", 0)
+    monkeypatch.setattr("mapapp.answers.commute_rows.PART", 7)
+    monkeypatch.setattr("mapapp.answers.commute_columns.PART", 7)
+    assert asked() == whole
