@@ -52,7 +52,7 @@ def numbers(rows: Rows, places: Ints) -> Ints:
         return np.asarray(rows[places])
     ends = np.cumsum(rows.size)
     n_in_piece = np.diff(np.searchsorted(places, ends), prepend=0)
-    return places + np.repeat(rows.first - (ends - rows.size), n_in_piece)
+    return np.asarray(places + np.repeat(rows.first - (ends - rows.size), n_in_piece))
 
 
 def places_among(rows: slice | Runs, every: Ints) -> Ints:

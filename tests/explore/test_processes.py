@@ -21,6 +21,7 @@ import pytest
 from mapapp.errors import UsageError
 from mapapp.explore import heavy_requests
 from mapapp.explore.processes import MOST_PROCESSES
+from mapapp.explore.processes.messages import Setup
 from mapapp.explore.processes.pool import LOST, Pool
 from mapapp.explore.server import create_app, listen
 from tests.explore.listening import wait_until
@@ -191,6 +192,31 @@ def os_times(process: int) -> list[int]:
     if not file.exists():
         pytest.skip("this system does not list processes")
     return [int(part) for part in file.read_text().rpartition(")")[2].split()[11:13]]
+
+
+class BusyMember:
+    """A process in name only."""
+
+    def __init__(self) -> None:
+        self.n_busy, self.is_ready, self.idle = 0, True, [None]
+
+
+def test_the_requests_of_a_question_stay_in_the_process_that_had_least_to_do(path: Path) -> None:
+    pool = Pool(Setup(publications=(path,), prefix="/", embed_from=(), number=0, n_processes=2), 3)
+    first, second = members = [BusyMember(), BusyMember()]
+    pool._members = members  # type: ignore[assignment]  # processes in name only
+    here = pool._chosen("here")
+    assert here in members
+    other = second if here is first else first
+    here.n_busy = 2
+    assert pool._chosen("there") is other
+    assert pool._chosen("here") is here
+    here.n_busy, other.n_busy = 0, 2
+    assert pool._chosen("there") is other
+    other.n_busy = 3
+    assert pool._chosen("there") is here
+    other.n_busy = 0
+    assert pool._chosen("there") is other
 
 
 def test_an_uploaded_area_is_usable_in_every_process(shared: Any, client: Any) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import subprocess
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -24,7 +25,9 @@ PATIENCE_S: Final = 20.0
 BUSY: Final = "The server is busy. Try again in a few seconds."
 LOST: Final = "The work on this was interrupted. Try again in a few seconds."
 _POLL_S: Final = 0.25
-_LEAD: Final = 2  # requests more than another process has, after which it gets the next one
+_LEAD: Final = 3  # requests more than another process has, after which it gets the next one
+_MOST_HOMES: Final = 4_096
+"""Keys whose process is remembered; the least recently used are forgotten first."""
 _END_S: Final = 30.0  # a process that has not ended by itself is killed
 _LIVED_S: Final = 60.0  # one that ends earlier is started again after a pause
 _MOST_PAUSE_S: Final = 60.0
@@ -33,8 +36,8 @@ _MOST_PAUSE_S: Final = 60.0
 class Pool:
     """Some processes that compute answers; safe to use from several threads.
 
-    Requests about the same areas go to the same process, which keeps what it computed about them, unless it has more to
-    do than another.
+    Requests about the same areas go to the same process, which keeps what it computed about them: the one that had
+    least to do when the first of them came. If it has much more to do than another, the other one helps.
 
     Parameters
     ----------
@@ -48,6 +51,7 @@ class Pool:
         self._setup = setup
         self._n_requests = n_requests
         self._members: list[Member] = []
+        self._homes: OrderedDict[bytes, int] = OrderedDict()
         self._changed = Condition()
         self._stopping = Event()
 
@@ -148,8 +152,15 @@ class Pool:
         if not able:
             return None
         least = min(able, key=lambda member: member.n_busy)
-        digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
-        home = self._members[int.from_bytes(digest, "big") % len(self._members)]
+        digest = hashlib.blake2b(key.encode(), digest_size=16).digest()
+        if digest not in self._homes:
+            idle = [member for member in able if member.n_busy == least.n_busy]
+            chosen = idle[int.from_bytes(digest, "big") % len(idle)]
+            self._homes[digest] = self._members.index(chosen)
+            if len(self._homes) > _MOST_HOMES:
+                self._homes.popitem(last=False)
+        self._homes.move_to_end(digest)
+        home = self._members[self._homes[digest]]
         return home if home in able and home.n_busy < least.n_busy + _LEAD else least
 
     def _give_back(self, member: Member, connection: Connection, *, is_whole: bool) -> None:
