@@ -21,8 +21,9 @@ from geodata.atomic_writes import writing_beside
 from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers import watch
+from mapapp.answers.border_edges import united_by_edges
 from mapapp.answers.commute_pick import Blocks
-from mapapp.answers.dissolving import Codes, Shapes, dissolved, joined
+from mapapp.answers.dissolving import Codes, Shapes, dissolved, joined, without_slivers
 from mapapp.answers.layer_units import TABLES
 from mapapp.question.area_text import BLOCK
 
@@ -58,11 +59,14 @@ class Outlines:
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
-        shapes, _ = self._dissolved(left, np.zeros(left.size, dtype=np.int64))
-        return shapes[0] if shapes.size else None
+        shapes, group = self._pieces(left, np.zeros(left.size, dtype=np.int64))
+        if not shapes.size:
+            return None
+        united = united_by_edges(shapes)
+        return dissolved(shapes, group)[0][0] if united is None else without_slivers(np.array([united]))[0]
 
-    def _dissolved(self, left: Blocks, group: Codes) -> tuple[Shapes, Codes]:
-        """Return the union of the cells of each group of blocks, and the groups that have cells, ascending."""
+    def _pieces(self, left: Blocks, group: Codes) -> tuple[Shapes, Codes]:
+        """Return shapes of which the cells of each group of blocks consist, and the group of each."""
         parts: list[tuple[Shapes, Codes]] = []
         counties, tracts = self._wholes
         for code, total, shape in (counties, tracts):
@@ -87,7 +91,7 @@ class Outlines:
             mine = left[rows][there]
             parts.append(_joined(cells, group[rows][there], tracts[0][mine], tracts[1].size))
         shapes, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return dissolved(shapes, groups)
+        return shapes, groups
 
     def _runs_of_tracts(self, blocks: Blocks) -> Iterator[slice]:
         """Yield slices of ascending blocks that end where a tract does, so that not all cells are in memory."""
@@ -149,7 +153,7 @@ class Outlines:
             shapes, there = self._areas.cells.of_some_blocks(blocks)
             rows = units.code[blocks[there]].astype(np.int64)
         else:
-            shapes, rows = self._dissolved(blocks, units.code[blocks].astype(np.int64))
+            shapes, rows = dissolved(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
         ids = units.rows["unit_id"].to_numpy()[rows]
         frame = geopandas.GeoDataFrame({"unit_id": ids}, geometry=shapes, crs=4326)
         self._keep(level, frame)

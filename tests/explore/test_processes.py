@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -194,29 +195,22 @@ def os_times(process: int) -> list[int]:
     return [int(part) for part in file.read_text().rpartition(")")[2].split()[11:13]]
 
 
-class BusyMember:
-    """A process in name only."""
-
-    def __init__(self) -> None:
-        self.n_busy, self.is_ready, self.idle = 0, True, [None]
-
-
 def test_the_requests_of_a_question_stay_in_the_process_that_had_least_to_do(path: Path) -> None:
     pool = Pool(Setup(publications=(path,), prefix="/", embed_from=(), number=0, n_processes=2), 3)
-    first, second = members = [BusyMember(), BusyMember()]
-    pool._members = members  # type: ignore[assignment]  # processes in name only
-    here = pool._chosen("here")
-    assert here in members
-    other = second if here is first else first
+    members: Any = [SimpleNamespace(n_busy=0, is_ready=True, idle=[None]) for _ in range(2)]
+    pool._members = members
+    chosen: Any = pool._chosen
+    here = chosen("here")
+    other = members[1] if here is members[0] else members[0]
     here.n_busy = 2
-    assert pool._chosen("there") is other
-    assert pool._chosen("here") is here
+    assert chosen("there") is other
+    assert chosen("here") is here
     here.n_busy, other.n_busy = 0, 2
-    assert pool._chosen("there") is other
+    assert chosen("there") is other
     other.n_busy = 3
-    assert pool._chosen("there") is here
+    assert chosen("there") is here
     other.n_busy = 0
-    assert pool._chosen("there") is other
+    assert chosen("there") is other
 
 
 def test_an_uploaded_area_is_usable_in_every_process(shared: Any, client: Any) -> None:
