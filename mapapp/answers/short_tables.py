@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pandas
+from pandas.api.extensions import ExtensionArray
 
 from mapapp.answers.layer_units import KINDS
 from mapapp.answers.measures import caution
@@ -27,13 +31,23 @@ def rest_of(table: pandas.DataFrame, rows: int) -> dict[str, pandas.DataFrame]:
     In a table of units only units count as first rows. Workers in no unit, and states outside the area, always come
     after them, so that a whole state never looks like a large unit.
     """
+    found = {}
+    for kind, places in _rest(table, rows).items():
+        first, end = int(places[0]), int(places[-1]) + 1
+        found[kind] = table.iloc[first:end] if end - first == places.size else table.iloc[places]
+    return found
+
+
+def _rest(table: pandas.DataFrame, rows: int) -> dict[str, npt.NDArray[np.intp]]:
+    """Return the places of the rows of :func:`rest_of`."""
     if len(table) <= rows:
         return {}
     if not {"unit_id", "kind"} <= set(table.columns):
-        return {"": table.iloc[rows:]}
-    found = {kind: table[table["kind"] == kind] for kind in KINDS}
-    found["unit"] = found["unit"].iloc[rows:]
-    return {kind: part for kind, part in found.items() if len(part)}
+        return {"": np.arange(rows, len(table))}
+    kind_of = table["kind"].to_numpy(dtype=object)
+    found = {kind: np.flatnonzero(kind_of == kind) for kind in KINDS}
+    found["unit"] = found["unit"][rows:]
+    return {kind: places for kind, places in found.items() if places.size}
 
 
 def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
@@ -53,40 +67,53 @@ def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pa
         )
     if len(table) <= rows:
         return table
-    rest, errors = rest_of(table, rows), table.attrs.get(_REST_ERROR, {}).get(rows, {})
-    n_first = len(table) - sum(map(len, rest.values()))
+    rest, errors = _rest(table, rows), table.attrs.get(_REST_ERROR, {}).get(rows, {})
+    n_first = len(table) - sum(places.size for places in rest.values())
+    columns = {str(column): values.array for column, values in table.items()}
     sums: list[dict[str, object]] = []
-    for kind, part in rest.items():
-        label = f"{'Other states' if kind == 'elsewhere' else name} ({len(part):,})"
-        is_itself = len(part) == 1 and kind not in ("", "unit")
-        row = {str(column): part[column].iloc[0] for column in part} if is_itself else _sum(part, label)
-        if "expected_error" in table.columns and kind in errors:
+    for kind, places in rest.items():
+        is_itself = places.size == 1 and kind not in ("", "unit")
+        label = f"{'Other states' if kind == 'elsewhere' else name} ({places.size:,})"
+        row = (
+            {column: values[places[0]] for column, values in columns.items()}
+            if is_itself
+            else _sum(columns, places, label)
+        )
+        if "expected_error" in columns and kind in errors:
             row["expected_error"] = errors[kind]
         sums.append(row)
     # Column by column: a frame for each sum, and all of them one below the other, would take several times as long.
     return pandas.DataFrame(
         {
-            column: pandas.Series(
-                [*table[column].iloc[:n_first].tolist(), *(row[column] for row in sums)],
-                dtype=table[column].dtype,
+            column: pandas.array(
+                [*values[:n_first].tolist(), *(row[column] for row in sums)], dtype=values.dtype
             )
-            for column in map(str, table.columns)
+            for column, values in columns.items()
         }
     )
 
 
-def _sum(rest: pandas.DataFrame, label: str) -> dict[str, object]:
+def _sum(
+    columns: Mapping[str, ExtensionArray], places: npt.NDArray[np.intp], label: str
+) -> dict[str, object]:
     """Return one row with the sums of some rows, by column."""
     row: dict[str, object] = {}
-    for column, dtype in rest.dtypes.items():
-        kind, name = dtype.kind, str(column)
+    for name, values in columns.items():
+        kind = values.dtype.kind
         row[name] = (
-            rest[name].sum() if kind in "iu" else math.nan if kind == "f" else False if kind == "b" else ""
+            values.to_numpy()[places].sum()
+            if kind in "iu"
+            else math.nan
+            if kind == "f"
+            else False
+            if kind == "b"
+            else ""
         )
-    row |= {"share": float(rest["share"].sum()), "caution": caution(int(rest["workers"].sum()))}
-    shown = next((each for each in ("name", "label", "home_name") if each in rest.columns), None)
+    share, workers = (columns[name].to_numpy()[places].sum() for name in ("share", "workers"))
+    row |= {"share": float(share), "caution": caution(int(workers))}
+    shown = next((each for each in ("name", "label", "home_name") if each in columns), None)
     if shown is not None:
         row |= {shown: label}
-    if "kind" in rest.columns:
+    if "kind" in columns:
         row |= {"kind": "other"}
     return row
