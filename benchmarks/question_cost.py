@@ -232,7 +232,8 @@ def served(path: Path, source: Path) -> Iterator[Callable[[list[str]], Costs]]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=source,
-        env=os.environ | {"PYTHONPATH": str(source)},
+        # As `serve` starts: the threads of small matrix products would take most of the time, waiting for each other.
+        env={"OPENBLAS_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": str(source)},
     )
     assert process.stdin is not None
     assert process.stdout is not None
