@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy
@@ -24,7 +24,6 @@ from mapapp.drawing.area_classes import RULE_WORDS, AreaClasses, Rule, area_clas
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
 from mapapp.drawing.land_area import land_square_miles
 from mapapp.drawing.palette import COLOR_SCHEMES
-from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds, View
 
@@ -334,6 +333,7 @@ def density_image(release: ServedRelease, question: Question, ramp: tuple[str, .
         points = served_answers.places(release, question, question.shown_end)
         return draw_density(points["lon_deg"], points["lat_deg"], ramp)
 
-    # Units and distance bands do not change where the points are.
-    plain = replace(question, layer=USUAL, edges=())
-    return release.once(("density", plain, ramp), make)
+    # Of a question, only these decide where the points are: several analyses of an area have one picture.
+    ends = question.ends
+    key = ("density", ends["work"], ends["home"], question.filters, question.shown_end, ramp)
+    return release.once(key, make)

@@ -427,4 +427,8 @@ def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease
     ramp = palette.COLOR_SCHEMES["light"].ramp
     image = map_content.density_image(release, question, ramp)
     assert map_content.density_image(release, replace(question, layer="county", edges=(5.0,)), ramp) is image
+    assert map_content.density_image(release, replace(question, analysis="distance-direction"), ramp) is (
+        map_content.density_image(release, replace(question, analysis="destinations"), ramp)
+    )
+    assert map_content.density_image(release, replace(question, side="home"), ramp) is not image
     assert map_content.density_image(release, question, palette.COLOR_SCHEMES["dark"].ramp) is not image
