@@ -19,7 +19,7 @@ from geodata.errors import GeometryError
 from mapapp.answers import selection
 from mapapp.answers.areas import Areas
 from mapapp.answers.box_index import BoxIndex
-from mapapp.answers.cells import near_border
+from mapapp.answers.cells import border_boxes, near_border
 from mapapp.answers.selection import Selected
 from mapapp.errors import UsageError
 from mapapp.question.area_text import (
@@ -152,16 +152,50 @@ def test_the_index_finds_the_boxes_that_meet_a_rectangle_and_no_others(seed: int
 
 def test_a_drawn_step_tests_only_nearby_blocks(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[int] = []
-    monkeypatch.setattr(
-        selection,
-        "distance_mi",
-        lambda lon, lat, lons, lats: looked_at.append(len(lons)) or distance_mi(lon, lat, lons, lats),  # type: ignore[func-returns-value]  # append, in a lambda
-    )
+    within = selection.Selection._within_circle
+
+    def counted(self: Any, part: Any, near: Any) -> Any:
+        looked_at.append(near.size)
+        return within(self, part, near)
+
+    monkeypatch.setattr(selection.Selection, "_within_circle", counted)
     n_blocks = len(areas.places)
     areas.select("circle:-70.99,42.01,0.5 +circle:-70.985,42.01,0.5")
     assert sum(looked_at) < 0.1 * n_blocks
     whole = areas.select("circle:-70.9,42.1,500")
     assert looked_at[-1] > 0.9 * n_blocks >= 0.9 * whole.n_blocks
+
+
+def test_a_block_on_the_rim_is_within_as_its_distance_says(areas: Areas) -> None:
+    lon, lat, elsewhere = areas.place_columns
+    for middle in range(0, len(lon), 17):
+        miles = distance_mi(lon[middle], lat[middle], lon, lat)
+        for rim in numpy.flatnonzero(miles > 0)[::11]:
+            outer = float(miles[rim])
+            found = areas.select(
+                f"ring:{float(lon[middle])!r},{float(lat[middle])!r},{outer / 2!r},{outer!r}"
+            )
+            step = found.steps[0].part
+            assert isinstance(step, Circle)
+            miles = distance_mi(step.lon_deg, step.lat_deg, lon, lat)
+            is_inside = (miles <= step.outer_mi) & (miles > step.inner_mi) & ~elsewhere
+            blocks = numpy.arange(len(lon)) if found.blocks is None else found.blocks
+            assert blocks.tolist() == numpy.flatnonzero(is_inside).tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_meets_a_border_meets_the_rectangle_of_one_of_its_pieces(seed: int) -> None:
+    random = numpy.random.default_rng(seed)
+    outer = shapely.buffer(shapely.Point(*random.uniform(-1, 1, 2)), random.uniform(0.1, 1))
+    shape = shapely.difference(outer, shapely.buffer(shapely.Point(*random.uniform(-1, 1, 2)), 0.3))
+    if shape.is_empty:
+        return
+    middle = random.uniform(-1.3, 1.3, (2, 300))
+    bounds = numpy.concatenate([middle - 0.01, middle + 0.01])
+    meets = shapely.intersects(shapely.boundary(shape), shapely.box(*bounds))
+    found = BoxIndex(bounds).meeting_any(border_boxes(shape))
+    assert set(numpy.flatnonzero(meets)) <= set(found.tolist())
 
 
 def test_a_shape_is_decoded_only_once(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
