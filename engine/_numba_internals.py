@@ -20,12 +20,13 @@ from typing import Any, TypeVar
 import numba
 from numba.core import compiler, types
 from numba.core.caching import FunctionCache
-from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 from numba.core.typing.typeof import typeof_impl
 
+from engine._numba_code import KernelCode, LeanKernelCode, LinkedCode, without_lock_events
+from engine._numba_passes import LeanCompiler
 from engine.garbage import no_collection
 
 __all__ = ["KernelFiles", "compile_kernel", "kernels_mark"]
@@ -44,7 +45,7 @@ def _kernel_digest() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).parent
     for source in sorted(
-        (*package.glob("_jit.py"), *package.glob("_numba_internals.py"), *package.glob("_kernels/*.py"))
+        (*package.glob("_jit.py"), *package.glob("_numba_*.py"), *package.glob("_kernels/*.py"))
     ):
         digest.update(source.read_bytes())
     return digest.hexdigest()
@@ -165,24 +166,39 @@ class _Flags(compiler.Flags):
 _HASH_OF_FLAGS = hash(compiler.Flags())  # type: ignore[no-untyped-call]  # the same for all flags: numba hashes the names of the options
 
 
-class _LinkedCode(JITCodeLibrary):
-    """Code that callers link in and optimize as their own; by itself it is neither optimized nor compiled."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]  # numba has few types
-        self._finalized = True
-
-
 class _PartCompiler(compiler.Compiler):
     """Numba's compiler, stopped at the code that callers link in."""
 
     def define_pipelines(self) -> object:
         self.state.flags.no_compile = True
         name = self.state.func_id.func_qualname
-        self.state.library = _LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]  # numba has few types
+        self.state.library = LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]  # numba has few types
+        return super().define_pipelines()  # type: ignore[no-untyped-call]  # numba has few types
+
+
+class _LeanPartCompiler(LeanCompiler):
+    """The same for functions without reference counts."""
+
+    code = LinkedCode
+
+    def _compile_core(self) -> Any:
+        self.state.flags.no_compile = True
+        return super()._compile_core()
+
+
+class _LeanKernelCompiler(LeanCompiler):
+    """The compiler of what Python calls, for functions without reference counts."""
+
+    code = LeanKernelCode
+
+
+class _KernelCompiler(compiler.Compiler):
+    """Numba's compiler for what Python calls."""
+
+    def define_pipelines(self) -> object:
+        name = self.state.func_id.func_qualname
+        self.state.library = KernelCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]  # numba has few types
+        self.state.library.enable_object_caching()
         return super().define_pipelines()  # type: ignore[no-untyped-call]  # numba has few types
 
 
@@ -191,7 +207,10 @@ class _Part(CPUDispatcher):
 
     def __init__(self, function: Callable[..., object], flags: Mapping[str, object]) -> None:
         flags = {**flags, "no_cpython_wrapper": True}
-        super().__init__(function, targetoptions=flags, pipeline_class=_PartCompiler)
+        is_lean = flags.get("_nrt") is False
+        super().__init__(
+            function, targetoptions=flags, pipeline_class=_LeanPartCompiler if is_lean else _PartCompiler
+        )
         _compare_flags_faster(self)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -217,7 +236,12 @@ class _Kernel(CPUDispatcher):
     """A function as Python calls it; `part` is the same for kernels."""
 
     def __init__(self, function: Callable[..., object], flags: Mapping[str, object]) -> None:
-        super().__init__(function, targetoptions={**flags})
+        is_lean = flags.get("_nrt") is False
+        super().__init__(
+            function,
+            targetoptions={**flags},
+            pipeline_class=_LeanKernelCompiler if is_lean else _KernelCompiler,
+        )
         _compare_flags_faster(self)
         self.part = _Part(function, flags)
 
@@ -230,7 +254,7 @@ class _Kernel(CPUDispatcher):
 
         Numba makes millions of small objects; searching them for garbage would take a sixth of the time.
         """
-        with no_collection():
+        with no_collection(), without_lock_events():
             return super().compile(sig)
 
     def typeof_pyval(self, val: object) -> types.Type:

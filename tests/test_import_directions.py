@@ -18,7 +18,13 @@ ALLOWED = {
     "commutemap": {"geodata", "mapapp", "commutemap"},
 }
 ENGINE_LIBRARIES = {"numpy", "scipy", "numba"}
-JIT = ("engine/_jit.py", "engine/_numba_internals.py")
+JIT = (
+    "engine/_jit.py",
+    "engine/_numba_code.py",
+    "engine/_numba_internals.py",
+    "engine/_numba_lowering.py",
+    "engine/_numba_passes.py",
+)
 READS = ("question", "answers", "drawing", "files")
 ROOMS = {
     "question": (),
