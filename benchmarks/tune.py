@@ -57,7 +57,7 @@ CHANGED = """before => document.getElementById('scope').innerText
   && document.getElementById('setting-panel').innerText !== before"""
 ALL = """before => document.getElementById('scope').innerText.startsWith('All')
   && document.getElementById('setting-panel').innerText !== before"""
-SMALLEST = ("{dataset}", "--controls", "strength", "--settings", "1")
+SMALLEST = ("{dataset}", "--controls", "epsilon", "--settings", "1")
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -84,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with running(*listen(app, port=0)) as address:
         for preset in PRESETS:
             used = used_of(asked.controls, str(session.preset_values(preset)["mechanism"]))
+            if not used:
+                continue
             with opened(address, preset) as page:
                 rows = [(name, *moved(page, name)) for name in used]
             print(f"\n| control, {preset} | sample, s | all tracts, s |\n|---|---|---|")
