@@ -32,6 +32,7 @@ from mapapp.answers.commute_pick import (
     Pick,
     Places,
     all_others,
+    is_kept,
     is_most,
 )
 from mapapp.answers.prepared import ATTRIBUTE, N_OCTANTS, Prepared
@@ -76,9 +77,7 @@ class CommuteDatabase:
         Of an area with most blocks, only the workers of all others are read, and taken from those of everywhere.
         """
         if pick.work is None and pick.home is None and not pick.filters.attributes:
-            kept = np.zeros(N_SEGMENTS, dtype=np.int64)
-            kept[list(pick.filters.segments)] = 1
-            return self._of_everywhere * kept
+            return self._of_everywhere * is_kept(pick.filters)
         if pick.home is None and pick.work is not None and is_most(pick.work, self._n_blocks):
             others = replace(pick, work=all_others(pick.work, self._n_blocks))
             return self.by_segment(replace(pick, work=None)) - self._by_segment(others)
@@ -138,13 +137,12 @@ class CommuteDatabase:
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within blocks, by joint segment."""
-        with self._cursor(pick, within=blocks) as cursor:
-            found = _fetched(
-                cursor.execute(
-                    f"SELECT {end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n "
-                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL"
-                )
-            )
+        found = self._ask(
+            pick,
+            f"{end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n",
+            "GROUP BY ALL",
+            within=blocks,
+        )
         row = found["inside"].astype(np.int64) * N_SEGMENTS + found["segment"]
         return _spread(row, found["n"], 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
 
@@ -169,16 +167,14 @@ class CommuteDatabase:
         """Return workers by distance band and direction; workers below 100 miles, and the miles of these."""
         n_bands = len(edges_mi) + 1 + own_block
         band = _band(len(edges_mi), own_block=own_block)
-        with self._cursor(pick) as cursor:
-            found = _fetched(
-                cursor.execute(
-                    f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
-                    f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
-                    f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles "
-                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
-                    [float(edge) for edge in edges_mi],
-                )
-            )
+        found = self._ask(
+            pick,
+            f"{band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
+            f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+            f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles",
+            "GROUP BY ALL",
+            edges_mi,
+        )
         cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
         workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
         return workers, int(found["near"].sum()), float(found["miles"].sum())
@@ -187,31 +183,28 @@ class CommuteDatabase:
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
     ) -> tuple[Blocks, Ints, Ints, Ints]:
         """Return workers by workplace block, distance band and direction."""
-        with self._cursor(pick) as cursor:
-            found = _fetched(
-                cursor.execute(
-                    f"SELECT work, {_band(len(edges_mi), own_block=False)} AS band, octant_{side} AS octant, "
-                    f"sum(workers)::BIGINT AS n FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
-                    [float(edge) for edge in edges_mi],
-                )
-            )
+        band = _band(len(edges_mi), own_block=False)
+        found = self._ask(
+            pick,
+            f"work, {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n",
+            "GROUP BY ALL",
+            edges_mi,
+        )
         octant = found["octant"].astype(np.int64) % (N_OCTANTS + 1)
         return found["work"], found["band"].astype(np.int64), octant, found["n"]
 
     def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[npt.NDArray[np.float64]]]:
         """Return sums by workplace block for the errors of a median and a mean."""
-        with self._cursor(pick) as cursor:
-            found = _fetched(
-                cursor.execute(
-                    "SELECT work, sum(workers)::BIGINT AS n, "
-                    "coalesce(sum(workers) FILTER (WHERE distance_mi < $1), 0)::BIGINT AS below, "
-                    f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
-                    f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles, "
-                    f"coalesce(sum(workers * distance_mi * distance_mi) FILTER ({_NEAR}), 0) AS squares "
-                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY work",
-                    [float(median_mi)],
-                )
-            )
+        found = self._ask(
+            pick,
+            "work, sum(workers)::BIGINT AS n, "
+            "coalesce(sum(workers) FILTER (WHERE distance_mi < $1), 0)::BIGINT AS below, "
+            f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+            f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles, "
+            f"coalesce(sum(workers * distance_mi * distance_mi) FILTER ({_NEAR}), 0) AS squares",
+            "GROUP BY work",
+            [median_mi],
+        )
         return found["work"], [found[name] for name in ("n", "below", "near", "miles", "squares")]
 
     def by_step(self, pick: Pick, steps_per_mile: int) -> tuple[Ints, Ints]:
@@ -272,11 +265,15 @@ class CommuteDatabase:
         placed = ~np.isnan(filled["lon_deg"])
         return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
 
-    def _ask(self, pick: Pick, columns: str, clauses: str) -> _Fetched:
-        with self._cursor(pick) as cursor:
+    def _ask(
+        self, pick: Pick, columns: str, clauses: str, miles: Sequence[float] = (), **blocks: Blocks
+    ) -> _Fetched:
+        """Return columns of the picked commutes; `miles` are bound as $1, $2, …, and `blocks` as in `_cursor`."""
+        with self._cursor(pick, **blocks) as cursor:
             return _fetched(
                 cursor.execute(
-                    f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {clauses}"
+                    f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {clauses}",
+                    [float(each) for each in miles],
                 )
             )
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from geodata.schema import N_SEGMENTS
 from mapapp.errors import UsageError
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters, check_filters
@@ -97,3 +98,10 @@ def all_others(blocks: Blocks, n_blocks: int) -> Blocks:
     others = np.ones(n_blocks, dtype=bool)
     others[blocks] = False
     return np.flatnonzero(others).astype(np.int32)
+
+
+def is_kept(filters: Filters) -> Ints:
+    """Return 1 for each joint segment that filters keep, and 0 for others: int64[27]."""
+    found = np.zeros(N_SEGMENTS, dtype=np.int64)
+    found[list(filters.segments)] = 1
+    return found

@@ -30,6 +30,7 @@ from mapapp.answers.commute_pick import (
     Pick,
     Places,
     all_others,
+    is_kept,
 )
 from mapapp.answers.commute_sums import most_first, parts_of
 from mapapp.answers.prepared import N_OCTANTS, Prepared
@@ -63,7 +64,7 @@ class Flows:
         """Return workers of each joint segment: int64[27]."""
         if self._is_mapped(pick):
             found = self._sum(pick, "segment", PickedCommutes.by_segment)
-            return np.asarray(found * _is_kept(pick.filters))
+            return np.asarray(found * is_kept(pick.filters))
         return self._database.by_segment(pick)
 
     def by_segment_at_ends(self, blocks: Blocks | None, filters: Filters) -> tuple[Ints, Ints, Ints]:
@@ -88,11 +89,7 @@ class Flows:
                 if _are_whole(edges_mi)
                 else mapped.by_band(mapped.bands(edges_mi), len(edges_mi) + 1)
             )
-            return (
-                mapped.by_segment(),
-                bands,
-                _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile),
-            )
+            return mapped.by_segment(), bands, _median_by_mile(by_mile, mapped)
         segments, bands, miles = self._database.of_pair(pick, edges_mi)
         return segments, bands, _median_of(*miles, lambda *asked: self._database.within_mile(pick, *asked))
 
@@ -105,11 +102,7 @@ class Flows:
             If the publication does not have an attribute.
         """
         attributes = [self._attributes[name] for name in names]
-        if (
-            not any(each.is_further for each in attributes)
-            and self._columns is not None
-            and not pick.filters.attributes
-        ):
+        if not any(each.is_further for each in attributes) and self._is_mapped(pick):
             cube = self.by_segment(pick).reshape([each.size for each in JOB_ATTRIBUTES])
             axes = [[each.name for each in JOB_ATTRIBUTES].index(name) for name in names]
             return np.asarray(np.einsum(cube, [0, 1, 2], axes))
@@ -130,7 +123,7 @@ class Flows:
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
         if (mapped := self._mapped(_without_filters(pick))) is not None:
-            return mapped.by_segment_within(end, blocks) * _is_kept(pick.filters)
+            return mapped.by_segment_within(end, blocks) * is_kept(pick.filters)
         return self._database.by_segment_within(pick, end, blocks)
 
     def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
@@ -161,7 +154,7 @@ class Flows:
             found = self._sum(
                 pick, (end, _Same(code), n_codes), lambda some: some.by_code_and_segment(end, code, n_codes)
             )
-            return found * _is_kept(pick.filters)
+            return found * is_kept(pick.filters)
         block, segment, n = self.by_block_and_segment(pick, end)
         cell = code[block].astype(np.int64) * N_SEGMENTS + segment
         found = np.bincount(cell, n, n_codes * N_SEGMENTS)  # sums of whole numbers, exact
@@ -207,7 +200,7 @@ class Flows:
             cells,
             int(by_mile[:MEAN_LIMIT_MI].sum()),
             mapped.miles_below(MEAN_LIMIT_MI),
-            _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile),
+            _median_by_mile(by_mile, mapped),
         )
 
     def distances_by_workplace(
@@ -249,8 +242,7 @@ class Flows:
         Only the mile that contains it is read in detail, so that distances are never all in memory.
         """
         if (mapped := self._mapped(pick)) is not None:
-            by_mile = mapped.by_mile()
-            return _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile)
+            return _median_by_mile(mapped.by_mile(), mapped)
         database = self._database
         return _median_of(*database.by_step(pick, 1), lambda *asked: database.within_mile(pick, *asked))
 
@@ -348,13 +340,6 @@ def _without_filters(pick: Pick) -> Pick:
     return replace(pick, filters=replace(pick.filters, age=(), earnings=(), industry=()))
 
 
-def _is_kept(filters: Filters) -> Ints:
-    """Return 1 for each joint segment that filters keep, and 0 for others."""
-    found = np.zeros(N_SEGMENTS, dtype=np.int64)
-    found[list(filters.segments)] = 1
-    return found
-
-
 def _are_whole(edges_mi: Sequence[float]) -> bool:
     return all(float(edge).is_integer() for edge in edges_mi)
 
@@ -363,6 +348,10 @@ def _by_band(by_mile: Ints, edges_mi: Sequence[float]) -> Ints:
     """Return sums by distance band from those by whole miles, if the edges are whole miles."""
     ends = [0, *map(int, edges_mi), by_mile.shape[0]]
     return np.stack([by_mile[low:high].sum(axis=0) for low, high in pairwise(ends)])
+
+
+def _median_by_mile(by_mile: Ints, mapped: PickedCommutes) -> float | None:
+    return _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile)
 
 
 def _median_of(
