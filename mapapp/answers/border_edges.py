@@ -82,16 +82,11 @@ def _divided(place: Places, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     away = (place[on] - ends[edge, 0]) / way
     is_on = (np.abs(away.imag) * np.abs(way) < _ON_EDGE_DEG) & (away.real > 0) & (away.real < 1)
     on, edge, along = on[is_on], edge[is_on], away.real[is_on]
-    order = np.lexsort((along, edge))
-    on, edge = on[order], edge[order]
-    # Each divided edge becomes a chain: its start, the corners on it, and its end.
-    n_on = np.bincount(edge, minlength=start.size)
-    chain = np.repeat(np.arange(start.size), n_on + 2)
-    corners = np.empty(chain.size, dtype=np.int64)
-    begins = np.cumsum(n_on + 2) - (n_on + 2)
-    corners[begins], corners[begins + n_on + 1] = start, end
-    is_inner = np.ones(chain.size, dtype=np.bool_)
-    is_inner[begins] = is_inner[begins + n_on + 1] = False
-    corners[is_inner] = on
+    # Each edge becomes a chain: its start, the corners on it, and its end.
+    every = np.arange(start.size)
+    chain = np.concatenate([every, edge, every])
+    corners = np.concatenate([start, on, end])
+    order = np.lexsort((np.concatenate([np.zeros(start.size), along, np.ones(start.size)]), chain))
+    chain, corners = chain[order], corners[order]
     is_next = chain[1:] == chain[:-1]
     return corners[:-1][is_next], corners[1:][is_next]

@@ -13,7 +13,7 @@ from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
 from geodata.demo.nation.units import NationUnits
 from geodata.demo.nation.workplaces import NationWorkplaces, draw_segments
-from geodata.distance import EARTH_RADIUS_MI
+from geodata.distance import EARTH_RADIUS_MI, on_sphere
 from geodata.schema import N_SEGMENTS
 from geodata.table_stream import Columns
 
@@ -109,7 +109,7 @@ def make_homes(block_people: Ints, tract_ptr: Ints, centre_deg: Floats, within_m
 
 def make_pull(homes: HomeSlots, units: NationUnits) -> NearbyPull:
     """Prepare the search for near tracts and PUMAs."""
-    place = _on_sphere(homes.centre_deg)
+    place = np.ascontiguousarray(on_sphere(*homes.centre_deg.T).T)
     people = np.bincount(units.puma, weights=units.people).astype(np.float64)
     middle = np.column_stack([np.bincount(units.puma, weights=units.people * axis) for axis in place.T])
     return NearbyPull(
@@ -222,11 +222,6 @@ def _counted(synthesizer: Ints, home: Ints, work: Ints, n_blocks: int) -> Column
 def _nearest(tree: cKDTree, place: Floats, wanted: int) -> tuple[Ints, Floats]:
     chord, found = tree.query(place, k=np.arange(1, min(wanted, tree.n) + 1))
     return found.astype(np.int64), 2 * EARTH_RADIUS_MI * np.arcsin(np.minimum(chord / 2, 1.0))
-
-
-def _on_sphere(place_deg: Floats) -> Floats:
-    lon, lat = np.radians(place_deg).T
-    return np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
 def _ptr_above(ptr: Ints, group: Ints) -> Ints:
