@@ -218,6 +218,39 @@ def test_a_test_key_release_cannot_pass_as_one_for_release(demo_release: Path, t
     assert "test key" in failed(path)
 
 
+def one_bit(points: pandas.DataFrame, rows: slice) -> None:
+    """Change the last bit of some workplace points."""
+    lon = points["work_lon_deg"].to_numpy(copy=True)
+    lon.view("int32")[rows] ^= 1
+    points["work_lon_deg"] = lon
+
+
+def a_few_miles(points: pandas.DataFrame, rows: slice) -> None:
+    """Move some workplace points out of sight."""
+    lon = points["work_lon_deg"].to_numpy(copy=True)
+    lon[rows] += 0.1
+    points["work_lon_deg"] = lon
+
+
+@pytest.mark.parametrize(
+    ("change", "rows"),
+    [
+        (one_bit, slice(None, None, 2)),
+        (one_bit, slice(None)),
+        (a_few_miles, slice(1000, None)),
+    ],
+)
+def test_a_test_key_release_cannot_be_laundered(
+    change: Callable[[pandas.DataFrame, slice], None], rows: slice, demo_release: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copytree(demo_release, tmp_path / "r"))
+    points = pandas.read_parquet(path / "points.parquet")
+    change(points, rows)
+    points.to_parquet(path / "points.parquet", index=False)
+    forge(path, lambda certificate: certificate.update(status="for release", status_reasons=[]))
+    assert "test key" in failed(path)
+
+
 def test_an_extra_file_is_noticed(release: Path) -> None:
     points = pandas.read_parquet(release / "points.parquet")
     points.assign(name="somebody").to_parquet(release / "points.parquet", index=False)

@@ -16,6 +16,7 @@ from engine.points import CellTriangles
 from engine.records.placing import commute_bands
 from engine.records.structure import Structure
 from engine.streams import SecretKey
+from mapapp.publishing.certificate.row_checks import SamePoints, compared_with_test_key
 from mapapp.publishing.certificate.terms import TEST_KEY_REASON, CertificateCheck
 from mapapp.publishing.records.attributes import BAND, RecordAttributes
 from mapapp.publishing.records.placement import RecordRows, job_rows, point_columns
@@ -165,24 +166,18 @@ class KeyCheck:
         self._stated = isinstance(reasons, list) and TEST_KEY_REASON in reasons
         self._cells = cells
         self._key = SecretKey.for_tests()
-        self._n_same = self._n_points = 0
+        self._work = SamePoints()
 
     def add(self, rows: WorkplaceRows) -> None:
         """As in `RowCheck`."""
         drawn = point_columns(
             self._key, RecordRows(columns=_columns(rows.records)), self._cells, with_homes=False
         )
-        same = np.ones(len(rows.points), dtype=np.bool_)
-        for name in ("work_lon_deg", "work_lat_deg"):
-            same &= rows.points[name].to_numpy() == drawn[name]
-        self._n_same += int(np.count_nonzero(same))
-        self._n_points += same.size
+        self._work.add(rows.points, drawn["work_lon_deg"], drawn["work_lat_deg"])
 
     def result(self) -> CertificateCheck:
         """As in `RowCheck`."""
-        is_test = self._n_same > self._n_points / 2
-        detail = "made with the published test key" if is_test else "not used"
-        return CertificateCheck("test key", is_test == self._stated, detail)
+        return compared_with_test_key(self._work.are_too_many, self._stated)
 
 
 def _possible_bands(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from geodata.store import open_store, store_digest
@@ -453,3 +454,19 @@ def test_forged_rows_fail(
 def test_invented_records_are_read_but_not_certified(demo_dataset: Path, tmp_path: Path) -> None:
     invented = write_records(tmp_path / "x.records", demo_dataset, n_workers=50)
     assert "schema" in failed(invented)
+
+
+def test_moving_most_workplace_points_does_not_hide_the_test_key(
+    seeded_records: Path, tmp_path: Path
+) -> None:
+    forged = Path(shutil.copytree(seeded_records, tmp_path / "x.records"))
+
+    def moved(points: pandas.DataFrame) -> pandas.DataFrame:
+        lon = points["work_lon_deg"].to_numpy(copy=True)
+        lon.view("int32")[:] ^= 1
+        lon[100:] += 0.1
+        return points.assign(work_lon_deg=lon)
+
+    rewrite_table(forged, "points", moved)
+    _rewrite(forged, certificate_of(forged) | {"status_reasons": [], "status": "for release"})
+    assert "test key" in failed(forged)
