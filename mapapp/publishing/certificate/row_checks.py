@@ -42,7 +42,9 @@ _SAMPLE: Final = 20_000
 _BESIDE_DEG: Final = 2e-5  # about 2 m: points are stored in single precision
 _CLOSE_M: Final = 2.0
 _MOST_SAME: Final = 0.01
-"""Share of points that may be within `_CLOSE_M` of those of the test key; blocks are so large that fewer are by chance."""
+"""Share of points that may be within `_CLOSE_M` of those of the test key: blocks are much larger."""
+_MOST_BY_CHANCE: Final = 3
+"""Points that may agree in a small publication, where 1 % is less than one coincidence; at most half of them."""
 
 
 class RowsOfJobs(Protocol):
@@ -225,7 +227,8 @@ class SamePoints:
     @property
     def are_too_many(self) -> bool:
         """Whether more agree than those of another key would."""
-        return self._n_same > _MOST_SAME * self._n_points
+        by_chance = min(_MOST_BY_CHANCE, 0.5 * self._n_points)
+        return self._n_same > max(_MOST_SAME * self._n_points, by_chance)
 
 
 def compared_with_test_key(is_test: bool, is_stated: bool) -> CertificateCheck:
