@@ -281,6 +281,7 @@ LANDMARK_KINDS = (
 )
 
 IDENTIFIER = {
+    "blocks": "block_id",
     "tracts": "tract_id",
     "pumas": "puma_id",
     "superpumas": "superpuma_id",

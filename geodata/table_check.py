@@ -8,7 +8,6 @@ values read from a table are compared with the same bounds again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,9 +95,10 @@ def check_identifiers(folder: Path) -> None:
     for table, name in IDENTIFIER.items():
         file = folder / f"{table}.parquet"
         with reading(file):
-            found = pyarrow.parquet.read_table(file, columns=[name])[name].to_pylist()
-        twice = next((each for each, times in Counter(found).items() if times > 1), None)
-        if twice is not None:
+            found = pyarrow.parquet.read_table(file, columns=[name])[name].combine_chunks()
+            times = found.value_counts() if len(found.unique()) < len(found) else None
+        if times is not None:
+            twice = next(each["values"] for each in times.to_pylist() if each["counts"] > 1)
             raise _wrong(file, f"column {name!r} holds {twice!r} more than once")
 
 
