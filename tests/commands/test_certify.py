@@ -17,6 +17,7 @@ from geodata.store import sha256_of
 from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.publishing.certificate.recheck import check_release
 from tests.commands.running import refused, run_here
+from tests.releases import rewrite_table
 
 PUBLISHED = ("--preset", "onthemap-v3", "-q")
 
@@ -327,6 +328,49 @@ def test_an_added_fact_is_noticed(release: Path) -> None:
 def test_a_fact_of_another_type_is_noticed(release: Path) -> None:
     forge_manifest(release, lambda manifest: manifest.update(year=float(manifest["year"])))
     assert failed(release) == ["facts shown to readers"]
+
+
+def more_people(rows: Any) -> Any:
+    return rows.assign(population=rows["population"] + (rows.index == 0))
+
+
+def another_county(blocks: Any) -> Any:
+    return blocks.assign(county_id=blocks["county_id"].where(blocks.index > 0, "99999"))
+
+
+def moved(share: float) -> Callable[[Any], Any]:
+    """Move the internal points of a share of the blocks."""
+
+    def move(blocks: Any) -> Any:
+        lat = blocks["lat_deg"].to_numpy(copy=True)
+        lat[: int(share * lat.size)] += 1
+        return blocks.assign(lat_deg=lat)
+
+    return move
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "check"),
+    [
+        *((table, more_people, "populations") for table in ("blocks", "tracts", "pumas", "states")),
+        ("blocks", another_county, "populations"),
+        ("blocks", moved(0.02), "internal points"),
+        ("blocks", moved(0.005), None),
+    ],
+)
+def test_a_geography_that_contradicts_itself_is_noticed(
+    table: str, change: Callable[[Any], Any], check: str | None, release: Path
+) -> None:
+    rewrite_table(release, table, change)
+    found = {"populations", "internal points", "characteristics"} & set(failed(release))
+    assert found == ({check} if check else set())
+
+
+def test_listed_characteristics_need_their_table(release: Path) -> None:
+    facts = {"characteristics": [{"end": "work", "file": "hl_wac_S000_JT00_2022.csv"}]}
+    forge_manifest(release, lambda manifest: manifest.update(facts))
+    forge(release, lambda certificate: certificate["publication"]["facts"].update(facts))
+    assert failed(release) == ["characteristics"]
 
 
 TABLE_FILES = [f"{table.name}.parquet" for table in (*TABLES["release"], *BASE_TABLES)]

@@ -74,6 +74,12 @@ def test_a_release_has_them_and_its_certificate_lists_them(release: Path) -> Non
     assert open_store(release, "release").table("characteristics")["C000"].sum() == 21
 
 
+def test_a_table_of_them_needs_its_files(release: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(release, tmp_path / "x"))
+    rewrite_table(path, "characteristics", lambda rows: rows.assign(end="home"))
+    assert "characteristics" in {check.check for check in check_release(path) if not check.ok}
+
+
 def test_tables_have_them_too(release: Path, tmp_path: Path) -> None:
     dataset = open_store(release.parent / "d", "dataset")
     with writing_store(tmp_path / "t", "table") as writer:

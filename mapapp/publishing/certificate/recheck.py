@@ -28,6 +28,7 @@ from mapapp.publishing.batch_workers import prepare_all
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate
+from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
@@ -89,6 +90,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
     if not checks[-1].ok:
         return checks
     checks += [*check_publication(release, certificate), check_facts(release, np.flatnonzero(used))]
+    checks += check_geography(release)
     checks += [rows.points.result(), rows.places.result()]
     try:
         checks += check_certificate(certificate, rows.counts.by_n)

@@ -24,6 +24,7 @@ from geodata.store import Store, open_store
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
+from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,
@@ -88,6 +89,7 @@ def check_records(path: Path) -> list[CertificateCheck]:
         return checks
     used = blocks_with_work(store, "records")
     checks += [*check_publication(store, certificate), check_facts(store, np.flatnonzero(used))]
+    checks += check_geography(store)
     tables: list[RowCheck] = [PointsCheck(), SameWorkersCheck(), PlacesCheck(store)]
     claims = ClaimsCheck(store, certificate, read_cells(store, used, threads=os.cpu_count() or 1))
     try:

@@ -29,6 +29,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
 from mapapp.errors import UsageError
 from mapapp.publishing.beside import check_beside
+from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,
@@ -93,7 +94,11 @@ def check_table(path: Path) -> list[CertificateCheck]:
     checks = [check_files(table), check_sizes(table)]
     if not all(check.ok for check in checks):
         return checks
-    checks += [*check_publication(table, certificate), check_facts(table, _NO_BLOCKS)]
+    checks += [
+        *check_publication(table, certificate),
+        check_facts(table, _NO_BLOCKS),
+        *check_geography(table),
+    ]
     try:
         checks += _claims(table, certificate)
     except _UNREADABLE as error:
