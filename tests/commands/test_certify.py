@@ -226,11 +226,11 @@ def one_bit(points: pandas.DataFrame, rows: slice) -> None:
     points["work_lon_deg"] = lon
 
 
-def a_few_miles(points: pandas.DataFrame, rows: slice) -> None:
-    """Move some workplace points out of sight."""
-    lon = points["work_lon_deg"].to_numpy(copy=True)
+def a_few_miles(points: pandas.DataFrame, rows: slice, end: str = "work") -> None:
+    """Move some points out of sight."""
+    lon = points[f"{end}_lon_deg"].to_numpy(copy=True)
     lon[rows] += 0.1
-    points["work_lon_deg"] = lon
+    points[f"{end}_lon_deg"] = lon
 
 
 @pytest.mark.parametrize(
@@ -247,6 +247,16 @@ def test_a_test_key_release_cannot_be_laundered(
     path = Path(shutil.copytree(demo_release, tmp_path / "r"))
     points = pandas.read_parquet(path / "points.parquet")
     change(points, rows)
+    points.to_parquet(path / "points.parquet", index=False)
+    forge(path, lambda certificate: certificate.update(status="for release", status_reasons=[]))
+    assert "test key" in failed(path)
+
+
+def test_home_blocks_alone_show_the_test_key(demo_release: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(demo_release, tmp_path / "r"))
+    points = pandas.read_parquet(path / "points.parquet")
+    for end in ("home", "work"):
+        a_few_miles(points, slice(None), end)
     points.to_parquet(path / "points.parquet", index=False)
     forge(path, lambda certificate: certificate.update(status="for release", status_reasons=[]))
     assert "test key" in failed(path)

@@ -29,6 +29,7 @@ from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.geography_check import check_geography
+from mapapp.publishing.certificate.key_homes import HomesOfKey
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
@@ -45,7 +46,7 @@ from mapapp.publishing.certificate.row_checks import (
     SynthesizerCounts,
     release_rows,
 )
-from mapapp.publishing.certificate.rows_in_order import NotInOrder, blocks_with_work
+from mapapp.publishing.certificate.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
 from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import LATER_FIELDS, TEST_KEY_REASON, Certificate
 from mapapp.publishing.chosen_setting import check_design
@@ -95,8 +96,10 @@ def check_release(path: Path) -> list[CertificateCheck]:
     try:
         checks += check_certificate(certificate, rows.counts.by_n)
         source = _source(release, certificate)
-        checks.append(_check_again(source, certificate))
-        checks.append(rows.key.result(TEST_KEY_REASON in certificate["status_reasons"]))
+        homes = HomesOfKey(source.geography, source.parameters)
+        checks.append(_check_again(source, certificate, homes))
+        is_stated = TEST_KEY_REASON in certificate["status_reasons"]
+        checks.append(rows.key.result(is_stated, homes_agree=homes.are_too_many))
         if "beside" in certificate:
             checks.append(check_beside(certificate))
         if "design" in certificate["construction"]:
@@ -126,7 +129,7 @@ class _RowChecks:
 
 def _checked_rows(release: Store, used: npt.NDArray[np.bool_]) -> _RowChecks:
     """Look at all rows; `used` says which blocks are workplaces."""
-    cells = read_cells(release, used, threads=os.cpu_count() or 1)
+    cells = read_cells(release, blocks_to_compare(used), threads=os.cpu_count() or 1)
     checks = _RowChecks(release, cells)
     try:
         for rows in release_rows(release):
@@ -159,11 +162,15 @@ def _source(release: Store, certificate: Certificate) -> SynthesisSource:
     )
 
 
-def _check_again(source: SynthesisSource, certificate: Certificate) -> CertificateCheck:
-    """Make the certificate again from the public tables, and compare it field by field."""
+def _check_again(source: SynthesisSource, certificate: Certificate, homes: HomesOfKey) -> CertificateCheck:
+    """Make the certificate again from the public tables, and compare it field by field; look at all `homes`."""
+    certified = []
+    for number, batch in enumerate(prepare_all(source, threads=os.cpu_count() or 1)):
+        certified.append(batch.certified)
+        homes.add(source.inputs(number), batch.support)
     again = make_certificate(
         source.store,
-        [batch.certified for batch in prepare_all(source, threads=os.cpu_count() or 1)],
+        certified,
         source.prior,
         source.seed,
         source.privacy,

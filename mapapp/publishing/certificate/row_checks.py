@@ -6,7 +6,7 @@ Rows come workplace by workplace (`rows_in_order`), and each check remembers onl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from engine.streams import SecretKey
 from geodata.distance import KM_PER_MI, distance_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
+from mapapp.publishing.certificate.chance import most_by_chance
 from mapapp.publishing.certificate.rows_in_order import frames_by_workplace
 from mapapp.publishing.certificate.terms import CertificateCheck
 from mapapp.publishing.inputs import segment_of, synthesizers_of
@@ -41,10 +42,14 @@ Column = npt.NDArray[np.generic]
 _SAMPLE: Final = 20_000
 _BESIDE_DEG: Final = 2e-5  # about 2 m: points are stored in single precision
 _CLOSE_M: Final = 2.0
+_CLOSE_ROUNDED_M: Final = 4.0  # before both points were rounded to single precision, by less than 1 m each
+_DEGREE_M: Final = 111_195.0
 _MOST_SAME: Final = 0.01
-"""Share of points that may be within `_CLOSE_M` of those of the test key: blocks are much larger."""
-_MOST_BY_CHANCE: Final = 3
-"""Points that may agree in a small publication, where 1 % is less than one coincidence; at most half of them."""
+"""Share of points that may be within `_CLOSE_M` of those of the test key."""
+_ALARM: Final = 1e-9
+"""Chance that those of a release with another key are taken for too many."""
+_ENDS: Final = {"home": "origin_index", "work": "destination_index"}
+_PLACES: Final = tuple(f"{end}_{axis}_deg" for end in _ENDS for axis in ("lon", "lat"))
 
 
 class RowsOfJobs(Protocol):
@@ -168,7 +173,7 @@ class PlacesCheck:
         chosen = pandas.concat(self._chosen)
         cell_of = _cells_of(self._store, chosen)
         astray = 0
-        for end, block in (("home", "origin_index"), ("work", "destination_index")):
+        for end, block in _ENDS.items():
             lon, lat = (chosen[f"{end}_{axis}_deg"].to_numpy(np.float64) for axis in ("lon", "lat"))
             cell = cell_of[chosen[block].to_numpy()]
             has_cell = ~shapely.is_missing(cell)
@@ -181,54 +186,84 @@ class PlacesCheck:
 
 
 class KeyCheck:
-    """Draw the workplace points again under the published test key: in a release of another key almost none agrees.
-
-    Points within 2 m agree, so that nobody can hide the test key by changing the last digits, and 1 % of them are
-    enough, so that nobody can hide it by moving most of them.
+    """Draw the points again under the published test key: in a release of another key almost none agrees.
 
     Parameters
     ----------
     cells : CellTriangles
-        Of all workplaces.
+        Of all workplaces, and of some homes.
     """
 
     def __init__(self, cells: CellTriangles) -> None:
         self._cells = cells
         self._key = SecretKey.for_tests()
-        self._work = SamePoints()
+        self._same = SamePoints(cells)
 
     def add(self, rows: RowsOfJobs) -> None:
         """Look at the rows of some workplaces: all of these."""
         jobs = {str(name): rows.jobs[name].to_numpy() for name in rows.jobs}
-        destination, segment, worker_ptr, _ = synthesizers_of(jobs)
-        drawn = place_points(self._key, destination, segment, worker_ptr, None, self._cells)
-        if len(rows.points) == drawn.work_lon_deg.size:
-            self._work.add(rows.points, drawn.work_lon_deg, drawn.work_lat_deg)
+        destination, segment, worker_ptr, home = synthesizers_of(jobs)
+        drawn = place_points(self._key, destination, segment, worker_ptr, home, self._cells)
+        if len(rows.points) == home.size:
+            self._same.add(rows.points, {name: getattr(drawn, name) for name in _PLACES})
 
-    def result(self, is_stated: bool) -> CertificateCheck:
-        """Compare what was found with what the certificate says."""
-        return compared_with_test_key(self._work.are_too_many, is_stated)
+    def result(self, is_stated: bool, *, homes_agree: bool = False) -> CertificateCheck:
+        """Compare what was found, also among home blocks, with what the certificate says."""
+        return compared_with_test_key(self._same.are_too_many or homes_agree, is_stated)
 
 
 class SamePoints:
-    """Counts workplace points of a publication that are where the test key puts them, to within 2 m."""
+    """Counts points of a publication that are where the test key puts them, to within 2 m, at work and at home.
 
-    def __init__(self) -> None:
-        self._n_same = self._n_points = 0
+    Points within 2 m agree, so that nobody can hide the test key by changing the last digits, and 1 % of them are
+    enough, so that nobody can hide it by moving most of them. Where there are few workers, it must be more than chance
+    explains, or all of them.
 
-    def add(self, points: pandas.DataFrame, lon_deg: Column, lat_deg: Column) -> None:
+    Parameters
+    ----------
+    cells : CellTriangles
+        From which points are drawn again.
+    """
+
+    def __init__(self, cells: CellTriangles) -> None:
+        self._chance = _chance_in_cell(cells)
+        self._n_same = dict.fromkeys(_ENDS, 0)
+        self._n_points = dict.fromkeys(_ENDS, 0)
+        self._by_chance = dict.fromkeys(_ENDS, 0.0)
+
+    def add(self, points: pandas.DataFrame, drawn: Mapping[str, Column]) -> None:
         """Compare published points with those drawn again, which are NaN where a block has no cell."""
-        lon, lat = (points[f"work_{axis}_deg"].to_numpy(np.float64) for axis in ("lon", "lat"))
-        drawn_lon, drawn_lat = lon_deg.astype(np.float64), lat_deg.astype(np.float64)
-        away_m = 1000 * KM_PER_MI * distance_mi(lon, lat, drawn_lon, drawn_lat)
-        self._n_same += int(np.count_nonzero(away_m <= _CLOSE_M))
-        self._n_points += int(np.count_nonzero(~np.isnan(drawn_lon)))
+        for end, block in _ENDS.items():
+            lon, lat = (points[f"{end}_{axis}_deg"].to_numpy(np.float64) for axis in ("lon", "lat"))
+            again = [drawn[f"{end}_{axis}_deg"].astype(np.float64) for axis in ("lon", "lat")]
+            is_drawn = ~np.isnan(again[0])
+            away_m = 1000 * KM_PER_MI * distance_mi(lon, lat, *again)
+            self._n_same[end] += int(np.count_nonzero(away_m <= _CLOSE_M))
+            self._n_points[end] += int(np.count_nonzero(is_drawn))
+            self._by_chance[end] += float(self._chance[points[block].to_numpy()[is_drawn]].sum())
 
     @property
     def are_too_many(self) -> bool:
         """Whether more agree than those of another key would."""
-        by_chance = min(_MOST_BY_CHANCE, 0.5 * self._n_points)
-        return self._n_same > max(_MOST_SAME * self._n_points, by_chance)
+        if 0 < sum(self._n_points.values()) == sum(self._n_same.values()):
+            return True
+        return any(map(self._is_too_many, _ENDS))
+
+    def _is_too_many(self, end: str) -> bool:
+        n_same, n_points = self._n_same[end], self._n_points[end]
+        explained = most_by_chance(n_points, self._by_chance[end], _ALARM / len(_ENDS))
+        return n_same > max(_MOST_SAME * n_points, explained)
+
+
+def _chance_in_cell(cells: CellTriangles) -> npt.NDArray[np.float64]:
+    """Most probable a point of each block is to be as close as this to a given one: float64[blocks]."""
+    x, y = cells.triangle[:, 1::2], cells.triangle[:, 2::2]
+    cross = (x[:, 1] - x[:, 0]) * (y[:, 2] - y[:, 0]) - (x[:, 2] - x[:, 0]) * (y[:, 1] - y[:, 0])
+    area_m2 = np.abs(cross) / 2 * np.cos(np.radians(y[:, 0])) * _DEGREE_M**2
+    n_blocks = cells.triangle_ptr.size - 1
+    owner = np.repeat(np.arange(n_blocks), np.diff(cells.triangle_ptr))
+    area = np.bincount(owner, area_m2, n_blocks)
+    return np.minimum(np.pi * _CLOSE_ROUNDED_M**2 / np.maximum(area, 1.0), 1.0)
 
 
 def compared_with_test_key(is_test: bool, is_stated: bool) -> CertificateCheck:

@@ -15,9 +15,10 @@ import pandas
 
 from geodata.store import Store
 
-__all__ = ["NotInOrder", "blocks_with_work", "frames_by_workplace"]
+__all__ = ["NotInOrder", "blocks_to_compare", "blocks_with_work", "frames_by_workplace"]
 
 _WORK: Final = "destination_index"
+_SAMPLE: Final = 300_000  # blocks
 
 
 class NotInOrder(Exception):
@@ -30,6 +31,13 @@ def blocks_with_work(store: Store, table: str) -> npt.NDArray[np.bool_]:
     for part in store.batches(table, [_WORK]):
         used[part[_WORK].to_numpy()] = True
     return used
+
+
+def blocks_to_compare(used: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Workplaces and a regular sample of all blocks, where points are drawn again: cells of a nation take gigabytes."""
+    chosen = used.copy()
+    chosen[:: used.size // _SAMPLE + 1] = True
+    return chosen
 
 
 def frames_by_workplace(store: Store, names: Sequence[str]) -> Iterator[tuple[pandas.DataFrame, ...]]:

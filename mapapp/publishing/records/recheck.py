@@ -33,7 +33,7 @@ from mapapp.publishing.certificate.publication_check import (
     is_written_alike,
 )
 from mapapp.publishing.certificate.row_checks import PlacesCheck, PointsCheck
-from mapapp.publishing.certificate.rows_in_order import blocks_with_work
+from mapapp.publishing.certificate.rows_in_order import blocks_to_compare, blocks_with_work
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
 from mapapp.publishing.records.certificate import FIELDS
 from mapapp.publishing.records.row_checks import (
@@ -91,7 +91,9 @@ def check_records(path: Path) -> list[CertificateCheck]:
     checks += [*check_publication(store, certificate), check_facts(store, np.flatnonzero(used))]
     checks += check_geography(store)
     tables: list[RowCheck] = [PointsCheck(), SameWorkersCheck(), PlacesCheck(store)]
-    claims = ClaimsCheck(store, certificate, read_cells(store, used, threads=os.cpu_count() or 1))
+    claims = ClaimsCheck(
+        store, certificate, read_cells(store, blocks_to_compare(used), threads=os.cpu_count() or 1)
+    )
     try:
         for rows in rows_by_workplace(store):
             for each in tables:

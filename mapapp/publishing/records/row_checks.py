@@ -159,25 +159,23 @@ class BandsCheck:
 
 
 class KeyCheck:
-    """Recognize points that were drawn under the published test key, by those at work."""
+    """Recognize points that were drawn under the published test key."""
 
     def __init__(self, certificate: Mapping[str, object], cells: CellTriangles) -> None:
         reasons = certificate["status_reasons"]
         self._stated = isinstance(reasons, list) and TEST_KEY_REASON in reasons
         self._cells = cells
         self._key = SecretKey.for_tests()
-        self._work = SamePoints()
+        self._same = SamePoints(cells)
 
     def add(self, rows: WorkplaceRows) -> None:
         """As in `RowCheck`."""
-        drawn = point_columns(
-            self._key, RecordRows(columns=_columns(rows.records)), self._cells, with_homes=False
-        )
-        self._work.add(rows.points, drawn["work_lon_deg"], drawn["work_lat_deg"])
+        drawn = point_columns(self._key, RecordRows(columns=_columns(rows.records)), self._cells)
+        self._same.add(rows.points, drawn)
 
     def result(self) -> CertificateCheck:
         """As in `RowCheck`."""
-        return compared_with_test_key(self._work.are_too_many, self._stated)
+        return compared_with_test_key(self._same.are_too_many, self._stated)
 
 
 def _possible_bands(
