@@ -22,6 +22,7 @@ from geodata.schema import (
     BLOCKS,
     COUNTIES,
     GEOGRAPHY,
+    IDENTIFIER,
     JOBS,
     LANDMARKS,
     POINTS,
@@ -48,11 +49,13 @@ def empty(table: Table) -> pandas.DataFrame:
 
 
 def filled(table: Table, n_rows: int) -> pandas.DataFrame:
-    """Rows that say nothing: empty text, first positions, no shapes."""
+    """Rows that say nothing but which they are: empty text, first positions, no shapes."""
     text = {
         name: [""] * n_rows if kind == "str" else np.zeros(n_rows) for name, kind in table.columns.items()
     }
     frame = pandas.DataFrame(text).astype(table.columns)
+    if table.name in IDENTIFIER:
+        frame[IDENTIFIER[table.name]] = [f"{row}" for row in range(n_rows)]
     if not table.geometry:
         return frame
     shapeless: pandas.DataFrame = geopandas.GeoDataFrame(frame, geometry=[None] * n_rows, crs="EPSG:4326")
