@@ -17,6 +17,7 @@ from geodata.store import Store, open_store
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, stay_text
 from mapapp.publishing.batch import open_source, prepare_batch
 from mapapp.publishing.certificate import recheck
+from mapapp.publishing.certificate.key_homes import HomesOfKey
 from mapapp.publishing.lone_worker import lone_worker_facts
 
 
@@ -85,7 +86,8 @@ def test_a_certificate_is_checked_with_and_without_it(demo_release: Path) -> Non
     changed = deepcopy(certificate)
     changed["lone_worker"]["stay"]["typical"] /= 2
     source = recheck._source(release, certificate)
-    checks = [recheck._check_again(source, each) for each in (certificate, earlier, changed)]
+    homes = HomesOfKey(source.geography, source.parameters)
+    checks = [recheck._check_again(source, each, homes) for each in (certificate, earlier, changed)]
     assert [check.ok for check in checks] == [True, True, False]
     assert "lone_worker" in checks[2].detail
 
