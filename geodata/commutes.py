@@ -54,6 +54,8 @@ class Commutes:
     notes : list of str
     sources : list of dict
         What was read, as the manifest lists it.
+    residents_only : list of str
+        Codes of the states of work whose workers who live elsewhere are left out.
     facts : dict
         Further facts for the manifest.
     """
@@ -68,6 +70,7 @@ class Commutes:
     job_type: str | None
     notes: list[str]
     sources: list[JsonObject]
+    residents_only: list[str] = field(default_factory=list)
     facts: JsonObject = field(default_factory=dict)
 
 
@@ -78,11 +81,12 @@ class OdCommutes:
     files: Sequence[OdFile]
     imported: list[OdFile]
     outflow: Counter[str]
+    residents_only: list[str]
     year: int | None
     job_type: str | None
 
     @classmethod
-    def of(cls, files: Sequence[OdFile], crosswalk: Crosswalk) -> OdCommutes:
+    def of(cls, files: Sequence[OdFile], crosswalk: Crosswalk, *, residents_only: bool) -> OdCommutes:
         """Check that files go together.
 
         The result alone should then hold their rows: it gives them back file by file as it places them.
@@ -93,7 +97,8 @@ class OdCommutes:
         Raises
         ------
         SourceFileError
-            They differ in year or job type, two are the same, or a main file has no crosswalk.
+            They differ in year or job type, two are the same, a main file has no crosswalk, or the workers who live
+            in other states are left out and this was not allowed (`residents_only`), or is so in one of several states.
         """
         year, job_type = check_together(files)
         main = {file.state_id: file for file in files if file.main}
@@ -103,13 +108,16 @@ class OdCommutes:
                 f"{main[lacking[0]].text.path}: no crosswalk of state {lacking[0]} among the files; "
                 f"add {_crosswalk_name(lacking[0])}"
             )
+        inside = sorted(set(main) - {file.state_id for file in files if file.counts_commuters})
+        if inside:
+            _check_residents_only(main[inside[0]], inside[0], residents_only, sorted(main), crosswalk)
         numbers = [int(state) for state in main]
         outflow: Counter[str] = Counter()
         for file in files:
             if file.state_id not in main:
                 outflow[file.state_id] += int(file.by_home_state[numbers].sum())
         imported = [file for file in files if file.state_id in main]
-        return cls([file.without_rows() for file in files], imported, outflow, year, job_type)
+        return cls([file.without_rows() for file in files], imported, outflow, inside, year, job_type)
 
     def place(self, arranged: Arrangement, vintage: int) -> Commutes:
         """Put every job into its blocks; once only, because the rows of each file are then given back."""
@@ -130,8 +138,13 @@ class OdCommutes:
             outflow=_by_state(self.outflow),
             year=self.year,
             job_type=self.job_type,
-            notes=[*_elsewhere_notes(elsewhere), *self._outflow_notes()],
+            notes=[
+                *_residents_only_notes(self.residents_only),
+                *_elsewhere_notes(elsewhere),
+                *self._outflow_notes(),
+            ],
             sources=[_text_fact(file) for file in self.files],
+            residents_only=self.residents_only,
         )
 
     def _outflow_notes(self) -> list[str]:
@@ -293,6 +306,36 @@ def _states_with(count: npt.NDArray[np.int64]) -> dict[str, int]:
 def _text_fact(file: OdFile) -> JsonObject:
     text = file.text
     return {"file": text.path.name, "role": "od", "sha256": text.sha256, "rows": text.rows}
+
+
+def _check_residents_only(
+    file: OdFile, state: str, allowed: bool, main: Sequence[str], crosswalk: Crosswalk
+) -> None:
+    """Refuse a state of work without the workers who live elsewhere, unless it is meant and the only state."""
+    aux = f"{_postal(state).lower()}_od_aux_JT00_YEAR.csv.gz"
+    if not allowed:
+        raise SourceFileError(
+            f"{file.text.path}: all homes are in {_postal(state)}, so the numbers of workers, which a release "
+            f"publishes, would say who lives in the state; add {aux} (a header without rows says that nobody commutes "
+            "in), or give --residents-only for a dataset that is never for release"
+        )
+    if len(main) > 1:
+        raise SourceFileError(
+            f"{file.text.path}: all homes are in {_postal(state)}, but workplaces in {len(main)} states are imported; "
+            f"with --residents-only, import one state at a time, or add {aux}"
+        )
+    if crosswalk.state_ids != (state,):
+        raise SourceFileError(
+            f"{file.text.path}: all homes are in {_postal(state)}, so with --residents-only nobody may be placed "
+            f"outside; give only the crosswalk of {_postal(state)}, with --xwalk"
+        )
+
+
+def _residents_only_notes(residents_only: Sequence[str]) -> list[str]:
+    return [
+        f"residents only: workers in {_postal(state)} who live in other states are left out; never for release"
+        for state in residents_only
+    ]
 
 
 def _crosswalk_name(state: str) -> str:

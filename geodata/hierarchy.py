@@ -90,14 +90,19 @@ class Hierarchy:
     notes: list[str]
 
 
-def arrange(crosswalk: Crosswalk, residents: Residents, pumas: Pumas) -> Arrangement:
-    """Put blocks and tracts in order, with their people and places, and add the elsewhere units."""
+def arrange(
+    crosswalk: Crosswalk, residents: Residents, pumas: Pumas, *, residents_only: bool = False
+) -> Arrangement:
+    """Put blocks and tracts in order, with their people and places, and add the elsewhere units.
+
+    Without the workers who live elsewhere (`residents_only`) there are no such units: nobody can be drawn there.
+    """
     notes: list[str] = []
     blocks: pandas.DataFrame = _placed(crosswalk, notes)
     blocks["population"], note = block_population(blocks["block_id"], residents)
     notes.append(note)
     # Every other state, even one without homes: which units exist must not depend on confidential homes.
-    outside = [code for code in states() if code not in crosswalk.state_ids]
+    outside = [] if residents_only else [code for code in states() if code not in crosswalk.state_ids]
     blocks = pandas.concat([blocks.assign(elsewhere=False), _elsewhere_blocks(outside, blocks)])
     order = np.lexsort((_sort_key(blocks["block_id"], 15), _sort_key(blocks["tract_id"], 11)))
     blocks = blocks.take(order).reset_index(drop=True)

@@ -15,7 +15,7 @@ from geodata.base_files import BaseFile
 from geodata.base_map import read_base_map
 from geodata.boundaries import Boundaries, read_boundaries
 from geodata.characteristics import characteristics_table, read_characteristics
-from geodata.commutes import PLACING, OdCommutes, WorkerCommutes
+from geodata.commutes import PLACING, Commutes, OdCommutes, WorkerCommutes
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
@@ -28,6 +28,7 @@ from geodata.progress import Progress, silent
 from geodata.pumas import Pumas, read_pumas
 from geodata.reading import TextTable
 from geodata.recognize import Sources
+from geodata.residents_only import RESIDENTS_ONLY
 from geodata.schema import COPIED_TABLES, TABLES
 from geodata.store import StoreWriter, writing_store
 from geodata.vintage import of_table_vintage
@@ -68,6 +69,7 @@ def import_dataset(
     title: str | None = None,
     commitment_key: str | None = None,
     public_characteristics: bool = False,
+    residents_only: bool = False,
     threads: int = 2,
     scratch: Path | None = None,
     progress: Progress = silent,
@@ -85,6 +87,8 @@ def import_dataset(
     public_characteristics : bool
         Read the files of characteristics, because they are published. By default they are left alone: an agency's own
         file of residence characteristics counts real homes.
+    residents_only : bool
+        Import a state of work whose workers who live in other states are left out. Nothing made from it is for release.
     threads : int
         Threads that read and cut; the result is the same for any number.
     scratch : Path, optional
@@ -102,8 +106,9 @@ def import_dataset(
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
     workers = _worker_files(sources, scratch, threads) if sources.workers else None
     read = _read(sources, threads, progress)
-    planned = None if workers else OdCommutes.of(read.od, read.crosswalk)
-    arranged = arrange(read.crosswalk, read.residents, read.pumas)
+    planned = None if workers else OdCommutes.of(read.od, read.crosswalk, residents_only=residents_only)
+    is_part = planned is not None and bool(planned.residents_only)
+    arranged = arrange(read.crosswalk, read.residents, read.pumas, residents_only=is_part)
     read = read.without_rows()
     with ThreadPoolExecutor(max_workers=1) as beside:
         # Who works where needs no polygons, which take most of the time.
@@ -133,11 +138,12 @@ def import_dataset(
     prior, unmatched = flows_placed.result()
     flows = [f"prior flows: {unmatched:,} of {len(read.flows.table):,} are between tracts not imported"]
     facts = {
-        "title": title or _title(commutes.destination_states, commutes.year),
+        "title": title or _title(commutes),
         "year": commutes.year,
         "job_type": commutes.job_type,
         "vintage": {"blocks": read.crosswalk.vintage, "pumas": read.pumas.vintage},
         "destination_states": commutes.destination_states,
+        RESIDENTS_ONLY: commutes.residents_only,
         "n_jobs": commutes.n_jobs,
         "sources": [*commutes.sources, *_source_facts(read), *_base_source_facts(base_files)],
         "layers": layer_facts(read.crosswalk),
@@ -316,10 +322,13 @@ def _water_notes(base: dict[str, pandas.DataFrame], files: Sequence[BaseFile]) -
     ]
 
 
-def _title(destination_states: Sequence[str], year: int | None) -> str:
+def _title(commutes: Commutes) -> str:
     known = states()
-    names = " and ".join(known[state].name if state in known else state for state in destination_states)
-    return f"{names}, {year}" if year else names
+    names = " and ".join(
+        known[state].name if state in known else state for state in commutes.destination_states
+    )
+    whole = f"{names}, {commutes.year}" if commutes.year else names
+    return f"{whole}, residents only" if commutes.residents_only else whole
 
 
 def _source_facts(read: _Read) -> list[dict[str, object]]:

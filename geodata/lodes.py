@@ -33,6 +33,7 @@ OTHER_VINTAGE_SHARE = 0.2
 """Share of unknown blocks from which on a file is probably of another vintage."""
 _ROWS_AT_ONCE = 500_000
 _NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
+_AUX_NAME = re.compile(r"^(?P<postal>[a-z]{2})_od_aux_", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class OdFile:
         Of the workplaces.
     main : bool
         Whether the file has the homes in that state; an aux file has the homes in all other states.
+    counts_commuters : bool
+        Whether the file has the workers who commute into the state: an aux file does, even without rows.
     work, home : int64[N]
         Block identifiers as numbers.
     pair : int32[R]
@@ -62,6 +65,7 @@ class OdFile:
     text: TextTable
     state_id: str
     main: bool
+    counts_commuters: bool
     work: Ints
     home: Ints
     pair: npt.NDArray[np.int32]
@@ -109,12 +113,16 @@ def read_od(path: Path) -> OdFile:
     Raises
     ------
     SourceFileError
-        The file cannot be read, is truncated, lacks a column or has no rows.
+        The file cannot be read, is truncated, lacks a column, or has no rows and is not named as the aux file of a
+        state.
     SourceRowError
         A geocode does not have 15 digits, a count is not whole, margins do not add up, a pair of blocks occurs twice,
         or workplaces are in two states.
     """
-    text = read_table(path, required=HEADER[:2], whole=COUNTS)
+    empty_of = _state_of_aux(path)
+    text = read_table(path, required=HEADER[:2], whole=COUNTS, may_be_empty=empty_of is not None)
+    if empty_of is not None and not text.rows:
+        return _without_jobs(text, empty_of)
     work, home = (check_codes(text, name, 15, "block").cast("int64").to_numpy() for name in HEADER[:2])
     counts = np.column_stack([text.column(name).to_numpy().astype(np.int32) for name in COUNTS])
     _check_margins(text, counts)
@@ -127,7 +135,7 @@ def read_od(path: Path) -> OdFile:
             f"workplace in state {state[other[0]]:02d}, but the rows above are in {state[0]:02d}",
             "give one file for each state of work, as published",
         )
-    main = bool((home // _STATE_UNIT == state[0]).any())
+    is_inside = home // _STATE_UNIT == state[0]
     by_home_state = np.bincount(home // _STATE_UNIT, weights=counts[:, 0], minlength=100)  # exact below 2**53
     text = text.without_columns()  # the largest states have fourteen million rows
     parts = [
@@ -138,7 +146,40 @@ def read_od(path: Path) -> OdFile:
     ]
     pair, segment, count = (np.concatenate(column) for column in zip(*parts, strict=True))
     return OdFile(
-        text, f"{state[0]:02d}", main, work, home, pair, segment, count, by_home_state.astype(np.int64)
+        text,
+        f"{state[0]:02d}",
+        main=bool(is_inside.any()),
+        counts_commuters=not is_inside.all(),
+        work=work,
+        home=home,
+        pair=pair,
+        segment=segment,
+        count=count,
+        by_home_state=by_home_state.astype(np.int64),
+    )
+
+
+def _state_of_aux(path: Path) -> str | None:
+    """Code of the state of which a file is the aux file by its name; None if the name does not say so."""
+    match = _AUX_NAME.match(path.name)
+    postal = match["postal"].upper() if match else None
+    return next((state.state_id for state in states().values() if state.postal == postal), None)
+
+
+def _without_jobs(text: TextTable, state_id: str) -> OdFile:
+    """An aux file with a header and no rows: nobody commutes into the state."""
+    none = np.zeros(0, dtype=np.int64)
+    return OdFile(
+        text.without_columns(),
+        state_id,
+        main=False,
+        counts_commuters=True,
+        work=none,
+        home=none,
+        pair=none.astype(np.int32),
+        segment=none.astype(np.int8),
+        count=none.astype(np.int32),
+        by_home_state=np.zeros(100, dtype=np.int64),
     )
 
 

@@ -73,6 +73,7 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "job_type": (_is_text_or_none, "a line of text"),
     "vintage": (_is_vintage, "an object of texts or years"),
     "destination_states": (_is_texts, "a list of texts"),
+    "residents_only": (_is_texts, "a list of texts"),
     "layers": (_is_objects, "a list of objects"),
     "sources": (_is_objects, "a list of objects"),
     "n_jobs": (_is_count, "a whole number from 0 on"),

@@ -133,6 +133,7 @@ def read_table(
     whole: Sequence[str] = (),
     latin_1: bool = False,
     repeats: re.Pattern[str] | None = None,
+    may_be_empty: bool = False,
 ) -> TextTable:
     """Read a comma-separated table with a header.
 
@@ -150,6 +151,8 @@ def read_table(
         Read a file that is not UTF-8 as Latin-1, as the bureau's lists of names are.
     repeats : re.Pattern, optional
         Columns whose names it matches are read with a dictionary of their distinct values.
+    may_be_empty : bool
+        Accept a header without rows.
 
     Raises
     ------
@@ -176,6 +179,8 @@ def read_table(
             f"{path}: not a table of text and numbers ({_brief(error)}); check the file"
         ) from error
     if result.rows == 0:
+        if may_be_empty:
+            return result
         raise SourceFileError(f"{path}: a header and no rows; download it again")
     for name in whole:
         if not _all_in_range(result.column(name)):

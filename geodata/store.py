@@ -131,6 +131,10 @@ class Store:
             self, manifest={**self.manifest, **facts, "files": files}, held={**self.held, name: content}
         )
 
+    def with_facts(self, **facts: object) -> Store:
+        """Return the store with more facts in its manifest; nothing on disk changes."""
+        return replace(self, manifest={**self.manifest, **facts})
+
     def has_table(self, name: str) -> bool:
         """Return whether the store has a table; only those of `schema.OPTIONAL_TABLES` may be missing."""
         return f"{self._table(name).name}.parquet" in self.manifest["files"]

@@ -156,7 +156,13 @@ def indices_of(batch: WorkerBatch, cells: pyarrow.DictionaryArray, column: str) 
     """Position of each row's cell in the dictionary; SourceRowError if a cell is missing."""
     if cells.null_count:
         row = int(np.flatnonzero(cells.is_null().to_numpy(zero_copy_only=False))[0])
-        batch.refuse(row, f"{column} is blank", "fill the cell or leave out the row")
+        # Numbers of workers are published, so a worker must not be left out because of the home.
+        batch.refuse(
+            row,
+            f"{column} is blank",
+            "fill the cell; estimate an unknown home, because leaving out the worker would make numbers of workers "
+            "depend on homes",
+        )
     return np.asarray(cells.indices.to_numpy(), dtype=np.int64)
 
 

@@ -189,6 +189,7 @@ def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, pandas
         "job_type": "JT00",
         "vintage": {"blocks": "generated", "pumas": "generated"},
         "destination_states": list(MAIN_STATES),
+        "residents_only": [],
         "sources": [],
         "layers": [
             {

@@ -27,6 +27,7 @@ PUBLIC_FACTS: Final = (
     "job_type",
     "vintage",
     "destination_states",
+    "residents_only",
     "layers",
     "last_release",
     "characteristics",
@@ -80,8 +81,14 @@ def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
 
 
 def public_facts(manifest: Mapping[str, object]) -> JsonObject:
-    """Return the facts of a dataset's or release's manifest that a release shows."""
-    return {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
+    """Return the facts of a dataset's or release's manifest that a release shows.
+
+    That no state has residents only goes without saying, as it did in earlier versions.
+    """
+    shown = {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
+    if not shown.get("residents_only"):
+        shown.pop("residents_only", None)
+    return shown
 
 
 def listed_tables(files: Mapping[str, object]) -> JsonObject:

@@ -94,6 +94,12 @@ _NOT_PUBLIC = (
     help="Worker records instead of OD files: CSV or Parquet, one row a worker.",
 )
 @click.option("--schema", type=FILES, help="What the columns of the worker records mean (TOML).")
+@click.option(
+    "--residents-only",
+    is_flag=True,
+    help="Import an OD main file without its aux file. Numbers of workers then depend on homes, so nothing made from "
+    "the dataset is for release.",
+)
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
 @click.option("--budget-delta", default=None, help="Total delta that all releases together may spend.")
@@ -106,7 +112,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     \b
     Examples:
       commutemap import ri.dataset --from census-files/
-      commutemap import ri.dataset --od ri_od_main_JT00_2019.csv.gz --xwalk ri_xwalk.csv.gz
+      commutemap import ri.dataset --od ri_od_main.csv.gz --od ri_od_aux.csv.gz --xwalk ri_xwalk.csv.gz
       commutemap import ri.dataset --from census-files/ --workers workers.parquet --schema workers.toml
     """
     # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
@@ -130,6 +136,7 @@ def _import(
             sources,
             title=options["title"],
             public_characteristics=options["public_characteristics"],
+            residents_only=options["residents_only"],
             scratch=dataset.absolute().parent,
             progress=report,
         )
@@ -175,7 +182,7 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     if "worker_schema" in named:
         named["worker_schema"] = (options["schema"],)
     public = bool(options["public_characteristics"])
-    _check_options(named, public=public)
+    _check_options(named, public=public, residents_only=bool(options["residents_only"]))
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
     found, unused = (Sources(), {}) if directory is None else sources_in(directory, characteristics=public)
@@ -190,7 +197,7 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     return sources, {path: why for path, why in unused.items() if path.resolve() not in used}
 
 
-def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> None:
+def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool, residents_only: bool) -> None:
     """Refuse options that do not go together, before any file is read."""
     if "characteristics" in named and not public:
         raise UsageError(f"--characteristics {named['characteristics'][0]}: {_NOT_PUBLIC}")
@@ -198,6 +205,10 @@ def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> No
         raise UsageError("--workers and --od: jobs come from worker records or from OD files; leave out one")
     if "workers" in named and "worker_schema" not in named:
         raise UsageError("--workers needs --schema, a file that says what the columns mean")
+    if "workers" in named and residents_only:
+        raise UsageError(
+            "--residents-only is about OD files; worker records must have all workers, wherever they live"
+        )
     if "worker_schema" in named and "workers" not in named:
         raise UsageError("--schema describes worker records; name them with --workers")
 

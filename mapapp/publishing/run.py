@@ -16,7 +16,6 @@ from geodata.json_objects import JsonObject
 from geodata.store import (
     Store,
     StoreWriter,
-    open_store,
     refuse_existing,
     store_digest,
     writing_store,
@@ -42,6 +41,7 @@ from mapapp.publishing.promise import CertifiedBatch, make_certificate
 from mapapp.publishing.public_part import public_part_of
 from mapapp.publishing.public_tables import copy_public_tables
 from mapapp.publishing.release_sizes import ReleaseSizes
+from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,9 +249,10 @@ def prepared_source(
         How it was chosen.
     """
     report("reading the dataset", 0, 0)
-    dataset = open_store(dataset_path, "dataset")
+    dataset = open_dataset(dataset_path)
     if last_release is not None:
-        publishable = for_release and not parameters.not_for_release_reasons()
+        reasons = (*parameters.not_for_release_reasons(), *reasons_of_homes(dataset.manifest))
+        publishable = for_release and not reasons
         dataset = with_last_release(dataset, last_release, for_release=publishable)
     geography = read_geography(dataset)
     workplaces = read_workplaces(dataset, geography, listed=listed, threads=threads)
@@ -286,7 +287,7 @@ def claimed_certificate(
         source.privacy,
         source.parameters,
         confidential_inputs=confidential_hashes(dataset),
-        reasons=(TEST_KEY_REASON,) if is_test else (),
+        reasons=(*([TEST_KEY_REASON] if is_test else []), *reasons_of_homes(dataset.manifest)),
         design=design,
     )
 

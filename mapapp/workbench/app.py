@@ -10,7 +10,6 @@ from typing import Final
 from dash import ALL, Dash, Input, Output, State, html, set_props
 from dash.development.base_component import Component
 
-from geodata.store import open_store
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
 from mapapp.explore.listener.server import AnyServer
@@ -18,6 +17,7 @@ from mapapp.explore.pages.explore import notes
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.paths import assets_dir
 from mapapp.progress import Report, silent
+from mapapp.publishing.residents_only import open_dataset
 from mapapp.workbench import (
     audit_callbacks,
     design_callbacks,
@@ -95,7 +95,7 @@ def create_app(
         When there is no whole, unaltered dataset; a release is refused.
     """
     require_loopback(host, exposed=exposed)
-    store = open_store(Path(dataset), "dataset")
+    store = open_dataset(Path(dataset))
     access = Access() if access is None else access
     app = web_app.App(
         __name__,

@@ -121,7 +121,7 @@ def _expect(app: Dash, session: Session, expectation: RecordsExpectation) -> Non
         except EXPECTED_ERRORS as error:
             return refused(error), *(no_update,) * 4
         command = command_line(given, expectation.workers, session.path)
-        tiles = records_panel.promise_tiles(found, command)
+        tiles = records_panel.promise_tiles(found, command, expectation.workers.store.manifest)
         return None, str(found.plan.kept), records_panel.kept_list(found), False, tiles
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dash import dcc, html
@@ -240,8 +240,8 @@ def kept_list(expected: ExpectedRecords) -> Component:
     )
 
 
-def promise_tiles(expected: ExpectedRecords, command: str) -> list[Component]:
-    """What the setting promises in both readings, the test, and the command that would make the records."""
+def promise_tiles(expected: ExpectedRecords, command: str, facts: Mapping[str, object]) -> list[Component]:
+    """What the setting promises in both readings, the test, and the command that would make records of a dataset."""
     plan, seeds = expected.plan, expected.plan.seeds
     tiles = [
         ("epsilon-found", f"{float(plan.add_remove.epsilon):.4g}", "ε, one worker added or removed"),
@@ -270,7 +270,7 @@ def promise_tiles(expected: ExpectedRecords, command: str) -> list[Component]:
                 html.P(_seeds_words(expected), className="quiet small"),
                 *[
                     html.P(f"Not for release: {reason}.", className="caution")
-                    for reason in reasons_against(plan.choice)
+                    for reason in reasons_against(plan.choice, facts)
                 ],
                 html.P("This command makes the records, and charges the ledger:", className="small"),
                 html.Code(

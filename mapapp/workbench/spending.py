@@ -11,6 +11,7 @@ from mapapp.errors import UsageError
 from mapapp.progress import Report
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 from mapapp.publishing.run import Outcome, run_synthesis
 from mapapp.workbench.measured_setting import MeasuredSetting
 from mapapp.workbench.setting import Setting
@@ -74,7 +75,10 @@ def spending(dataset: Path, measured: MeasuredSetting) -> Spending:
     return Spending(
         epsilon=certificate["epsilon_final"],
         delta=certificate["delta"],
-        reasons=measured.setting.parameters.not_for_release_reasons(),
+        reasons=(
+            *measured.setting.parameters.not_for_release_reasons(),
+            *reasons_of_homes(open_dataset(dataset, verify=False).manifest),
+        ),
         spent=ledger.spent(),
         budget=ledger.budget(),
     )

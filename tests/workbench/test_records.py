@@ -298,6 +298,7 @@ def test_the_paper_accountant_is_marked(expectation: RecordsExpectation, start: 
                 promise_tiles(
                     expectation.of(allowed | {"accountant": name}),
                     "a command",
+                    {},
                 )
             )
         )
@@ -315,9 +316,9 @@ def test_the_panel_says_where_records_come_from_and_that_nothing_is_charged(
     assert f"the dataset's {workers.n_workers:,} worker records, with 12 attributes each" in said
     assert said.count("Confidential: counted from real workers.") == 2
     found = expectation.of(start)
-    tiles = " ".join(texts(promise_tiles(found, "commutemap records x.dataset x.records")))
+    tiles = " ".join(texts(promise_tiles(found, "commutemap records x.dataset x.records", {})))
     assert f"{float(found.plan.replace_one.epsilon):.4g}" in tiles
-    (copy,) = parts(promise_tiles(found, "commutemap records x.dataset x.records --kept none"), "Button")
+    (copy,) = parts(promise_tiles(found, "commutemap records x.dataset x.records --kept none", {}), "Button")
     assert copy.value == "commutemap records x.dataset x.records --kept none"
     assert "commutemap records x.dataset x.records" in tiles
 

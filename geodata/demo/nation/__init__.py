@@ -219,6 +219,7 @@ def _facts(
         "job_type": "JT00",
         "vintage": {"blocks": "generated", "pumas": "generated"},
         "destination_states": gazetteer.ids["state"],
+        "residents_only": [],
         "sources": [],
         "layers": [
             {"layer": "bgrp", "label": LAYER_LABELS["bgrp"], "column": "layer_bgrp", "n_units": n_groups}

@@ -51,6 +51,7 @@ from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import LATER_FIELDS, TEST_KEY_REASON, Certificate
 from mapapp.publishing.chosen_setting import check_design
 from mapapp.publishing.promise import make_certificate
+from mapapp.publishing.residents_only import reasons_of_homes
 
 __all__ = ["check_release"]
 
@@ -176,7 +177,10 @@ def _check_again(source: SynthesisSource, certificate: Certificate, homes: Homes
         source.privacy,
         source.parameters,
         confidential_inputs=certificate["confidential_inputs"],
-        reasons=(TEST_KEY_REASON,) if TEST_KEY_REASON in certificate["status_reasons"] else (),
+        reasons=(
+            *([TEST_KEY_REASON] if TEST_KEY_REASON in certificate["status_reasons"] else []),
+            *reasons_of_homes(source.store.manifest),
+        ),
         design=certificate["construction"].get("design"),
         versions=certificate["versions"],
     )

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from geodata.store import open_store
 from mapapp.progress import Report, silent
 from mapapp.publishing.records.certificate import make_records_certificate
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
 from mapapp.publishing.records.run import read_plan, reasons_against
 from mapapp.publishing.records.words import record_lines
+from mapapp.publishing.residents_only import open_dataset
 
 __all__ = ["ExpectedRecords", "plan_only"]
 
@@ -89,14 +89,14 @@ class ExpectedRecords:
 def plan_only(dataset_path: Path, choice: Choice, *, report: Report = silent) -> ExpectedRecords:
     """Return what records would promise, from public inputs and the number of workers alone."""
     report("reading the dataset", 0, 0)
-    dataset = open_store(dataset_path, "dataset")
+    dataset = open_dataset(dataset_path)
     report("planning", 0, 0)
     plan = read_plan(dataset, choice)
     certificate = make_records_certificate(
         dataset,
         plan,
         None,
-        reasons=reasons_against(choice),
+        reasons=reasons_against(choice, dataset.manifest),
         confidential_inputs={},
         beside=[],
         characteristics=[],

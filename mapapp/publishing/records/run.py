@@ -7,7 +7,7 @@ workers read and records drawn. A run that is interrupted stays charged and leav
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from threading import Event
 from engine.precompile import RECORD_STAGES, ensure_compiled
 from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
-from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
@@ -46,6 +46,7 @@ from mapapp.publishing.records.runner import (
 from mapapp.publishing.records.tasks import RowsOfRange
 from mapapp.publishing.records.words import record_lines
 from mapapp.publishing.records.workers import WORKERS, count_workers, has_workers
+from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 
 __all__ = ["RecordsOutcome", "make_records", "read_plan", "reasons_against", "worker_hashes"]
 
@@ -140,11 +141,11 @@ def make_records(
     # The place is claimed, and a cluster asked, before anything is spent.
     with writing_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
         report("reading the dataset", 0, 0)
-        dataset = open_store(dataset_path, "dataset")
+        dataset = open_dataset(dataset_path)
         plan = read_plan(dataset, choice)
         report("checking the workers", 0, 0)
         require_ready(dataset, plan, writer.directory)
-        reasons = reasons_against(choice)
+        reasons = reasons_against(choice, dataset.manifest)
         with _runner(client, dataset, writer.directory, key, n_threads, report) as runner:
             beside, spent = _enter(dataset, records_path, plan, reasons)
             fitted = fit(dataset, plan, key, threads=n_threads, report=report)
@@ -221,10 +222,11 @@ def _expecting_errors(source: RecordSource, threads: int) -> Iterator[Future[lis
             raise
 
 
-def reasons_against(choice: Choice) -> list[str]:
-    """Return why records are not for release."""
+def reasons_against(choice: Choice, facts: Mapping[str, object]) -> list[str]:
+    """Return why records of a dataset with these facts are not for release."""
     reasons = [TEST_KEY_REASON] if choice.test_key else []
-    return [*reasons, PAPER_REASON] if choice.accountant == "paper" else reasons
+    reasons += [PAPER_REASON] if choice.accountant == "paper" else []
+    return [*reasons, *reasons_of_homes(facts)]
 
 
 def worker_hashes(dataset: Store) -> dict[str, str]:

@@ -19,6 +19,7 @@ from geodata.errors import GeodataError
 from geodata.json_objects import JsonMapping
 from geodata.store import Store
 from geodata.worker_schema import Attribute, WorkerSchema
+from mapapp.answers.publication import BOUND_FIELD
 from mapapp.errors import UsageError
 from mapapp.publishing.beside import GIVEN_SEGMENTS
 from mapapp.publishing.certificate.publication_check import is_written_alike
@@ -35,6 +36,7 @@ from mapapp.publishing.records.certificate import Made, earlier_promise_in_words
 from mapapp.publishing.records.choice import AccountantName, Choice, StructureName
 from mapapp.publishing.records.paper import PAPER_REASON
 from mapapp.publishing.records.plan import Plan, learning_rules, plan_records
+from mapapp.publishing.residents_only import reasons_of_homes
 
 __all__ = [
     "STANDARD",
@@ -165,6 +167,7 @@ def check_trusted(certificate: JsonMapping, plan: Plan, structure: Structure) ->
     wrong = []
     reasons = [TEST_KEY_REASON] if TEST_KEY_REASON in certificate["status_reasons"] else []
     reasons += [PAPER_REASON] if plan.choice.accountant == "paper" else []
+    reasons += reasons_of_homes(certificate[BOUND_FIELD]["facts"])
     if not is_written_alike(certificate["status_reasons"], reasons):
         wrong.append("status_reasons")
     versions = certificate["versions"].values()

@@ -21,7 +21,7 @@ from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.frames import name_of
 from mapapp.publishing.tables.spec import Decide
 
-__all__ = ["FIELDS", "Promise", "make_table_certificate", "public_hashes"]
+__all__ = ["FIELDS", "TEST_KEY_REASON", "Promise", "make_table_certificate", "public_hashes"]
 
 FIELDS: Final = (
     "schema_version",
@@ -41,6 +41,8 @@ FIELDS: Final = (
     "versions",
     *BESIDE_FIELDS,
 )
+
+TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"
 
 DOES_NOT_PROMISE: Final = (
     "It is not differential privacy. It holds on average over the data that the prior makes likely, not for all data.",

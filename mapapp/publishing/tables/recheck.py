@@ -37,7 +37,8 @@ from mapapp.publishing.certificate.publication_check import (
     check_sizes,
 )
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
-from mapapp.publishing.tables.certificate import FIELDS, Promise, make_table_certificate
+from mapapp.publishing.residents_only import reasons_of_homes
+from mapapp.publishing.tables.certificate import FIELDS, TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, read_ground
 from mapapp.publishing.tables.decide import (
     Rule,
@@ -263,7 +264,7 @@ def _decided_again(
     """Every decision again, from public inputs and the published values alone."""
     key = None
     if promise.decide == "sampled":
-        if not certificate["status_reasons"]:  # nobody can repeat secret coins
+        if TEST_KEY_REASON not in certificate["status_reasons"]:  # nobody can repeat secret coins
             return [
                 decide_as_stated(nodes, shown, promise.epsilon)
                 for nodes, shown in zip(forest.trees, values, strict=True)
@@ -341,7 +342,10 @@ def _check_claims(
         decided,
         promise=promise,
         prior=prior,
-        reasons=certificate["status_reasons"],
+        reasons=[
+            *([TEST_KEY_REASON] if TEST_KEY_REASON in certificate["status_reasons"] else []),
+            *reasons_of_homes(table.manifest),
+        ],
         confidential_inputs=certificate["confidential_inputs"],
         beside=certificate["beside"],
     )

@@ -23,7 +23,7 @@ from engine.streams import SecretKey
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.schema import GEOGRAPHY
-from geodata.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.errors import UsageError
@@ -32,7 +32,8 @@ from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, LedgerError
 from mapapp.publishing.public_tables import copy_public_tables
-from mapapp.publishing.tables.certificate import Promise, make_table_certificate
+from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
+from mapapp.publishing.tables.certificate import TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground
 from mapapp.publishing.tables.decide import Rule, require_decidable
 from mapapp.publishing.tables.expected import ExpectedForest, expected_forest
@@ -46,7 +47,6 @@ Ints = npt.NDArray[np.int64]
 
 __all__ = ["Choice", "TableOutcome", "dry_run", "make_table"]
 
-TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"
 _MOST_TWO_WAY_ROWS: Final = 3
 _SMALLEST: Final = ("tract", "bgrp")
 
@@ -147,7 +147,7 @@ class TableOutcome:
 def dry_run(dataset_path: Path, choice: Choice, *, report: Report = silent) -> ExpectedForest:
     """Return what a table would release, from public inputs alone; nothing is spent, and no home is read."""
     report("reading the dataset", 0, 0)
-    dataset = open_store(dataset_path, "dataset")
+    dataset = open_dataset(dataset_path)
     return _expected(_planned(dataset, choice, report)[0], choice, report)
 
 
@@ -168,13 +168,13 @@ def make_table(
         writing_store(table_path, "table") as writer,
     ):
         report("reading the dataset", 0, 0)
-        dataset = open_store(dataset_path, "dataset")
+        dataset = open_dataset(dataset_path)
         forest, prior = _planned(dataset, choice, report)
         rule = _rule(forest, choice)
         for nodes in forest.trees:
             require_decidable(nodes, rule)
         _refuse_hopeless(forest, choice, report)
-        reasons = [TEST_KEY_REASON] if choice.test_key else []
+        reasons = [*([TEST_KEY_REASON] if choice.test_key else []), *reasons_of_homes(dataset.manifest)]
         beside = _enter(dataset, table_path, choice, reasons, entered)
         counted = [_values_of(dataset, nodes.plan, report) for nodes in forest.trees]
         report("deciding", 0, 0)

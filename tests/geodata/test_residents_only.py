@@ -1,0 +1,95 @@
+"""A state of work without the workers who live elsewhere: refused, or imported and marked for good."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geodata.errors import SourceFileError
+from geodata.importing import Imported, import_dataset, write_dataset
+from geodata.recognize import sources_in
+from geodata.residents_only import residents_only_states, with_residents_only
+from geodata.store import open_store
+from tests.geodata import samples
+
+MAIN, AUX = "ri_od_main_JT00_2019.csv.gz", "ri_od_aux_JT00_2019.csv.gz"
+
+
+def sources(folder: Path) -> Path:
+    return samples.write_sources(folder / "sources")
+
+
+def main_only(folder: Path) -> Path:
+    found = sources(folder)
+    for name in (AUX, "ct_od_aux_JT00_2019.csv.gz", "ct_xwalk.csv.gz"):
+        (found / name).unlink()
+    return found
+
+
+def imported(folder: Path, *, residents_only: bool = False) -> Imported:
+    return import_dataset(sources_in(folder)[0], residents_only=residents_only)
+
+
+def test_a_main_file_alone_is_refused_with_two_ways_out(tmp_path: Path) -> None:
+    with pytest.raises(SourceFileError) as refused:
+        imported(main_only(tmp_path))
+    for part in (MAIN, "all homes are in RI", "ri_od_aux_", "--residents-only", "never for release"):
+        assert part in str(refused.value)
+
+
+def test_residents_only_says_so_and_ends_at_the_border(tmp_path: Path) -> None:
+    found = imported(main_only(tmp_path), residents_only=True)
+    assert found.facts["residents_only"] == ["44"]
+    assert found.facts["title"] == "Rhode Island, 2019, residents only"
+    assert any("never for release" in note for note in found.facts["notes"])
+    assert set(found.tables["blocks"]["state_id"]) == {"44"}
+    assert not found.tables["blocks"]["elsewhere"].any()
+    assert found.facts["n_jobs"] == samples.N_MAIN_JOBS
+
+
+def test_homes_of_another_state_cannot_be_in_the_domain(tmp_path: Path) -> None:
+    found = sources(tmp_path)
+    (found / AUX).unlink()
+    with pytest.raises(SourceFileError, match="only the crosswalk of RI"):
+        imported(found, residents_only=True)
+
+
+def test_an_aux_file_without_rows_says_that_nobody_commutes_in(tmp_path: Path) -> None:
+    found = sources(tmp_path)
+    header = samples.read_text(found / AUX).split("\n", 1)[0]
+    samples.write_text(found / AUX, header + "\n")
+    whole = imported(found)
+    assert whole.facts["residents_only"] == []
+    assert whole.facts["n_jobs"] == samples.N_MAIN_JOBS
+    assert whole.tables["blocks"]["elsewhere"].any()
+    samples.write_text(found / MAIN, header + "\n")
+    with pytest.raises(SourceFileError, match="a header and no rows"):
+        imported(found)
+
+
+def test_one_file_with_homes_inside_and_outside_is_whole(tmp_path: Path) -> None:
+    found = sources(tmp_path)
+    outside = samples.read_text(found / AUX).split("\n", 1)[1]
+    samples.write_text(found / MAIN, samples.read_text(found / MAIN) + outside)
+    (found / AUX).unlink()
+    both = imported(found)
+    assert both.facts["residents_only"] == []
+    assert both.facts["n_jobs"] == samples.N_MAIN_JOBS + samples.N_AUX_JOBS
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_earlier_dataset_counts_as_residents_only_unless_somebody_commutes_in(
+    whole: bool, tmp_path: Path
+) -> None:
+    folder = sources(tmp_path) if whole else main_only(tmp_path)
+    found = imported(folder, residents_only=not whole)
+    earlier = {name: value for name, value in found.facts.items() if name != "residents_only"}
+    write_dataset(tmp_path / "d", Imported(tables=found.tables, facts=earlier))
+    dataset = open_store(tmp_path / "d", "dataset")
+    assert residents_only_states(dataset) == ([] if whole else ["44"])
+    assert with_residents_only(dataset).manifest["residents_only"] == residents_only_states(dataset)
+    inside = (dataset.table("blocks", ["state_id"])["state_id"] == "44").to_numpy()
+    homes = np.concatenate(
+        [part["origin_index"].to_numpy() for part in dataset.batches("jobs", ["origin_index"])]
+    )
+    assert inside[homes].all() != whole
