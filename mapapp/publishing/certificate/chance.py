@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["most_by_chance"]
+__all__ = ["chance_of_sum", "most_by_chance"]
 
 _ROUNDING = 1e-9
 """Relative; far above the rounding of the floats below, so that no bound is taken for smaller than it is."""
@@ -32,19 +32,30 @@ def most_by_chance(n: int, mean: float, alarm: float) -> int:
     low, high = min(math.ceil(mean), n), n
     while low < high:
         middle = (low + high) // 2
-        if _log_bound(n, mean, middle + 1) <= math.log(alarm):
+        if chance_of_sum(n, mean, middle + 1) <= alarm:
             high = middle
         else:
             low = middle + 1
     return low
 
 
-def _log_bound(n: int, mean: float, least: int) -> float:
-    """Logarithm of a bound on the chance that at least so many of `n` events occur, for more than `mean` of them."""
-    average, share = min(mean / n * (1 + _ROUNDING), 1.0), least / n
+def chance_of_sum(n: int, mean: float, least: float) -> float:
+    """Return a bound on the chance that independent numbers between 0 and 1 add up to at least this.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers, at least 1.
+    mean : float
+        At least the expected sum.
+    least : float
+
+    Source: Hoeffding (1963), theorem 1; docs/method.md, section 11.
+    """
+    average, share = min(mean / n * (1 + _ROUNDING), 1.0), min(least / n, 1.0)
     if share <= average:
-        return 0.0
+        return 1.0
     divergence = share * math.log(share / average) if average > 0 else math.inf
     if share < 1:
         divergence += (1 - share) * math.log((1 - share) / (1 - average))
-    return -n * divergence * (1 - _ROUNDING) + _ROUNDING
+    return math.exp(-n * divergence * (1 - _ROUNDING) + _ROUNDING)

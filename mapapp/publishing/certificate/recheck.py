@@ -31,6 +31,7 @@ from mapapp.publishing.certificate.certificate import CertificateCheck, check_ce
 from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.key_homes import HomesOfKey
 from mapapp.publishing.certificate.mechanism import read_privacy
+from mapapp.publishing.certificate.noise_check import NoiseCheck
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,
@@ -98,7 +99,9 @@ def check_release(path: Path) -> list[CertificateCheck]:
         checks += check_certificate(certificate, rows.counts.by_n)
         source = _source(release, certificate)
         homes = HomesOfKey(source.geography, source.parameters)
-        checks.append(_check_again(source, certificate, homes))
+        noise = NoiseCheck(source.privacy, source.parameters, priced=_is_priced(certificate))
+        checks.append(_check_again(source, certificate, homes, noise))
+        checks.append(noise.result())
         is_stated = TEST_KEY_REASON in certificate["status_reasons"]
         checks.append(rows.key.result(is_stated, homes_agree=homes.are_too_many))
         if "beside" in certificate:
@@ -163,12 +166,16 @@ def _source(release: Store, certificate: Certificate) -> SynthesisSource:
     )
 
 
-def _check_again(source: SynthesisSource, certificate: Certificate, homes: HomesOfKey) -> CertificateCheck:
-    """Make the certificate again from the public tables, and compare it field by field; look at all `homes`."""
+def _check_again(
+    source: SynthesisSource, certificate: Certificate, homes: HomesOfKey, noise: NoiseCheck
+) -> CertificateCheck:
+    """Make the certificate again from the public tables, and compare it field by field; look at all homes."""
     certified = []
     for number, batch in enumerate(prepare_all(source, threads=os.cpu_count() or 1)):
         certified.append(batch.certified)
-        homes.add(source.inputs(number), batch.support)
+        inputs = source.inputs(number)
+        homes.add(inputs, batch.support)
+        noise.add(inputs, batch.support, source.geography.tract_of_block)
     again = make_certificate(
         source.store,
         certified,
@@ -198,6 +205,11 @@ def _check_again(source: SynthesisSource, certificate: Certificate, homes: Homes
         differs.append("versions")
     detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
     return CertificateCheck("made again from public tables", not differs, detail)
+
+
+def _is_priced(certificate: Certificate) -> bool:
+    """Whether tables of up to 20 workers were drawn with a price; those of earlier versions were not."""
+    return "price_bits" in certificate.get("mechanism", {}).get("numbers", {})
 
 
 def _same(one: object, other: object) -> bool:
