@@ -200,6 +200,21 @@ class FarSplit:
     cumulative: npt.NDArray[np.int64]
     keeps_numbers: bool = False
 
+    @property
+    def chance(self) -> FloatArray:
+        """Chance that a worker drawn in its pool gets each point apart, 1 for a point alone: float64[K apart]."""
+        chance = np.ones(self.apart.support_level.size)
+        pool_at = np.flatnonzero((self.only < 0) & (self.only != _NO_POINT))
+        if pool_at.size:
+            tract = np.searchsorted(self.support_ptr, pool_at, side="right") - 1
+            pool = np.repeat(np.arange(pool_at.size), np.diff(self.member_ptr))
+            first = self.member_ptr[:-1][pool]
+            before = np.where(np.arange(pool.size) == first, 0, np.roll(self.cumulative, 1))
+            weight = self.cumulative - before
+            at = self.apart.support_ptr[tract[pool]] + self.member
+            chance[at] = weight / self.cumulative[self.member_ptr[1:] - 1][pool]
+        return chance
+
     @classmethod
     def of(cls, pools: FarPools, edited: EditedDomain) -> "FarSplit":
         """Collect the members of every edited point, weighted by population over squared distance.

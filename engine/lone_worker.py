@@ -49,7 +49,8 @@ def stay_weighted(alpha: Floats, retention: Floats, home: Floats) -> float:
     retention : float64[k]
         Chance that each empty point is kept; 1 where points are not pruned.
     home : float64[k]
-        Share of each support point in the average over homes; sums to 1.
+        Weight of each support point in the average over homes: shares that sum to 1, or these times the chance that
+        something else happens to a worker who keeps the point.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def stay_weighted(alpha: Floats, retention: Floats, home: Floats) -> float:
     return float(homes @ ((1.0 + weight[:, 0]) * of_home))
 
 
-def stay_laplace(epsilon: float, share: Floats) -> float:
+def stay_laplace(epsilon: float, share: Floats, home: Floats | None = None) -> float:
     """Chance under the Laplace sanitizer: noisy counts, clamped at 0, share out one worker.
 
     Parameters
@@ -76,9 +77,11 @@ def stay_laplace(epsilon: float, share: Floats) -> float:
     epsilon : float
         Of the release.
     share : float64[k]
-        Chance of each point to be drawn from the public prior, if no noisy count is above 0. The same in the average
-        over homes.
+        Chance of each point to be drawn from the public prior, if no noisy count is above 0.
+    home : float64[k], optional
+        As in :func:`stay_weighted`; `share` by default.
     """
+    weight = share if home is None else home
     q, k = math.exp(-epsilon / 2.0), share.size
     log_t, step = _quadrature()
     t = np.exp(log_t)
@@ -86,7 +89,8 @@ def stay_laplace(epsilon: float, share: Floats) -> float:
     others = (k - 1) * np.log((1.0 - q * q * t) / ((1.0 + q) * (1.0 - q * t)))
     own = (1.0 - q) / (1.0 + q) / (1.0 - q * t) ** 2
     none = q / (1.0 + q) ** k
-    return float((own * np.exp(others)) @ step + none * float(share @ share))
+    drawn = float((own * np.exp(others)) @ step)
+    return float(drawn * _whole(home) + none * float(share @ weight))
 
 
 def stay_geometric(epsilon: float, n_points: int) -> float:
@@ -113,7 +117,7 @@ def _difference_of_powers(high: Floats, low: Floats, power: int) -> Floats:
         return np.asarray(-(high**power) * np.expm1(power * (np.log(low) - np.log(high))))
 
 
-def stay_sparse(published: float, share: Floats) -> float:
+def stay_sparse(published: float, share: Floats, home: Floats | None = None) -> float:
     """Chance under the sparse histogram: the worker's count is published, or the public prior draws the point.
 
     Parameters
@@ -121,9 +125,16 @@ def stay_sparse(published: float, share: Floats) -> float:
     published : float
         Chance that the count of a worker alone in a point is published.
     share : float64[k]
-        Chance of each point to be drawn from the public prior. The same in the average over homes.
+        Chance of each point to be drawn from the public prior.
+    home : float64[k], optional
+        As in :func:`stay_weighted`; `share` by default.
     """
-    return float(published + (1.0 - published) * float(share @ share))
+    weight = share if home is None else home
+    return float(published * _whole(home) + (1.0 - published) * float(share @ weight))
+
+
+def _whole(home: Floats | None) -> float:
+    return 1.0 if home is None else float(home.sum())
 
 
 @lru_cache(maxsize=1 << 14)  # many tracts have as many points, and moves at the workbench ask again

@@ -8,7 +8,7 @@ from typing import Final
 
 from geodata.json_objects import JsonMapping
 
-__all__ = ["lone_worker_sentence", "odds_sentence", "stay_text"]
+__all__ = ["lone_worker_sentence", "odds_sentence", "stay_text", "true_tract_text"]
 
 _LARGEST_EXPONENT: Final = 700.0
 _EXAMPLES: Final = {
@@ -25,10 +25,22 @@ def stay_text(facts: object) -> str | None:
     facts : object
         `lone_worker` of a certificate, which comes from a file and may hold anything.
     """
-    chances = _chances(facts)
+    return _text(facts, "stay")
+
+
+def true_tract_text(facts: object) -> str | None:
+    """Return the expected chance that the true home tract is shown, with least and greatest over workplace tracts.
+
+    None if it is not stated, as in certificates of earlier versions; `facts` as in :func:`stay_text`.
+    """
+    return _text(facts, "true_tract")
+
+
+def _text(facts: object, name: str) -> str | None:
+    chances = _chances(facts, name)
     if chances is None:
         return None
-    least, typical, greatest = (_percent(chances[name]) for name in ("least", "typical", "greatest"))
+    least, typical, greatest = (_percent(chances[which]) for which in ("least", "typical", "greatest"))
     bound = "at most " if isinstance(facts, Mapping) and facts.get("is_bound") else ""
     return bound + (typical if least == greatest else f"{typical} (from {least} to {greatest})")
 
@@ -43,11 +55,23 @@ def lone_worker_sentence(facts: object) -> str | None:
         return (
             "Workers of several kinds or workplaces were drawn together here, so what one worker risks depends on "
             f"where the others live. As an example: {example} keeps the true home area with a chance of {text}."
+            + _tract_sentence(facts)
         )
     return (
         "Some workers are the only one of their age, earnings and industry group at their workplace. They are the most "
         f"exposed: such a worker keeps the true home area with a chance of {text}. Otherwise the release shows another "
-        "area, and it does not say for which workers."
+        "area, and it does not say for which workers." + _tract_sentence(facts)
+    )
+
+
+def _tract_sentence(facts: object) -> str:
+    """Return a sentence on the true tract, which follows another; empty if the certificate does not say."""
+    text = true_tract_text(facts)
+    if text is None:
+        return ""
+    return (
+        " A home area may hold many census tracts. If homes are where a public model expects them, the release shows "
+        f"such a worker in the true home tract with a chance of {text}."
     )
 
 
@@ -63,14 +87,14 @@ def rounded(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{float(f'{value:.2g}'):,.0f}"
 
 
-def _chances(facts: object) -> JsonMapping | None:
-    stay = facts.get("stay") if isinstance(facts, Mapping) else None
-    if not isinstance(stay, Mapping):
+def _chances(facts: object, name: str) -> JsonMapping | None:
+    chances = facts.get(name) if isinstance(facts, Mapping) else None
+    if not isinstance(chances, Mapping):
         return None
-    values = [stay.get(name) for name in ("least", "typical", "greatest")]
+    values = [chances.get(which) for which in ("least", "typical", "greatest")]
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         return None
-    return stay
+    return chances
 
 
 def _percent(chance: float) -> str:

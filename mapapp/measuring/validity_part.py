@@ -186,7 +186,7 @@ def measure_part(
         n_real=np.array([destinations.n_workers[chosen].sum() for chosen in is_counted]),
         certified=certified,
         prior_mass=None if certified.accounting is None else _prior_mass(classes),
-        lone_workers=lone_workers(certified, inputs, privacy, parameters, n_tracts=geography.tracts.n_tracts),
+        lone_workers=lone_workers(certified, inputs, support, privacy, parameters),
         homes=None
         if places is None
         else drawn_homes(inputs, geography, places, support, certified, privacy, parameters),

@@ -1,4 +1,6 @@
-"""What a lone worker risks under a setting: the chance to keep the true support point, from public quantities.
+"""What a lone worker risks under a setting, from public quantities: to keep the true support point, or the true tract.
+
+The chance that the true home tract is shown is expected for homes as the public prior has them.
 
 For units of drawing larger than a block and segment, the chance depends on where the others live. It is then given for
 an example: under the exponential mechanism for units whose workers all live in different support points, otherwise for
@@ -9,7 +11,7 @@ Source: docs/method.md, section 7g; docs/privacy-promise.md, "What a lone worker
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, Protocol
@@ -24,6 +26,8 @@ from engine.mechanisms.thetas import THETA_BITS
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.publishing.certified_weights import CertifiedClasses
+from mapapp.publishing.exposure import true_tract_weights
+from mapapp.publishing.support import Support
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -50,11 +54,6 @@ class PlacedSynthesizers(Protocol):
     """The public part of some synthesizers, with the block of each workplace."""
 
     @property
-    def destination_tract(self) -> Ints:
-        """Row of `tracts` of each destination tract: int64[T]."""
-        ...
-
-    @property
     def destination(self) -> Ints:
         """Row of `blocks`: int64[S]."""
         ...
@@ -72,12 +71,14 @@ class PlacedSynthesizers(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoneWorkers:
-    """Chances to keep the true support point in one batch.
+    """Chances to keep the true support point, and to be shown in the true tract, in one batch.
 
     Attributes
     ----------
     stay : float64[C]
         Chance, by class of workers.
+    true_tract : float64[C]
+        Expected chance that the true home tract is shown; NaN where only other tracts are looked at.
     workers : int64[C]
         Number of workers of each class: lone ones or, in an example, all.
     n_workers : int
@@ -85,6 +86,7 @@ class LoneWorkers:
     """
 
     stay: Floats
+    true_tract: Floats
     workers: Ints
     n_workers: int
 
@@ -100,28 +102,32 @@ class LonePoints(NamedTuple):
 def lone_workers(
     certified: CertifiedClasses,
     synthesizers: PlacedSynthesizers,
+    support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
-    *,
-    n_tracts: int,
 ) -> LoneWorkers:
     """Return the chances of the lone workers of a batch or, for larger units, of an example.
 
-    Of more than 4,000 tracts (`n_tracts`), about 2,000 evenly spaced ones stand for all. They are chosen by row, so the
-    result does not depend on batches.
+    Of more than 4,000 tracts, about 2,000 evenly spaced ones stand for all. They are chosen by row, so the result does
+    not depend on batches.
     """
     if parameters.unit != "cell":
         example = _apart if parameters.mechanism == "exponential" else _alone_in_a_unit
-        return example(certified, synthesizers, privacy, parameters)
+        return example(certified, synthesizers, support, privacy, parameters)
     chance = LONE_CHANCES[parameters.mechanism]
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
-    every = max(n_tracts // _MOST_TRACTS, 1)
-    is_chosen = synthesizers.destination_tract[certified.classes.tract] % every == 0
+    is_chosen = _is_looked_at(support)[certified.classes.tract]
     alone = np.flatnonzero(is_alone & is_chosen)
     stay = [chance(certified, int(one), privacy) for one in alone]
+    weights = (true_tract_weights(support, tract) for tract in certified.classes.tract[alone].tolist())
+    true_tract = [
+        chance(certified, one, privacy, of_point)
+        for one, of_point in zip(alone.tolist(), weights, strict=True)
+    ]
     return LoneWorkers(
         stay=np.array(stay, dtype=np.float64),
+        true_tract=np.array(true_tract, dtype=np.float64),
         workers=times[alone].astype(np.int64),
         n_workers=int(times[is_alone].sum()),
     )
@@ -134,29 +140,41 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
     -------
     dict
         `workers`, how many there are; `stay`, with the `least`, the mean over workers (`typical`) and the `greatest`
-        chance, None without workers; `is_bound`, whether these are upper bounds; `case`, from :func:`case_of`.
+        chance to keep the true support point, None without workers; `true_tract`, with the same of the chance that the
+        true tract is shown; `is_bound`, whether these are upper bounds; `case`, from :func:`case_of`.
     """
-    stay = np.concatenate([part.stay for part in parts])
     workers = np.concatenate([part.workers for part in parts])
-    total = int(workers.sum())
-    chances: dict[str, float] | None = None
-    if total:
-        chances = {
-            "least": float(stay.min()),
-            # Exact before it is rounded, so that the division into batches does not matter.
-            "typical": float(sum(map(_share, stay.tolist(), workers.tolist())) / total),
-            "greatest": float(stay.max()),
-        }
     return {
         "workers": sum(part.n_workers for part in parts),
-        "stay": chances,
+        "stay": _chances(np.concatenate([part.stay for part in parts]), workers),
+        "true_tract": _chances(np.concatenate([part.true_tract for part in parts]), workers),
         "is_bound": parameters.mechanism == "accept-reject",
         "case": case_of(parameters),
     }
 
 
-def _share(stay: float, workers: int) -> Fraction:
-    return Fraction(stay) * workers
+def _chances(chance: Floats, workers: Ints) -> dict[str, float] | None:
+    """Return least, mean over workers, and greatest of the chances that are known; None without any."""
+    known = np.flatnonzero(~np.isnan(chance) & (workers > 0))
+    if not known.size:
+        return None
+    chance, workers = chance[known], workers[known]
+    return {
+        "least": float(chance.min()),
+        # Exact before it is rounded, so that the division into batches does not matter.
+        "typical": float(sum(map(_share, chance.tolist(), workers.tolist())) / int(workers.sum())),
+        "greatest": float(chance.max()),
+    }
+
+
+def _share(chance: float, workers: int) -> Fraction:
+    return Fraction(chance) * workers
+
+
+def _is_looked_at(support: Support) -> npt.NDArray[np.bool_]:
+    """Return which destination tracts of a batch are looked at: bool[T]."""
+    every = max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
+    return np.asarray(support.coarsening.destination % every == 0)
 
 
 def case_of(parameters: SynthesisParameters) -> Case:
@@ -179,18 +197,38 @@ def lone_points_of(certified: CertifiedClasses, number: int) -> LonePoints:
     return LonePoints(alpha, kept, home / home.sum())
 
 
-def _weighted(certified: CertifiedClasses, number: int, _privacy: PrivacyParameters) -> float:
-    return stay_weighted(*lone_points_of(certified, number))
+class _LoneChance(Protocol):
+    """Chance to keep the true support point; with `home`, summed over points with these weights of theirs."""
+
+    def __call__(
+        self,
+        certified: CertifiedClasses,
+        number: int,
+        privacy: PrivacyParameters,
+        home: Floats | None = None,
+        /,
+    ) -> float: ...
 
 
-def _accepted(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+def _weighted(
+    certified: CertifiedClasses, number: int, _privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
+    points = lone_points_of(certified, number)
+    return stay_weighted(points.alpha, points.retention, points.home if home is None else home)
+
+
+def _accepted(
+    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
     """Bound: an output is drawn again with a chance of at most delta, which leaves the others so much likelier."""
-    return min(_weighted(certified, number, privacy) / (1.0 - float(privacy.delta)), 1.0)
+    of_a_round = _weighted(certified, number, privacy, home)
+    return min(of_a_round / (1.0 - float(privacy.delta)), _whole(home))
 
 
-def _exponential(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
-    n_points = int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
-    return _stay_apart(privacy, n_points, 1)
+def _exponential(
+    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
+    return _stay_apart(privacy, _n_points(certified, number), 1) * _whole(home)
 
 
 def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> float:
@@ -200,27 +238,42 @@ def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> fl
     )
 
 
-def _geometric(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
-    n_points = int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
-    return stay_geometric(float(privacy.epsilon), n_points)
+def _geometric(
+    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
+    return stay_geometric(float(privacy.epsilon), _n_points(certified, number)) * _whole(home)
 
 
-def _laplace(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+def _laplace(
+    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
     alpha = lone_points_of(certified, number).alpha
-    return stay_laplace(float(privacy.epsilon), alpha / alpha.sum())
+    return stay_laplace(float(privacy.epsilon), alpha / alpha.sum(), home)
 
 
-def _sparse(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+def _sparse(
+    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
     alpha = lone_points_of(certified, number).alpha
     published = least_threshold(privacy.epsilon, privacy.delta).delta_bound
-    return stay_sparse(float(published), alpha / alpha.sum())
+    return stay_sparse(float(published), alpha / alpha.sum(), home)
 
 
-def _plug_in(_certified: CertifiedClasses, _number: int, _privacy: PrivacyParameters) -> float:
-    return 1.0
+def _plug_in(
+    _certified: CertifiedClasses, _number: int, _privacy: PrivacyParameters, home: Floats | None = None
+) -> float:
+    return _whole(home)
 
 
-LONE_CHANCES: Final[Mapping[Mechanism, Callable[[CertifiedClasses, int, PrivacyParameters], float]]] = {
+def _n_points(certified: CertifiedClasses, number: int) -> int:
+    return int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
+
+
+def _whole(home: Floats | None) -> float:
+    return 1.0 if home is None else float(home.sum())
+
+
+LONE_CHANCES: Final[Mapping[Mechanism, _LoneChance]] = {
     "dirichlet-multinomial": _weighted,
     "accept-reject": _accepted,
     "exponential": _exponential,
@@ -235,6 +288,7 @@ LONE_CHANCES: Final[Mapping[Mechanism, Callable[[CertifiedClasses, int, PrivacyP
 def _apart(
     certified: CertifiedClasses,
     synthesizers: PlacedSynthesizers,
+    support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
 ) -> LoneWorkers:
@@ -242,27 +296,47 @@ def _apart(
     number = synthesizers.destination if parameters.unit == "block" else synthesizers.tract.astype(np.int64)
     _, first, unit = np.unique(number, return_index=True, return_inverse=True)
     n = np.bincount(unit.reshape(-1), synthesizers.count).astype(np.int64)
-    k = np.diff(certified.prior.support_ptr)[synthesizers.tract[first]]
+    tract = synthesizers.tract[first]
+    k = np.diff(certified.prior.support_ptr)
     # No more workers than points can live apart.
-    pairs, of_pair = np.unique(np.stack([k, np.minimum(n, k)]), axis=1, return_inverse=True)
-    stay = [_stay_apart(privacy, int(points), int(apart)) for points, apart in pairs.T]
-    workers = np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64)
+    pairs, of_pair = np.unique(np.stack([tract, np.minimum(n, k[tract])]), axis=1, return_inverse=True)
+    stay = np.array([_stay_apart(privacy, int(k[at]), int(apart)) for at, apart in pairs.T], dtype=np.float64)
     return LoneWorkers(
-        stay=np.array(stay, dtype=np.float64), workers=workers, n_workers=int(synthesizers.count.sum())
+        stay=stay,
+        true_tract=stay * _true_tract_shares(support)[pairs[0]],
+        workers=np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64),
+        n_workers=int(synthesizers.count.sum()),
+    )
+
+
+def _true_tract_shares(support: Support) -> Floats:
+    """Return the chance that who keeps the point is shown in the true tract; NaN for tracts not looked at."""
+    return np.array(
+        [
+            true_tract_weights(support, position).sum() if is_looked_at else np.nan
+            for position, is_looked_at in enumerate(_is_looked_at(support).tolist())
+        ]
     )
 
 
 def _alone_in_a_unit(
     certified: CertifiedClasses,
     synthesizers: PlacedSynthesizers,
+    support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
 ) -> LoneWorkers:
     """Return the chances of a worker who is the only one of a unit, in every destination tract."""
     tract, first = np.unique(certified.classes.tract, return_index=True)
     chance = LONE_CHANCES[parameters.mechanism]
-    workers = np.bincount(synthesizers.tract, synthesizers.count)[tract].astype(np.int64)
-    stay = [chance(certified, int(one), privacy) for one in first]
+    is_looked_at = _is_looked_at(support)
+    true_tract = [
+        chance(certified, one, privacy, true_tract_weights(support, at)) if is_looked_at[at] else np.nan
+        for at, one in zip(tract.tolist(), first.tolist(), strict=True)
+    ]
     return LoneWorkers(
-        stay=np.array(stay, dtype=np.float64), workers=workers, n_workers=int(synthesizers.count.sum())
+        stay=np.array([chance(certified, int(one), privacy) for one in first], dtype=np.float64),
+        true_tract=np.array(true_tract, dtype=np.float64),
+        workers=np.bincount(synthesizers.tract, synthesizers.count)[tract].astype(np.int64),
+        n_workers=int(synthesizers.count.sum()),
     )

@@ -14,7 +14,7 @@ from engine.precompile import ensure_compiled, stages_of
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
-from mapapp.answers.lone_worker_words import stay_text
+from mapapp.answers.lone_worker_words import stay_text, true_tract_text
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch_workers import ThreadRunner
 from mapapp.publishing.certificate.terms import Certificate
@@ -68,8 +68,10 @@ class Plan:
     def lines(self) -> list[str]:
         """Sentences for a person."""
         sizes = self.sizes
-        stay = stay_text(self.certificate.get("lone_worker"))
+        facts = self.certificate.get("lone_worker")
+        stay, tract = stay_text(facts), true_tract_text(facts)
         lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
+        shown = "" if tract is None else f", is expected in the true home tract with one of {tract}"
         expected = expected_line(self.expected) if self.expected else "not known for this mechanism"
         return [
             f"dry run: {sizes.n_workers:,} workers of {sizes.n_synthesizers:,} synthesizers; "
@@ -79,7 +81,7 @@ class Plan:
             *design_lines(self.certificate),
             f"  expected error   {expected}; on homes simulated from public data:",
             *[f"    {name:<15}{text}" for name, text in self.plain.lines()],
-            f"  lone worker      {lone}",
+            f"  lone worker      {lone}{shown}",
             f"  status           {self.certificate['status']}",
         ]
 

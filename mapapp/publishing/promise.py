@@ -89,9 +89,7 @@ def certify_batch(
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
         tails=certified.tails(),
-        lone_workers=lone_workers(
-            certified, counts, privacy, parameters, n_tracts=support.coarsening.tracts.n_tracts
-        ),
+        lone_workers=lone_workers(certified, counts, support, privacy, parameters),
     )
 
 

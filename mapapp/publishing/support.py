@@ -39,6 +39,8 @@ class Support:
         Destination tracts that fell back on gravity under the flows prior.
     far_split : FarSplit or None
         How workers in pooled far states get a state; None where no state is pooled.
+    prior : PublicPrior
+        What the shares come from.
     """
 
     coarsening: Coarsening
@@ -46,6 +48,7 @@ class Support:
     table: SupportTable
     n_eliminated: int
     n_without_flows: int
+    prior: PublicPrior
     far_split: FarSplit | None = None
 
     def as_drawn(self, *, weighted: bool, clean: bool, ones: npt.NDArray[np.int64]) -> Support:
@@ -107,6 +110,8 @@ class Domain:
         Public prior share after editing; sums to 1 in each destination tract.
     fell_back : bool[T]
         Destination tracts without flows, under the flows prior.
+    prior : PublicPrior
+        What mass and shares come from.
     pools : FarPools or None
         Support points before and after far states were pooled; None where none are.
     """
@@ -116,6 +121,7 @@ class Domain:
     edited: EditedDomain
     share: Floats
     fell_back: npt.NDArray[np.bool_]
+    prior: PublicPrior
     pools: FarPools | None = None
 
 
@@ -158,7 +164,15 @@ def build_domain(
     )
     after = edited.coarsening
     share = uniform_share(after) if mass is None else prior_share(after, edited.carry(mass))
-    return Domain(before=coarse, mass=mass, edited=edited, share=share, fell_back=fell_back, pools=pools)
+    return Domain(
+        before=coarse,
+        mass=mass,
+        edited=edited,
+        share=share,
+        fell_back=fell_back,
+        prior=prior,
+        pools=pools,
+    )
 
 
 def build_support(
@@ -221,5 +235,6 @@ def weigh(
         table=table,
         n_eliminated=int(domain.edited.n_eliminated.sum()),
         n_without_flows=int(domain.fell_back.sum()),
+        prior=domain.prior,
         far_split=None if domain.pools is None else FarSplit.of(domain.pools, domain.edited),
     )

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers.lone_worker_words import odds_sentence, stay_text
+from mapapp.answers.lone_worker_words import odds_sentence, stay_text, true_tract_text
 from mapapp.answers.words import aria, plain
 from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise
 from mapapp.workbench.fields import table
@@ -26,6 +26,11 @@ _OF_WHOM: Final = {
     "lone workers": "a worker alone in block and segment keeps the true area",
     "apart": "example: each worker of a unit keeps the true area, if all live apart",
     "alone in a unit": "example: a worker alone in a unit keeps the true area",
+}
+_IN_TRACT: Final = {
+    "lone workers": "is expected to be shown in the true tract",
+    "apart": "example: is expected to be shown in the true tract, if all live apart",
+    "alone in a unit": "example: alone in a unit, is expected to be shown in the true tract",
 }
 _SHOWN_SIZES: Final = (1, 2, 3, 5, 9, 15, 30, 50, 100, 300, 1000)
 _PART_COLOURS: Final = ("#1d4f9c", "#c9772b", "#6b8e3d")
@@ -78,7 +83,7 @@ def promise_card(measured: MeasuredSetting) -> Component:
                 [
                     _tile("epsilon-final", f"{final:.3f}", "ε′, pruning included"),
                     _tile("delta-now", plain(delta), "δ"),
-                    *_lone_worker_tile(certificate),
+                    *_lone_worker_tiles(certificate),
                 ],
                 className="tiles",
             ),
@@ -107,13 +112,12 @@ def promise_card(measured: MeasuredSetting) -> Component:
     )
 
 
-def _lone_worker_tile(certificate: ExpectedPromise) -> list[Component]:
-    """The chance that a lone worker keeps the true support point, from public inputs."""
+def _lone_worker_tiles(certificate: ExpectedPromise) -> list[Component]:
+    """What a lone worker risks, from public inputs: keeping the true support point, being shown in the true tract."""
     facts = certificate["lone_worker"]
-    text = stay_text(facts)
-    if text is None:
-        return []
-    return [_tile("lone-worker", text, _OF_WHOM[str(facts["case"])])]
+    case, stay, tract = str(facts["case"]), stay_text(facts), true_tract_text(facts)
+    tiles = [] if stay is None else [_tile("lone-worker", stay, _OF_WHOM[case])]
+    return tiles if tract is None else [*tiles, _tile("lone-worker-tract", tract, _IN_TRACT[case])]
 
 
 def _grounds(certificate: ExpectedPromise) -> str:

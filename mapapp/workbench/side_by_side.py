@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers.lone_worker_words import odds_sentence, stay_text
+from mapapp.answers.lone_worker_words import odds_sentence, stay_text, true_tract_text
 from mapapp.answers.words import aria, plain
 from mapapp.workbench.fields import table
 from mapapp.workbench.job_progress import cancel_row
@@ -152,6 +152,7 @@ def promise_rows(final: float | None, delta: float | None, lone_worker: object) 
         "ε, all included": f"{final:.6g}",
         "δ": plain(delta),
         "A lone worker keeps the true home area": stay_text(lone_worker) or "not stated",
+        "A lone worker is expected in the true home tract": true_tract_text(lone_worker) or "not stated",
     }
 
 

@@ -14,7 +14,7 @@ from engine.mechanisms.thetas import THETA_BITS, inverse_theta
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store
-from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, stay_text
+from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, stay_text, true_tract_text
 from mapapp.publishing.batch import open_source, prepare_batch
 from mapapp.publishing.certificate import recheck
 from mapapp.publishing.certificate.key_homes import HomesOfKey
@@ -27,10 +27,16 @@ def dataset(demo_dataset: Path) -> Store:
 
 
 def facts_of(
-    dataset: Store, mechanism: Mechanism, unit: Unit = "cell", epsilon: str = "6.5"
+    dataset: Store,
+    mechanism: Mechanism,
+    unit: Unit = "cell",
+    epsilon: str = "6.5",
+    radii_mi: tuple[float, float] = (6.23, 21.54),
 ) -> dict[str, Any]:
     privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention="0.1", accountant="sound")
-    parameters = SynthesisParameters(mechanism=mechanism, unit=unit)
+    parameters = SynthesisParameters(
+        mechanism=mechanism, unit=unit, tract_radius_mi=radii_mi[0], puma_radius_mi=radii_mi[1]
+    )
     source = open_source(dataset, PublicSeed.for_tests(), privacy, parameters)
     parts = [
         prepare_batch(source, batch).certified.lone_workers for batch in range(source.workplaces.n_batches)
@@ -56,10 +62,21 @@ def test_more_is_promised_at_smaller_epsilon(dataset: Store) -> None:
 
 def test_every_mechanism_says_what_a_lone_worker_risks(dataset: Store) -> None:
     for mechanism in set(get_args(Mechanism)) - {"plug-in"}:
-        stay = facts_of(dataset, mechanism)["stay"]
+        facts = facts_of(dataset, mechanism)
+        stay, tract = facts["stay"], facts["true_tract"]
+        assert 0 < tract["least"] <= tract["typical"] <= tract["greatest"] < 1, mechanism
+        assert tract["typical"] < stay["typical"], mechanism
         assert 0 < stay["least"] <= stay["typical"] <= stay["greatest"] < 1, mechanism
     assert facts_of(dataset, "accept-reject")["is_bound"]
     assert facts_of(dataset, "plug-in")["stay"] == {"least": 1.0, "typical": 1.0, "greatest": 1.0}
+
+
+def test_finer_radii_show_the_true_tract_more_often_and_keep_the_true_point_less_often(
+    dataset: Store,
+) -> None:
+    coarse, fine = (facts_of(dataset, "exponential", radii_mi=radii) for radii in ((2.0, 10.0), (12.0, 20.0)))
+    assert fine["stay"]["typical"] < coarse["stay"]["typical"]
+    assert fine["true_tract"]["typical"] > coarse["true_tract"]["typical"]
 
 
 @pytest.mark.parametrize("unit", ["block", "tract"])
@@ -85,11 +102,15 @@ def test_a_certificate_is_checked_with_and_without_it(demo_release: Path) -> Non
     earlier = {name: value for name, value in certificate.items() if name != "lone_worker"}
     changed = deepcopy(certificate)
     changed["lone_worker"]["stay"]["typical"] /= 2
+    without_tract, other_tract = deepcopy(certificate), deepcopy(certificate)
+    del without_tract["lone_worker"]["true_tract"]
+    other_tract["lone_worker"]["true_tract"]["greatest"] *= 1.01
     source = recheck._source(release, certificate)
     homes = HomesOfKey(source.geography, source.parameters)
-    checks = [recheck._check_again(source, each, homes) for each in (certificate, earlier, changed)]
-    assert [check.ok for check in checks] == [True, True, False]
-    assert "lone_worker" in checks[2].detail
+    each = (certificate, earlier, without_tract, changed, other_tract)
+    checks = [recheck._check_again(source, one, homes) for one in each]
+    assert [check.ok for check in checks] == [True, True, True, False, False]
+    assert all("lone_worker" in check.detail for check in checks[3:])
 
 
 def test_words_for_lone_workers() -> None:
@@ -99,8 +120,15 @@ def test_words_for_lone_workers() -> None:
     assert "a chance of 75 % (from 70 % to 80 %)" in str(lone_worker_sentence(facts))
     assert stay_text(facts | {"is_bound": True}) == "at most 75 % (from 70 % to 80 %)"
     assert stay_text(facts | {"stay": dict.fromkeys(stay, 1.0)}) == "100 %"
+    assert "true home tract" not in str(lone_worker_sentence(facts))
+    stated = facts | {"true_tract": {"least": 0.3, "typical": 0.413, "greatest": 0.6}}
+    assert true_tract_text(stated) == "41 % (from 30 % to 60 %)"
+    assert str(lone_worker_sentence(stated)).endswith(
+        "in the true home tract with a chance of 41 % (from 30 % to 60 %)."
+    )
     for unreadable in (None, {}, {"stay": None}, {"stay": {"least": "0.7"}}, "text"):
         assert stay_text(unreadable) is None
+        assert true_tract_text(unreadable) is None
         assert lone_worker_sentence(unreadable) is None
 
 

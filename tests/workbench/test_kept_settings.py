@@ -142,6 +142,7 @@ def test_the_justification_is_the_same_whatever_the_confidential_homes_are(
         "at most 8,000 times as likely with one home of a worker as with another",
         "at most 670 times as likely",
         "A lone worker keeps the true home area",
+        "A lone worker is expected in the true home tract",
         "Inflow of a county is off by",
         "Of the ten largest home tracts, right",
         "tracts within 6.23 mi",

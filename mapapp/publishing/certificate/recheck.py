@@ -196,6 +196,8 @@ def _check_again(
     for field in LATER_FIELDS:
         if field not in certificate:
             again.pop(field, None)
+    if _lacks_true_tract(certificate):
+        again["lone_worker"].pop("true_tract", None)
     differs = [
         field
         for field, value in again.items()
@@ -210,6 +212,12 @@ def _check_again(
 def _is_priced(certificate: Certificate) -> bool:
     """Whether tables of up to 20 workers were drawn with a price; those of earlier versions were not."""
     return "price_bits" in certificate.get("mechanism", {}).get("numbers", {})
+
+
+def _lacks_true_tract(certificate: Certificate) -> bool:
+    """Whether a certificate states what a lone worker risks, but is from before it stated the true tract."""
+    lone = certificate.get("lone_worker")
+    return isinstance(lone, Mapping) and "true_tract" not in lone
 
 
 def _same(one: object, other: object) -> bool:
