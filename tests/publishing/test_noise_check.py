@@ -101,9 +101,9 @@ def source_of(dataset: Path, epsilon: str, *, clean: bool = True) -> SynthesisSo
 
 def of_homes(source: SynthesisSource) -> NoiseCheck:
     """What is found where the homes themselves are released."""
-    check = NoiseCheck(source.privacy, source.parameters)
+    check = NoiseCheck(source.geography, source.privacy, source.parameters)
     for homes, support in batches(source):
-        check.add(homes, support, source.geography.tract_of_block)
+        check.add(homes, support)
     return check
 
 
@@ -149,10 +149,10 @@ def test_workers_who_are_redrawn_one_by_one_are_units_of_one(metro: Path) -> Non
     source = source_of(metro, "0.5", clean=False)
     source = replace(source, parameters=replace(source.parameters, mechanism="keep-or-redraw"))
     assert not of_homes(source).result().ok
-    check = NoiseCheck(source.privacy, source.parameters)
+    check = NoiseCheck(source.geography, source.privacy, source.parameters)
     for number, (homes, support) in enumerate(batches(source)):
         drawn = drawn_homes(source, moved_together(source, homes), support, number)
-        check.add(drawn, support, source.geography.tract_of_block)
+        check.add(drawn, support)
     assert check.result().ok
     assert check.n_tracts > 0
     assert check.few <= check.few_by_noise
@@ -165,11 +165,11 @@ def test_a_draw_passes_and_leaves_fewer_than_is_said(
     metro: Path, epsilon: str, clean: bool, together: bool
 ) -> None:
     source = source_of(metro, epsilon, clean=clean)
-    check = NoiseCheck(source.privacy, source.parameters)
+    check = NoiseCheck(source.geography, source.privacy, source.parameters)
     for number, (homes, support) in enumerate(batches(source)):
         real = moved_together(source, homes) if together else homes
         drawn = drawn_homes(source, real, support, number)
-        check.add(drawn, support, source.geography.tract_of_block)
+        check.add(drawn, support)
     assert check.result().ok
     assert check.few <= check.few_by_noise
 
@@ -181,11 +181,14 @@ def test_real_homes_fail_under_a_small_epsilon(metro: Path, clean: bool) -> None
 
 
 def test_where_nothing_can_be_told_it_says_so(metro: Path) -> None:
-    large = of_homes(source_of(metro, "6.5"))
+    large_source = source_of(metro, "6.5")
+    large = of_homes(large_source)
     assert large.result().ok
     assert large.result().detail.startswith("cannot be tested: ")
     weighted = NoiseCheck(
-        PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="1"), SynthesisParameters()
+        large_source.geography,
+        PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="1"),
+        SynthesisParameters(),
     )
     assert "dirichlet-multinomial" in weighted.result().detail
 
@@ -197,7 +200,7 @@ def test_cleaning_empties_no_point_that_counts_but_had_more(metro: Path, epsilon
     for clean in (True, False):
         source = source_of(metro, epsilon, clean=clean)
         source = replace(source, parameters=replace(source.parameters, unit=unit))
-        check = NoiseCheck(source.privacy, source.parameters)
+        check = NoiseCheck(source.geography, source.privacy, source.parameters)
         few = []
         for homes, support in batches(source):
             real = moved_together(source, homes)

@@ -22,7 +22,7 @@ from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_UNITS, exponentia
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from mapapp.publishing.certificate.chance import chance_of_sum
 from mapapp.publishing.certificate.terms import CertificateCheck
-from mapapp.publishing.geography import Ints
+from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.support import Support
 
@@ -46,6 +46,7 @@ class NoiseCheck:
 
     Parameters
     ----------
+    geography : Geography
     privacy, parameters
         What the release says that it is made of.
     priced : bool
@@ -53,8 +54,14 @@ class NoiseCheck:
     """
 
     def __init__(
-        self, privacy: PrivacyParameters, parameters: SynthesisParameters, *, priced: bool = True
+        self,
+        geography: Geography,
+        privacy: PrivacyParameters,
+        parameters: SynthesisParameters,
+        *,
+        priced: bool = True,
     ) -> None:
+        self._tract_of_block = geography.tract_of_block
         self._mechanism, self._unit = parameters.mechanism, parameters.unit
         self._is_cleaned = parameters.clean
         self._law_of = law_of if priced else unpriced_law
@@ -62,13 +69,15 @@ class NoiseCheck:
         self.n_tracts = 0
         self.few = self.few_by_noise = 0.0
 
-    def add(self, homes: Inputs, support: Support, tract_of_block: npt.NDArray[np.int32]) -> None:
+    def add(self, homes: Inputs, support: Support) -> None:
         """Look at the homes of a batch."""
         if self._mechanism not in _TESTED:
             return
         coarsening = support.coarsening
         found = self._limits(homes, coarsening.n_support)
-        point, _ = coarsening.find_homes(homes.tract, homes.worker_ptr, homes.worker_origin, tract_of_block)
+        point, _ = coarsening.find_homes(
+            homes.tract, homes.worker_ptr, homes.worker_origin, self._tract_of_block
+        )
         tract = np.repeat(homes.tract, homes.count)
         at = (coarsening.support_ptr[tract] + point)[point >= 0]
         workers = np.bincount(at, minlength=coarsening.support_level.size)

@@ -99,7 +99,9 @@ def check_release(path: Path) -> list[CertificateCheck]:
         checks += check_certificate(certificate, rows.counts.by_n)
         source = _source(release, certificate)
         homes = HomesOfKey(source.geography, source.parameters)
-        noise = NoiseCheck(source.privacy, source.parameters, priced=_is_priced(certificate))
+        noise = NoiseCheck(
+            source.geography, source.privacy, source.parameters, priced=_is_priced(certificate)
+        )
         checks.append(_check_again(source, certificate, homes, noise))
         checks.append(noise.result())
         is_stated = TEST_KEY_REASON in certificate["status_reasons"]
@@ -167,15 +169,15 @@ def _source(release: Store, certificate: Certificate) -> SynthesisSource:
 
 
 def _check_again(
-    source: SynthesisSource, certificate: Certificate, homes: HomesOfKey, noise: NoiseCheck
+    source: SynthesisSource, certificate: Certificate, *homes: HomesOfKey | NoiseCheck
 ) -> CertificateCheck:
-    """Make the certificate again from the public tables, and compare it field by field; look at all homes."""
+    """Make the certificate again from the public tables, and compare it field by field; show all homes to `homes`."""
     certified = []
     for number, batch in enumerate(prepare_all(source, threads=os.cpu_count() or 1)):
         certified.append(batch.certified)
         inputs = source.inputs(number)
-        homes.add(inputs, batch.support)
-        noise.add(inputs, batch.support, source.geography.tract_of_block)
+        for each in homes:
+            each.add(inputs, batch.support)
     again = make_certificate(
         source.store,
         certified,
