@@ -47,6 +47,13 @@ UNBOUND_NOTE: Final = (
     "published elsewhere."
 )
 
+DIGEST_NOTE: Final = (
+    "Names, shapes, titles, and years are bound by this digest alone. Compare it with the one that the publisher "
+    "states elsewhere."
+)
+PUBLISH_DIGEST_NOTE: Final = (
+    "Names, shapes, titles, and years are bound by this digest alone: state it elsewhere, too."
+)
 
 RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records")
 """Publications that answer every analysis: synthetic jobs, and synthetic worker records."""

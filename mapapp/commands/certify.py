@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from geodata.regular_files import read_object
-from mapapp.answers.publication import CERTIFICATE, UNBOUND_NOTE, is_bound
+from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE, UNBOUND_NOTE, is_bound
 from mapapp.commands.options import STORE, json_option, print_result
 from mapapp.errors import UsageError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from geodata.schema import StoreKind
     from mapapp.publishing.certificate.certificate import CertificateCheck
 
+_ARITHMETIC_NOTE = "These checks show that the arithmetic is right, not where the publication comes from."
 _THIS = {"release": "this release", "table": "this table", "records": "these records"}
 
 
@@ -79,6 +80,8 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
         "checks": [check._asdict() for check in checks],
     }
     notes = [] if bound else [f"note  {UNBOUND_NOTE}"]
+    if digest is None:
+        notes.append(f"note  {_ARITHMETIC_NOTE} {DIGEST_NOTE}")
     print_result(result, [*_lines(checks), *notes, f"{kind} digest  {found}"], as_json=as_json)
     if failed:
         raise UsageError(

@@ -20,7 +20,7 @@ from geodata.store import (
     store_digest,
     writing_store,
 )
-from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
+from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch import SynthesisSource, source_of
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
@@ -91,6 +91,7 @@ class Outcome:
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
             f"  status           {values['status']}",
             f"  release digest   {self.digest}",
+            f"                   {PUBLISH_DIGEST_NOTE}",
         ]
 
 

@@ -453,6 +453,8 @@ def test_the_digest_is_printed_and_compared(release: Path) -> None:
     assert done.code == 0
     assert digest in done.out
     assert "does not bind" not in done.out
+    assert "bound by this digest alone" not in done.out
+    assert "not where the publication comes from" in run_here("certify", release).out
     assert json.loads(run_here("certify", release, "--json").out)["release_digest"] == digest
     assert "release digest" in refused("certify", release, "--digest", "0" * 64)
 
@@ -466,6 +468,7 @@ def test_synthesize_prints_the_digest(demo_dataset: Path, tmp_path: Path) -> Non
     shutil.copytree(demo_dataset, tmp_path / "d")
     done = run_here("synthesize", tmp_path / "d", tmp_path / "r", "-q")
     assert sha256_of(tmp_path / "r" / "manifest.json") in done.out
+    assert "bound by this digest alone" in done.out
 
 
 def test_the_certificate_binds_nothing_that_the_manifest_does_not_show(release: Path) -> None:

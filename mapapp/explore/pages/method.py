@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.method_words import chapters
-from mapapp.answers.publication import is_of_records
+from mapapp.answers.publication import DIGEST_NOTE, is_of_records
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.table_method import table_chapters
@@ -66,6 +66,7 @@ def _of_release(
         html.P(
             [f"{digest_label(release.certificate)}: ", html.Code(release.analyses.digest, className="digest")]
         ),
+        html.P(DIGEST_NOTE, className="quiet"),
         html.P(f"The complete certificate, as stored in the {_kind(release).lower()}:"),
         certificate.in_full(release),
     ]
@@ -78,6 +79,7 @@ def _of_table(table: ServedTable, *, n_tables: int) -> list[Component]:
         *(part for chapter in table_chapters(table) for part in _chapter(chapter)),
         html.P(dcc.Link("Back to the table", href=f"./tables{to_query(TableView(table=table.slug))}")),
         html.P(["Table digest: ", html.Code(table.published.digest, className="digest")]),
+        html.P(DIGEST_NOTE, className="quiet"),
         html.P("The complete certificate, as stored in the table:"),
         certificate.in_full(table),
     ]

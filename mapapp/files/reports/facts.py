@@ -7,7 +7,7 @@ from typing import Final
 
 from mapapp.answers import words
 from mapapp.answers.method_words import chapters, exactness
-from mapapp.answers.publication import is_of_records
+from mapapp.answers.publication import DIGEST_NOTE, is_of_records
 from mapapp.answers.records.record_words import promised_rows
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.typical_errors import typical_errors
@@ -86,6 +86,7 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
         else str(vintage or ""),
         "Workplaces covered": words.listed(words.covered_states(release)),
         f"{kind} digest (SHA-256)": digests.release_sha256,
+        "What the digest is for": DIGEST_NOTE,
         "Certificate (SHA-256)": digests.certificate_sha256,
         "Written by": digests.program,
     }

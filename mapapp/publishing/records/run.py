@@ -19,7 +19,7 @@ from engine.precompile import RECORD_STAGES, ensure_compiled
 from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
-from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
+from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.stamps import keyed_file_hash
@@ -97,6 +97,7 @@ class RecordsOutcome:
             *record_lines(self.certificate),
             f"  status           {self.certificate['status']}",
             f"  records digest   {self.digest}",
+            f"                   {PUBLISH_DIGEST_NOTE}",
             f"  ledger           all publications of this dataset: epsilon {at_least(self.spent[0])}, delta "
             f"{at_least(self.spent[1])}, one worker replaced",
         ]

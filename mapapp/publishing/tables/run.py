@@ -25,7 +25,7 @@ from geodata.json_objects import JsonObject
 from geodata.schema import GEOGRAPHY
 from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas import Areas
-from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
+from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
@@ -141,6 +141,7 @@ class TableOutcome:
             f"  prior            {_prior_line(self.certificate['prior'])}",
             f"  status           {self.certificate['status']}",
             f"  table digest     {self.digest}",
+            f"                   {PUBLISH_DIGEST_NOTE}",
         ]
 
 
