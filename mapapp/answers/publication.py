@@ -37,8 +37,10 @@ PUBLIC_FACTS: Final = (
 CERTIFICATE: Final = "certificate.json"
 CLAIMS_SCHEMA: Final = 1
 """Schema of the claims alone: before anything is drawn, and in releases of earlier versions."""
-BOUND_SCHEMA: Final = 2
-"""Schema of a certificate that binds its publication."""
+FIRST_BOUND_SCHEMA: Final = 2
+"""First schema of a certificate that binds its publication."""
+BOUND_SCHEMA: Final = 3
+"""Schema of certificates written now: they also have the id of their run, and lack no field."""
 BOUND_FIELD: Final = "publication"
 
 UNBOUND_NOTE: Final = (
@@ -120,7 +122,7 @@ def bind_publication(
     Returns
     -------
     dict
-        The certificate, of schema 2.
+        The certificate, of schema 3.
     """
     publication = {"facts": dict(facts), "files": listed_tables(files)}
     return {**claims, "schema_version": BOUND_SCHEMA, BOUND_FIELD: publication}

@@ -118,7 +118,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
     with no_collection():
         facts, unused = _import(dataset, directory, quiet, options)
-    print_result(*_summary(dataset, facts, unused), as_json=as_json)
+    print_result(*_summary(dataset, facts, unused, _earlier_imports(dataset, facts)), as_json=as_json)
 
 
 def _import(
@@ -146,6 +146,21 @@ def _import(
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
     return imported.facts, unused
+
+
+def _earlier_imports(dataset: Path, facts: JsonObject) -> list[Path]:
+    """Datasets beside this one from the same files whose ledgers have lines: what all of them promise adds up."""
+    from geodata.same_files import datasets_of_same_files, source_files
+
+    folder = dataset.absolute().parent
+    found = [
+        path for path in datasets_of_same_files(folder, source_files(facts)) if path.name != dataset.name
+    ]
+    if not found:
+        return []
+    from mapapp.publishing.ledger import LEDGER_NAME
+
+    return [path for path in found if (path / LEDGER_NAME).exists()]
 
 
 def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction] | None:
@@ -214,7 +229,7 @@ def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool, resid
 
 
 def _summary(
-    dataset: Path, facts: JsonObject, unused: dict[Path, str]
+    dataset: Path, facts: JsonObject, unused: dict[Path, str], earlier: list[Path]
 ) -> tuple[dict[str, object], list[str]]:
     """Return the result of an import, as data and as text lines."""
     shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
@@ -229,8 +244,14 @@ def _summary(
         )
         lines.append(f"  elsewhere {total:,} homes outside the crosswalks, by state: {parts}")
     lines += [f"  note      {note}" for note in facts["notes"]]
+    lines += [
+        f"  note      {path.name} was imported from the same files and has a ledger: what is published from both "
+        f"adds up (commutemap ledger {path.name} {dataset.name})"
+        for path in earlier
+    ]
     return {
         "dataset": str(dataset),
+        "same_files": [str(path) for path in earlier],
         "unused": {str(p): why for p, why in unused.items()},
         **shown_facts,
     }, lines

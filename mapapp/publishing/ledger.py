@@ -131,6 +131,7 @@ class Ledger:
         reasons: tuple[str, ...] = (),
         readings: tuple[Reading, ...] = (),
         records: RecordsSpent | None = None,
+        run_id: str = "",
         beside: Callable[[tuple[LedgerEntry, ...]], tuple[str, ...]] | None = None,
         check: Callable[[], None] | None = None,
     ) -> LedgerEntry:
@@ -150,6 +151,8 @@ class Ledger:
             In which the promise holds.
         records : RecordsSpent, optional
             For worker records: the other reading, and how they are made.
+        run_id : str, optional
+            Public id of the run.
         beside : callable, optional
             As in :meth:`enter_table`.
         check : callable, optional
@@ -167,6 +170,7 @@ class Ledger:
             reasons=reasons,
             readings=readings,
             records=records,
+            run_id=run_id,
             written_at=_now(),
         )
         with self._locked(write=True) as file:
@@ -184,6 +188,7 @@ class Ledger:
         table: str,
         *,
         reasons: tuple[str, ...] = (),
+        run_id: str = "",
         beside: Callable[[tuple[LedgerEntry, ...]], tuple[str, ...]],
         check: Callable[[], None],
     ) -> LedgerEntry:
@@ -195,6 +200,8 @@ class Ledger:
             Name of the table.
         reasons : tuple of str, optional
             Why it is not for release.
+        run_id : str, optional
+            Public id of the run.
         beside : callable
             Called under the lock with the ledger's entries. Returns digests, or else names, of the publications that
             the table has no joint promise with, or raises; then nothing is written.
@@ -210,6 +217,7 @@ class Ledger:
                 for_release=not reasons,
                 reasons=reasons,
                 written_at=_now(),
+                run_id=run_id,
                 beside=beside(self._read(file)),
             )
             check()

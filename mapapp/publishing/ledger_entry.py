@@ -13,7 +13,7 @@ from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.errors import LedgerError
-from mapapp.publishing.certificate.terms import Certificate
+from mapapp.publishing.certificate.terms import RUN_ID, Certificate
 
 __all__ = [
     "LedgerEntry",
@@ -181,6 +181,8 @@ class LedgerEntry:
         Publications of the same jobs that this one has no joint promise with: their digests, or names in the ledger.
     records : RecordsSpent or None
         Of worker records: the other reading, and how they were made.
+    run_id : str
+        Public id of the run, which its certificate states, too; empty in a line written before there was one.
     before : str
         SHA-256 of everything before the line; empty in a line written before this was recorded.
     """
@@ -198,6 +200,7 @@ class LedgerEntry:
     unpublished: bool = False
     beside: tuple[str, ...] = ()
     records: RecordsSpent | None = None
+    run_id: str = ""
     before: str = ""
 
     def to_line(self) -> bytes:
@@ -223,6 +226,7 @@ class LedgerEntry:
             **({"unpublished": True} if self.unpublished else {}),
             **({"beside": list(self.beside)} if self.beside else {}),
             **({} if self.records is None else {"records": self.records.to_fields()}),
+            **({"run_id": self.run_id} if self.run_id else {}),
             "before": self.before,
         }
         return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
@@ -270,6 +274,7 @@ class LedgerEntry:
             unpublished=fields.get("unpublished") is True,
             beside=tuple(map(str, fields.get("beside", ()))),
             records=RecordsSpent.from_fields(fields["records"]) if "records" in fields else None,
+            run_id=str(fields.get("run_id", "")),
             before=str(fields.get("before", "")),
         )
         if (entry.kind == "records") != (entry.records is not None):
@@ -300,6 +305,7 @@ class PromisedAmounts(TypedDict):
     delta: str | None
     reasons: tuple[str, ...]
     readings: tuple[Reading, ...]
+    run_id: str
 
 
 def promised_amounts(certificate: Certificate) -> PromisedAmounts:
@@ -310,6 +316,7 @@ def promised_amounts(certificate: Certificate) -> PromisedAmounts:
         "delta": certificate["delta"]["exact"] if promised else None,
         "reasons": tuple(map(str, certificate["status_reasons"])),
         "readings": Reading.of_certificate(certificate["readings"]),
+        "run_id": str(certificate.get(RUN_ID, "")),
     }
 
 
@@ -321,6 +328,7 @@ def release_entry(
     reasons: tuple[str, ...] = (),
     readings: tuple[Reading, ...] = (),
     records: RecordsSpent | None = None,
+    run_id: str = "",
     written_at: str = "",
 ) -> LedgerEntry:
     """Return the entry of a release, or of records: what it spends, or why it is not for release and spends nothing.
@@ -345,6 +353,7 @@ def release_entry(
         is_private=is_private,
         readings=readings if for_release else (),
         records=records,
+        run_id=run_id,
     )
 
 

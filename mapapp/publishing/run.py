@@ -26,7 +26,8 @@ from mapapp.publishing.batch import SynthesisSource, source_of
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.beside import beside_claims, confidential_hashes, publications_beside
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
-from mapapp.publishing.certificate.terms import FOR_RELEASE, TEST_KEY_REASON, Certificate, ExactNumber
+from mapapp.publishing.certificate.stamps import new_run_id
+from mapapp.publishing.certificate.terms import FOR_RELEASE, RUN_ID, TEST_KEY_REASON, Certificate, ExactNumber
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
 from mapapp.publishing.cluster.client import cluster_client
 from mapapp.publishing.cluster.dask_types import Client
@@ -187,6 +188,7 @@ def run_synthesis(
         with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
             certified = runner.certify()
             certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
+            certificate[RUN_ID] = new_run_id(is_test=key.is_test)
             certificate |= _beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
             certificate |= _spend(dataset, release_path, certificate, beside)
             _stream(writer, "jobs", runner.jobs(key))

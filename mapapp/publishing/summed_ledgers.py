@@ -7,7 +7,7 @@ same workers, and needs no assumption about what the sources have in common.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from geodata.errors import StoreError
 from geodata.manifest import read_manifest
+from geodata.same_files import source_files
 from geodata.store import Store, open_store, store_digest
 from mapapp.errors import UsageError
 from mapapp.publishing.certificate.stamps import keyed_file_hash
@@ -102,10 +103,11 @@ def summed(paths: Sequence[Path]) -> Sum:
     """
     stores = [_opened(path) for path in paths]
     _refuse_repeats(stores)
-    _refuse_counted_releases(stores)
     sources = tuple(_source(store) for store in stores)
-    entries = tuple(entry for source in sources for entry in source.entries if entry.kind != "budget")
-    return Sum(sources=sources, entries=entries, notes=(*_copies(stores), *_differences(sources)))
+    _refuse_counted_releases(sources)
+    entries = _each_run_once(entry for source in sources for entry in source.entries)
+    notes = (*_perhaps_counted(stores, sources), *_copies(stores, sources), *_differences(sources))
+    return Sum(sources=sources, entries=entries, notes=notes)
 
 
 def _opened(path: Path) -> Store:
@@ -132,20 +134,52 @@ def _refuse_repeats(stores: Sequence[Store]) -> None:
             )
 
 
-def _refuse_counted_releases(stores: Sequence[Store]) -> None:
-    """Refuse a release beside the dataset it was made from, by the keyed hash in its certificate."""
-    releases = [store for store in stores if store.kind != "dataset"]
-    for dataset in stores if releases else ():
-        if dataset.kind != "dataset":
-            continue
-        own = keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))
-        for release in releases:
-            stated = release.document("certificate.json").get("confidential_inputs")
-            if isinstance(stated, dict) and stated.get("jobs") == own:
+def _refuse_counted_releases(sources: Sequence[Source]) -> None:
+    """Refuse a release beside a dataset whose ledger counts its run; a copy of the dataset may not."""
+    datasets = [source for source in sources if source.kind == "dataset"]
+    for release in (source for source in sources if source.kind != "dataset"):
+        ids = _runs(release)
+        for dataset in datasets:
+            if ids & _runs(dataset):
                 raise UsageError(
                     f"{release.path} was made from {dataset.path}, whose ledger counts it already; leave out "
                     f"{release.path}"
                 )
+
+
+def _runs(source: Source) -> set[str]:
+    """Ids of the runs that a source counts; those that are not for release count nothing, and may repeat."""
+    return {entry.run_id for entry in source.entries if entry.run_id and entry.for_release}
+
+
+def _each_run_once(entries: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+    """Entries but budgets; a run that several ledgers have, as copies of a dataset do, counts once."""
+    found: dict[object, LedgerEntry] = {}
+    for entry in entries:
+        if entry.kind != "budget":
+            counted = entry.kind != "withdrawal" and entry.for_release
+            found.setdefault(entry.run_id if entry.run_id and counted else len(found), entry)
+    return tuple(found.values())
+
+
+def _perhaps_counted(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
+    """Say which releases without an id of their run may be counted by the ledger of a dataset as well."""
+    unnamed = [
+        store
+        for store, source in zip(stores, sources, strict=True)
+        if store.kind != "dataset" and any(e.for_release and not e.run_id for e in source.entries)
+    ]
+    notes = []
+    for dataset in (store for store in stores if store.kind == "dataset" and unnamed):
+        own = keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))
+        for release in unnamed:
+            stated = release.document("certificate.json").get("confidential_inputs")
+            if isinstance(stated, dict) and stated.get("jobs") == own:
+                notes.append(
+                    f"{release.path} was made from the jobs of {dataset.path} by a version that gave runs no id: if "
+                    f"the ledger of {dataset.path} counts it, it counts twice, so the sum is an upper bound"
+                )
+    return notes
 
 
 def _source(store: Store) -> Source:
@@ -165,19 +199,43 @@ def _source(store: Store) -> Source:
     return source(entries=(entry,), unit_of_protection=protected if entry.is_private else None)
 
 
-def _copies(stores: Sequence[Store]) -> list[str]:
-    """Say which datasets are copies of one another: their ledgers can share entries."""
-    datasets = [store for store in stores if store.kind == "dataset"]
-    first: dict[str, Store] = {}
+def _copies(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:
+    """Say which datasets are copies of one another, or imported from the same files."""
+    datasets = [
+        (store, source) for store, source in zip(stores, sources, strict=True) if store.kind == "dataset"
+    ]
+    first: dict[str, Source] = {}
+    imported: dict[frozenset[str], Source] = {}
     notes = []
-    for store in datasets:
-        original = first.setdefault(store_digest(store.path), store)
-        if original is not store:
+    for store, source in datasets:
+        original = first.setdefault(store_digest(store.path), source)
+        files = source_files(store.manifest)
+        same = imported.setdefault(files, source) if files else source
+        if original is not source:
             notes.append(
-                f"{original.path} and {store.path} are copies of one dataset: what was spent before the copy was made "
-                "counts twice, so the sum is an upper bound"
+                f"{original.path} and {source.path} are copies of one dataset: {_shared(original, source)}"
+            )
+        elif same is not source:
+            notes.append(
+                f"{same.path} and {source.path} were imported from the same files, so they are about the same workers"
             )
     return notes
+
+
+def _shared(original: Source, copy: Source) -> str:
+    """What the ledgers of two copies of a dataset share, in words."""
+    if any(
+        e.for_release and not e.run_id and (e.epsilon or e.delta)
+        for e in original.entries
+        if e.kind != "budget"
+    ):
+        return (
+            "what was spent before the copy was made counts twice where its line has no id of the run, so the sum is "
+            "an upper bound"
+        )
+    n_shared = len(_runs(original) & _runs(copy))
+    counted = "1 run is in both ledgers, and counts once"
+    return counted if n_shared == 1 else f"{n_shared:,} runs are in both ledgers, and count once each"
 
 
 def _differences(sources: Sequence[Source]) -> list[str]:

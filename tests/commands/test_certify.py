@@ -431,20 +431,55 @@ def test_states_and_layers_must_match_the_tables_even_if_bound(release: Path) ->
     assert failed(release) == ["states and layers"]
 
 
-def test_a_schema_1_release_passes_with_a_note_on_what_is_not_bound(release: Path) -> None:
+def test_a_schema_1_release_needs_its_digest(release: Path) -> None:
     unbind(release)
-    assert failed(release) == []
-    done = run_here("certify", release)
+    assert failed(release) == ["fields of later versions"]
+    message = refused("certify", release)
+    assert "fields of later versions" in message
+    digest = ("--digest", sha256_of(release / "manifest.json"))
+    done = run_here("certify", release, *digest)
     assert done.code == 0
+    assert "schema 1 without publication" in done.out
     assert sum("does not bind the title" in line for line in done.out.splitlines()) == 1
-    assert json.loads(run_here("certify", release, "--json").out)["binds_facts"] is False
+    assert json.loads(run_here("certify", release, *digest, "--json").out)["binds_facts"] is False
+    assert "fields of later versions" in refused("certify", release, "--digest", "0" * 64)
+
+
+@pytest.mark.parametrize("field", ["lone_worker", "beside", "beside_in_words", "run_id"])
+@pytest.mark.parametrize("schema", [1, 2, 3])
+def test_no_field_can_be_deleted_under_another_schema(release: Path, field: str, schema: int) -> None:
+    """Version 0.1 wrote schema 2 with all of them but the id of the run."""
+
+    def downgrade(certificate: dict[str, Any]) -> None:
+        certificate["schema_version"] = schema
+        del certificate[field]
+        if schema == 1:
+            del certificate["publication"]
+
+    forge(release, downgrade)
+    wrong = failed(release)
+    if schema == 3:
+        assert "schema" in wrong
+    elif (schema, field) == (2, "run_id"):
+        assert wrong == []
+    else:
+        assert "fields of later versions" in wrong
+        details = [
+            check.detail for check in check_release(release) if check.check == "fields of later versions"
+        ]
+        assert field in details[0]
+
+
+def test_the_id_of_a_run_has_the_form_of_one(release: Path) -> None:
+    forge(release, lambda certificate: certificate.update(run_id="mine"))
+    assert failed(release) == ["schema"]
 
 
 def test_facts_of_a_schema_1_release_can_be_changed(release: Path) -> None:
     """This is what the note about schema 1 warns about."""
     unbind(release)
     forge_manifest(release, lambda manifest: manifest.update(year=1850))
-    assert failed(release) == []
+    assert failed(release) == ["fields of later versions"]
 
 
 def test_the_digest_is_printed_and_compared(release: Path) -> None:

@@ -239,13 +239,47 @@ def test_a_sum_counts_nothing_twice(
 ) -> None:
     assert "count twice; give it once" in refused("ledger", dataset, dataset)
     assert "is the same release as" in refused("ledger", demo_release, demo_release)
-    # The demo's release was made from a copy of this dataset, which has the same key and the same jobs.
-    message = refused("ledger", dataset, demo_release)
-    assert f"{demo_release} was made from {dataset}, whose ledger counts it already" in message
-    Ledger(dataset).spend(epsilon=1, delta=0, release="r")
     copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    release = tmp_path / "r"
+    assert run(["synthesize", str(dataset), str(release), *PUBLISHED]) == 0
+    message = refused("ledger", dataset, release)
+    assert f"{release} was made from {dataset}, whose ledger counts it already" in message
+    # The copy has the same key and the same jobs, but the release is not in its ledger.
+    Ledger(copy).spend(epsilon=3, delta=0, release="other", run_id="c" * 32)
+    added = json.loads(run_here("ledger", copy, release, "--json").out)
+    assert added["notes"] == []
+    assert added["spent"]["epsilon"] == pytest.approx(3 + 8.98202663, abs=1e-8)
+
+
+def test_a_run_in_the_ledgers_of_two_copies_counts_once(dataset: Path, tmp_path: Path) -> None:
+    Ledger(dataset).spend(epsilon=1, delta=0, release="r", run_id="a" * 32)
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    Ledger(copy).spend(epsilon=3, delta=0, release="s", run_id="b" * 32)
+    added = json.loads(run_here("ledger", dataset, copy, "--json").out)
+    assert added["spent"]["epsilon"] == 4
+    (note,) = added["notes"]
+    assert note.endswith("1 run is in both ledgers, and counts once")
+    # Lines of earlier versions have no id, so nobody can tell which of them are the same.
+    Ledger(dataset).spend(epsilon=1, delta=0, release="earlier")
     (note,) = json.loads(run_here("ledger", dataset, copy, "--json").out)["notes"]
-    assert "are copies of one dataset" in note
+    assert "upper bound" in note
+
+
+def test_releases_without_an_id_may_be_counted_twice(
+    dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    """A release under the test key counts nothing, so it is no reason to refuse a sum or to warn."""
+    Ledger(dataset).spend(epsilon=1, delta=0, release="r", run_id="a" * 32)
+    assert json.loads(run_here("ledger", dataset, demo_release, "--json").out)["notes"] == []
+    release = Path(shutil.copytree(demo_release, tmp_path / "r"))
+
+    def as_earlier(certificate: dict[str, Any]) -> None:
+        certificate |= {"status": "for release", "status_reasons": [], "schema_version": 2}
+        del certificate["run_id"]
+
+    forge(release, as_earlier)
+    (note,) = json.loads(run_here("ledger", dataset, release, "--json").out)["notes"]
+    assert "upper bound" in note
 
 
 @pytest.mark.parametrize(

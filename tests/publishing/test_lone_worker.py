@@ -100,16 +100,19 @@ def test_a_certificate_is_checked_with_and_without_it(demo_release: Path) -> Non
     certificate = release.document("certificate.json")
     assert certificate["lone_worker"]["stay"]["typical"] > 0
     earlier = {name: value for name, value in certificate.items() if name != "lone_worker"}
+    earlier["schema_version"] = 2
     changed = deepcopy(certificate)
     changed["lone_worker"]["stay"]["typical"] /= 2
     without_tract, other_tract = deepcopy(certificate), deepcopy(certificate)
     del without_tract["lone_worker"]["true_tract"]
+    deleted = deepcopy(without_tract)
+    without_tract["schema_version"] = 2
     other_tract["lone_worker"]["true_tract"]["greatest"] *= 1.01
     source = recheck._source(release, certificate)
     homes = HomesOfKey(source.geography, source.parameters)
-    each = (certificate, earlier, without_tract, changed, other_tract)
+    each = (certificate, earlier, without_tract, changed, other_tract, deleted)
     checks = [recheck._check_again(source, one, homes) for one in each]
-    assert [check.ok for check in checks] == [True, True, True, False, False]
+    assert [check.ok for check in checks] == [True, True, True, False, False, False]
     assert all("lone_worker" in check.detail for check in checks[3:])
 
 

@@ -11,7 +11,12 @@ from engine.accountant import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bo
 from engine.errors import CertificateError, EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CLAIMS_SCHEMA, is_bound
+from mapapp.answers.publication import (
+    BOUND_FIELD,
+    BOUND_SCHEMA,
+    CLAIMS_SCHEMA,
+    FIRST_BOUND_SCHEMA,
+)
 from mapapp.publishing.certificate.mechanism import (
     check_accepted,
     check_own_proof,
@@ -23,21 +28,24 @@ from mapapp.publishing.certificate.terms import (
     FIELDS,
     FOR_RELEASE,
     LATER_FIELDS,
+    LATER_FIELDS_CHECK,
     NOT_FOR_RELEASE,
     RULE_4_1,
     RULE_4_4,
+    RUN_ID,
     Certificate,
     CertificateCheck,
     ExactNumber,
     Row,
     delta_of_all,
+    has_run_id,
     pure_weights_hold,
     require_hashes,
     theorem_preconditions,
 )
 from mapapp.publishing.mechanisms import OWN_PROOFS
 
-__all__ = ["CertificateCheck", "check_certificate"]
+__all__ = ["CertificateCheck", "check_certificate", "check_later_fields"]
 
 
 def check_certificate(
@@ -88,19 +96,40 @@ def _checks(certificate: Certificate, counts_by_n: Mapping[int, int] | None) -> 
 
 
 def _check_schema(certificate: Certificate, wanted: Sequence[str]) -> CertificateCheck:
-    """The fields that its schema has, and no others."""
-    schema = BOUND_SCHEMA if is_bound(certificate) else CLAIMS_SCHEMA
-    expected = {*wanted, *([BOUND_FIELD] if schema == BOUND_SCHEMA else [])}
-    missing = expected - set(certificate) - set(LATER_FIELDS)
-    strange = sorted(missing | (set(certificate) - expected))
+    """The fields that its schema has, and no others; :func:`check_later_fields` has those that it may lack."""
     stated = certificate["schema_version"]
-    known = not strange and type(stated) is int and stated == schema
-    detail = (
-        f"unexpected or missing: {strange}"
-        if strange
-        else f"the certificate states schema {stated}; its fields are those of schema {schema}"
-    )
-    return CertificateCheck("schema", known, detail)
+    known = type(stated) is int and CLAIMS_SCHEMA <= stated <= BOUND_SCHEMA
+    expected = {*wanted, *([BOUND_FIELD] if known and stated >= FIRST_BOUND_SCHEMA else [])}
+    missing = expected - set(certificate)
+    if stated != BOUND_SCHEMA:
+        missing -= set(LATER_FIELDS)
+    strange = sorted(missing | (set(certificate) - expected))
+    detail = f"unexpected or missing: {strange}" if strange else f"the fields of schema {stated}"
+    return CertificateCheck("schema", known and not strange and has_run_id(certificate), detail)
+
+
+def check_later_fields(certificate: Certificate) -> list[CertificateCheck]:
+    """Name the fields that a certificate of an earlier schema lacks: earlier versions did, but anyone can delete them.
+
+    The digest alone tells the two apart, so the check fails if a field of version 0.1 is missing. No check for schema
+    3, which has all fields.
+    """
+    if certificate["schema_version"] == BOUND_SCHEMA:
+        return []
+    fields = (*LATER_FIELDS, BOUND_FIELD)
+    missing = [name for name in fields if name not in certificate]
+    lone_worker = certificate.get("lone_worker")
+    if isinstance(lone_worker, Mapping) and "true_tract" not in lone_worker:
+        missing.append("true_tract of lone_worker")
+    good = set(missing) <= {RUN_ID, "true_tract of lone_worker"}
+    detail = f"schema {certificate['schema_version']} without {', '.join(missing)}"
+    return [
+        CertificateCheck(
+            LATER_FIELDS_CHECK,
+            good,
+            detail if good else f"{detail}: anyone can delete them; compare the digest published elsewhere",
+        )
+    ]
 
 
 def _check_accounted(

@@ -22,12 +22,13 @@ from engine.points import CellTriangles
 from engine.streams import PublicSeed
 from geodata.errors import StoreError
 from geodata.store import Store, open_store
-from mapapp.answers.publication import is_bound
+from mapapp.answers.publication import BOUND_SCHEMA, is_bound
 from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import prepare_all
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate
+from mapapp.publishing.certificate.check import check_later_fields
 from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.key_homes import HomesOfKey
 from mapapp.publishing.certificate.mechanism import read_privacy
@@ -96,7 +97,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
     checks += check_geography(release)
     checks += [rows.points.result(), rows.places.result()]
     try:
-        checks += check_certificate(certificate, rows.counts.by_n)
+        checks += [*check_certificate(certificate, rows.counts.by_n), *check_later_fields(certificate)]
         source = _source(release, certificate)
         homes = HomesOfKey(source.geography, source.parameters)
         noise = NoiseCheck(
@@ -195,11 +196,12 @@ def _check_again(
     )
     if is_bound(certificate):
         del again["schema_version"]  # checked with the other fields; the publication has a check of its own
-    for field in LATER_FIELDS:
-        if field not in certificate:
-            again.pop(field, None)
-    if _lacks_true_tract(certificate):
-        again["lone_worker"].pop("true_tract", None)
+    if certificate["schema_version"] != BOUND_SCHEMA:  # a later one lacks no field
+        for field in LATER_FIELDS:
+            if field not in certificate:
+                again.pop(field, None)
+        if _lacks_true_tract(certificate):
+            again["lone_worker"].pop("true_tract", None)
     differs = [
         field
         for field, value in again.items()

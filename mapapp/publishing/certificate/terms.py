@@ -17,10 +17,12 @@ __all__ = [
     "FIELDS",
     "FOR_RELEASE",
     "LATER_FIELDS",
+    "LATER_FIELDS_CHECK",
     "MARGINS_CAVEAT",
     "NOT_FOR_RELEASE",
     "RULE_4_1",
     "RULE_4_4",
+    "RUN_ID",
     "SINGLE_HOMES_CAVEAT",
     "TEST_KEY_REASON",
     "UNIT",
@@ -29,6 +31,7 @@ __all__ = [
     "delta_of_all",
     "each_by_itself",
     "exact_number",
+    "has_run_id",
     "neighbors",
     "pure_weights_hold",
     "require_hashes",
@@ -63,10 +66,15 @@ FIELDS = (
     "caveats",
     "beside",
     "beside_in_words",
+    "run_id",
 )
 
-LATER_FIELDS = ("lone_worker", "beside", "beside_in_words")
-"""Fields that certificates of earlier versions lack."""
+LATER_FIELDS = ("lone_worker", "beside", "beside_in_words", "run_id")
+"""Fields that some certificates of schema 1 and 2 lack; those of schema 3 have all of them."""
+
+LATER_FIELDS_CHECK = "fields of later versions"
+
+RUN_ID = "run_id"
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
 
@@ -98,6 +106,7 @@ _NUMBER_KEPT: Final[Mapping[Unit, str]] = {
 }
 
 _HASH = re.compile(r"[0-9a-f]{64}")
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 Certificate = JsonMapping
@@ -127,6 +136,11 @@ class CertificateCheck(NamedTuple):
     check: str
     ok: bool
     detail: str
+
+
+def has_run_id(certificate: Certificate) -> bool:
+    """Whether a certificate states the id of its run in the form of one, or has none."""
+    return RUN_ID not in certificate or bool(_ID.fullmatch(str(certificate[RUN_ID])))
 
 
 def each_by_itself(unit: Unit) -> str:

@@ -30,7 +30,7 @@ from mapapp.publishing.beside import (
     known_of_records,
 )
 from mapapp.publishing.certificate.stamps import software_versions
-from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
+from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, RUN_ID, exact_number
 from mapapp.publishing.ledger_entry import RecordsSpent, SpentPart
 from mapapp.publishing.records.choice import DEFAULT_DELTA
 from mapapp.publishing.records.plan import Plan, learning_rules
@@ -74,6 +74,7 @@ FIELDS: Final = (
     "confidential_inputs",
     "versions",
     *BESIDE_FIELDS,
+    RUN_ID,
 )
 
 _FEW: Final = 0.001

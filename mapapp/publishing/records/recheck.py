@@ -21,7 +21,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import RECORDS
 from geodata.store import Store, open_store
-from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
+from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.geography_check import check_geography
@@ -34,7 +34,7 @@ from mapapp.publishing.certificate.publication_check import (
 )
 from mapapp.publishing.certificate.row_checks import PlacesCheck, PointsCheck
 from mapapp.publishing.certificate.rows_in_order import blocks_to_compare, blocks_with_work
-from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
+from mapapp.publishing.certificate.terms import RUN_ID, CertificateCheck, has_run_id, require_hashes
 from mapapp.publishing.records.certificate import FIELDS
 from mapapp.publishing.records.row_checks import (
     BandsCheck,
@@ -189,8 +189,11 @@ def _check_columns(store: Store, certificate: JsonMapping) -> CertificateCheck:
 
 
 def _check_schema(certificate: JsonMapping) -> CertificateCheck:
-    strange = sorted(set(certificate) ^ {*FIELDS, BOUND_FIELD})
+    is_earlier = certificate.get("schema_version") == FIRST_BOUND_SCHEMA
+    expected = {*FIELDS, BOUND_FIELD} - ({RUN_ID} if is_earlier else set())
+    strange = sorted(set(certificate) ^ expected)
     stated = [certificate.get(name) for name in ("schema_version", "kind")]
-    ok = not strange and is_written_alike(stated, [BOUND_SCHEMA, "records"])
-    detail = f"unexpected or missing: {strange}" if strange else f"all {len(FIELDS) + 1} fields"
+    schema = FIRST_BOUND_SCHEMA if is_earlier else BOUND_SCHEMA
+    ok = not strange and has_run_id(certificate) and is_written_alike(stated, [schema, "records"])
+    detail = f"unexpected or missing: {strange}" if strange else f"all {len(expected)} fields"
     return CertificateCheck("schema", ok, detail)

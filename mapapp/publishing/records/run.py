@@ -22,8 +22,8 @@ from geodata.store import Store, StoreWriter, refuse_existing, store_digest, wri
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
-from mapapp.publishing.certificate.stamps import keyed_file_hash
-from mapapp.publishing.certificate.terms import TEST_KEY_REASON
+from mapapp.publishing.certificate.stamps import keyed_file_hash, new_run_id
+from mapapp.publishing.certificate.terms import RUN_ID, TEST_KEY_REASON
 from mapapp.publishing.cluster.client import cluster_client
 from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.ledger import Ledger
@@ -147,8 +147,9 @@ def make_records(
         report("checking the workers", 0, 0)
         require_ready(dataset, plan, writer.directory)
         reasons = reasons_against(choice, dataset.manifest)
+        run_id = new_run_id(is_test=choice.test_key)
         with _runner(client, dataset, writer.directory, key, n_threads, report) as runner:
-            beside, spent = _enter(dataset, records_path, plan, reasons)
+            beside, spent = _enter(dataset, records_path, plan, reasons, run_id)
             fitted = fit(dataset, plan, key, threads=n_threads, report=report)
             runner.begin(fitted, key)
             with _expecting_errors(fitted.source, n_threads) as errors:
@@ -173,6 +174,7 @@ def make_records(
             beside=beside,
             characteristics=dataset.manifest.get("characteristics", ()),
         )
+        claims[RUN_ID] = run_id
         copy_public_tables(dataset, writer)
         dataset.require_unchanged(digests=False)
         facts = public_facts(dataset.manifest)
@@ -240,7 +242,7 @@ def worker_hashes(dataset: Store) -> dict[str, str]:
 
 
 def _enter(
-    dataset: Store, records: Path, plan: Plan, reasons: Sequence[str]
+    dataset: Store, records: Path, plan: Plan, reasons: Sequence[str], run_id: str
 ) -> tuple[list[JsonObject], tuple[Fraction, Fraction]]:
     """Enter the promise in the dataset's ledger; return the publications beside the records, and what is spent."""
     ledger, beside = Ledger(dataset.path), list[JsonObject]()
@@ -260,7 +262,7 @@ def _enter(
         dataset, plan, None, reasons=reasons, confidential_inputs={}, beside=[], characteristics=[]
     )
     ledger.spend(
-        **promised_amounts(claims),
+        **promised_amounts({**claims, RUN_ID: run_id}),
         release=records.name,
         records=spent_by(plan),
         beside=others,

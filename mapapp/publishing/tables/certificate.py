@@ -16,7 +16,7 @@ from geodata.store import Store
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims
 from mapapp.publishing.certificate.stamps import software_versions
-from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, exact_number
+from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, RUN_ID, exact_number
 from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.frames import name_of
 from mapapp.publishing.tables.spec import Decide
@@ -40,6 +40,7 @@ FIELDS: Final = (
     "confidential_inputs",
     "versions",
     *BESIDE_FIELDS,
+    RUN_ID,
 )
 
 TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"

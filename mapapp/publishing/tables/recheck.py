@@ -26,7 +26,7 @@ from geodata.json_objects import JsonObject
 from geodata.schema import CELL_KINDS, CELL_STATES
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers.areas import Areas
-from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE
+from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
 from mapapp.errors import UsageError
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.certificate.geography_check import check_geography
@@ -36,7 +36,7 @@ from mapapp.publishing.certificate.publication_check import (
     check_publication,
     check_sizes,
 )
-from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
+from mapapp.publishing.certificate.terms import RUN_ID, CertificateCheck, has_run_id, require_hashes
 from mapapp.publishing.residents_only import reasons_of_homes
 from mapapp.publishing.tables.certificate import FIELDS, TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, read_ground
@@ -163,9 +163,16 @@ def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
 
 
 def _check_schema(certificate: JsonObject) -> CertificateCheck:
-    strange = sorted(set(certificate) ^ {*FIELDS, BOUND_FIELD})
-    ok = not strange and certificate["schema_version"] == BOUND_SCHEMA and certificate["kind"] == "table"
-    detail = f"unexpected or missing: {strange}" if strange else f"all {len(FIELDS) + 1} fields"
+    is_earlier = certificate.get("schema_version") == FIRST_BOUND_SCHEMA
+    expected = {*FIELDS, BOUND_FIELD} - ({RUN_ID} if is_earlier else set())
+    strange = sorted(set(certificate) ^ expected)
+    ok = (
+        not strange
+        and has_run_id(certificate)
+        and certificate["schema_version"] in (FIRST_BOUND_SCHEMA, BOUND_SCHEMA)
+        and certificate["kind"] == "table"
+    )
+    detail = f"unexpected or missing: {strange}" if strange else f"all {len(expected)} fields"
     return CertificateCheck("schema", ok, detail)
 
 

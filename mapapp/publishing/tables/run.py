@@ -29,6 +29,8 @@ from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_pu
 from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
+from mapapp.publishing.certificate.stamps import new_run_id
+from mapapp.publishing.certificate.terms import RUN_ID
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, LedgerError
 from mapapp.publishing.public_tables import copy_public_tables
@@ -176,7 +178,8 @@ def make_table(
             require_decidable(nodes, rule)
         _refuse_hopeless(forest, choice, report)
         reasons = [*([TEST_KEY_REASON] if choice.test_key else []), *reasons_of_homes(dataset.manifest)]
-        beside = _enter(dataset, table_path, choice, reasons, entered)
+        run_id = new_run_id(is_test=choice.test_key)
+        beside = _enter(dataset, table_path, choice, reasons, run_id, entered)
         counted = [_values_of(dataset, nodes.plan, report) for nodes in forest.trees]
         report("deciding", 0, 0)
         decided, values = zip(*decide_forest(forest, counted, rule, report), strict=True)
@@ -190,6 +193,7 @@ def make_table(
             confidential_inputs=confidential_hashes(dataset),
             beside=beside,
         )
+        claims[RUN_ID] = run_id
         report("writing the table", 0, 0)
         _write(writer, dataset, *rows_of_all(forest.trees, decided, values), claims)
     return _outcome(table_path, forest, values, claims)
@@ -318,7 +322,12 @@ def _refuse_hopeless(forest: Forest, choice: Choice, report: Report) -> None:
 
 
 def _enter(
-    dataset: Store, table: Path, choice: Choice, reasons: Sequence[str], entered: list[LedgerEntry]
+    dataset: Store,
+    table: Path,
+    choice: Choice,
+    reasons: Sequence[str],
+    run_id: str,
+    entered: list[LedgerEntry],
 ) -> list[JsonObject]:
     """Enter the table in the dataset's ledger, note the line if it is for release, and return what is beside it."""
     ledger, beside = Ledger(dataset.path), list[JsonObject]()
@@ -329,7 +338,7 @@ def _enter(
 
     others(ledger.entries())  # a table that is refused must not create a ledger
     line = ledger.enter_table(
-        table.name, reasons=tuple(reasons), beside=others, check=dataset.require_unchanged
+        table.name, reasons=tuple(reasons), run_id=run_id, beside=others, check=dataset.require_unchanged
     )
     entered += [line] * line.for_release
     return beside
