@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 import click
 
@@ -13,16 +14,18 @@ from mapapp.errors import UsageError
 from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
 
-def _miles_or_none(
-    _context: click.Context, _parameter: click.Parameter, value: str | None
-) -> float | Literal["none"] | None:
-    """Read a number of miles, or the word none; refuse anything else in one line."""
-    if value is None or value == "none":
-        return None if value is None else "none"
-    try:
-        return float(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is neither a number of miles nor none.") from None
+def _number_or_none(what: str) -> Callable[[click.Context, click.Parameter, str | None], float | str | None]:
+    """Return a reader of a number, or the word none, that refuses anything else in one line."""
+
+    def read(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | str | None:
+        if value is None or value == "none":
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is neither {what} nor none.") from None
+
+    return read
 
 
 _SETTING: Final = (
@@ -32,9 +35,9 @@ _SETTING: Final = (
         default=DEFAULT_PRESET,
         show_default=True,
         help="Values of the options that are not given: recommended is --mechanism exponential --unit cell --epsilon "
-        "6.5 --design auto --far-state-miles 300 --clean, with delta 0; onthemap-v3 is Algorithms 1 and 2 as OnTheMap "
-        "published them: epsilon 4.6 before pruning and 8.982 in all, delta 1e-6. docs/replications.md has the error "
-        "of both.",
+        "6.5 --design auto --most-exposed 0.5 --far-state-miles 300 --clean, with delta 0; onthemap-v3 is Algorithms 1 "
+        "and 2 as OnTheMap published them: epsilon 4.6 before pruning and 8.982 in all, delta 1e-6. "
+        "docs/replications.md has the error of both.",
     ),
     click.option(
         "--epsilon",
@@ -85,6 +88,16 @@ _SETTING: Final = (
         help="Choose what is left open: for the exponential mechanism the radii, so that the fewest workers are "
         "expected to be misplaced; for dirichlet-multinomial the radii, retention, strength, and prior with the least "
         "expected divergence. The choice uses only public data, so it costs no privacy.",
+    ),
+    click.option(
+        "--most-exposed",
+        metavar="CHANCE|none",
+        callback=_number_or_none("a number"),
+        default=None,
+        show_default="0.5; with onthemap-v3 or another mechanism, none",
+        help="With --design auto, choose among settings that show a worker who is alone in block and segment in the "
+        "true home tract with at most this chance, on average and as expected from public data. Where no setting does, "
+        "the least exposed one is taken, and the result says so.",
     ),
     click.option(
         "--min-retention",
@@ -163,7 +176,7 @@ _SETTING: Final = (
     click.option(
         "--far-state-miles",
         metavar="MILES|none",
-        callback=_miles_or_none,
+        callback=_number_or_none("a number of miles"),
         default=None,
         show_default="300; with onthemap-v3, none",
         help="States outside the imported area are support points of their own if their center lies within this many "

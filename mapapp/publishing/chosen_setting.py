@@ -26,6 +26,7 @@ __all__ = [
     "expected_by_choice",
     "expected_line",
     "expected_of",
+    "exposure_line",
 ]
 
 DESIGNED_MECHANISMS: Final[tuple[Mechanism, ...]] = ("dirichlet-multinomial", "exponential")
@@ -47,12 +48,15 @@ class Choice(NamedTuple):
         Empty for the one in the parameters.
     cleaning : bool
         Whether cleaning may be left out.
+    most_exposed : float or None
+        Ceiling on the expected chance that a lone worker is shown in the true home tract.
     """
 
     priors: tuple[Prior, ...] = ()
     units: tuple[Unit, ...] = ("cell",)
     mechanisms: tuple[Mechanism, ...] = ()
     cleaning: bool = False
+    most_exposed: float | None = None
 
 
 def choose_setting(
@@ -86,13 +90,20 @@ def choose_setting(
             mechanisms=choice.mechanisms,
             delta=privacy.delta,
             cleaning=choice.cleaning,
+            most_exposed=choice.most_exposed,
             report=report,
             threads=threads,
         )
     if parameters.mechanism != "dirichlet-multinomial":
         raise ParameterError(f"mechanism is {parameters.mechanism!r}; no setting is chosen for it")
     return design_parameters(
-        public, privacy.epsilon, privacy.delta, base=parameters, priors=choice.priors or None, report=report
+        public,
+        privacy.epsilon,
+        privacy.delta,
+        base=parameters,
+        priors=choice.priors or None,
+        most_exposed=choice.most_exposed,
+        report=report,
     )
 
 
@@ -130,6 +141,8 @@ def design_lines(certificate: Certificate) -> list[str]:
         f"  design           {mechanism}{_described(certificate['parameters'])}; chosen from public data out of "
         f"{facts['settings_tried']} settings, {expected_line(facts)}"
     ]
+    if facts.get("most_exposed") is not None:
+        lines.append(f"  exposure         {exposure_line(facts)}")
     if facts.get("runner_up"):
         lines.append(f"  runner-up        {_runner_up(facts)}")
     if "expected_misplaced_if_cleaned" in facts:
@@ -158,6 +171,16 @@ def expected_line(facts: JsonMapping) -> str:
     )
 
 
+def exposure_line(facts: JsonMapping) -> str:
+    """What was asked and found of a ceiling on exposure, in a few words."""
+    shown = (
+        f"a lone worker is expected in the true home tract with a chance of {facts['expected_exposed']:.1%}"
+    )
+    if facts["meets_most_exposed"]:
+        return f"{shown}, at most {facts['most_exposed']:.1%} as asked"
+    return f"{shown}: no setting keeps to {facts['most_exposed']:.1%}, so the least exposed one was taken"
+
+
 def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
     """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
     stated, parameters = certificate["construction"]["design"], certificate["parameters"]
@@ -167,6 +190,7 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
         units=tuple(stated.get("units", ("cell",))),
         mechanisms=tuple(stated.get("mechanisms", ())),
         cleaning="expected_misplaced_if_cleaned" in stated,
+        most_exposed=stated.get("most_exposed"),
     )
     if choice.cleaning:
         given = replace(given, clean=True)
@@ -179,6 +203,8 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
     found = choose_setting(read_public_part(release), privacy, given, choice)
     again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
     facts: JsonMapping = {**found[2]}
+    if "most_exposed" not in stated:  # from before there were ceilings
+        facts = {name: fact for name, fact in facts.items() if name != "most_exposed"}
     expected = [name for name in facts if name.startswith("expected_")]
     same = again == {name: parameters[name] for name in again} and set(stated) == set(facts)
     # Another machine may round differently, and so skip a setting that this one tries.

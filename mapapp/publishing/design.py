@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from engine.parameters import Number, Prior, PrivacyParameters, SynthesisParamet
 from engine.streams import PublicSeed
 from engine.tracts import great_circle_mi
 from mapapp.progress import Report, silent
+from mapapp.publishing.expected_exposure import expected_exposure
 from mapapp.publishing.expected_validity import (
     Expected,
     HomeTracts,
@@ -81,6 +82,9 @@ class DesignFacts(TypedDict):
     settings_tried: int
     expected_kl_all: float
     expected_kl_small: float
+    most_exposed: float | None
+    meets_most_exposed: NotRequired[bool]
+    expected_exposed: NotRequired[float]
 
 
 def design_parameters(
@@ -91,6 +95,7 @@ def design_parameters(
     base: SynthesisParameters | None = None,
     priors: Iterable[Prior] | None = None,
     concentration: float = CONCENTRATION,
+    most_exposed: float | None = None,
     report: Report = silent,
 ) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts]:
     """Search for the setting with the least expected divergence under the sound accountant.
@@ -112,6 +117,9 @@ def design_parameters(
     concentration : float
         How many workers of a workplace it takes for its own past to weigh as much as the public distribution;
         infinite for homes drawn from that distribution alone.
+    most_exposed : float, optional
+        Ceiling on the mean chance, over lone workers, that the true home tract is expected to be shown. Where nothing
+        that was tried meets it, the least exposed setting is chosen.
     report : callable
         Progress.
 
@@ -145,8 +153,12 @@ def design_parameters(
     distance_mi = great_circle_mi(public.geography.tracts, public.sample.destination_tract)
     too_wide = {r for r in TRACT_RADII_MI if (distance_mi < r).sum(axis=1).mean() > _MOST_NEAR}
     search = _Search(public, homes, promise, shape, priors_of, too_wide, report)
+    search.most_exposed = most_exposed
     best = min((search.descend(start, allowed) for start in _starts(allowed[0])), key=search.objective)
-    found = search.measured[best]
+    is_met = search.is_allowed(best)
+    if not is_met:
+        best = search.least_exposed()
+    found = search.measured.get(best)
     if found is None:
         raise CertificateError(
             f"no setting holds at epsilon_final {float(promise.epsilon):g}, delta {float(promise.delta):g}; raise "
@@ -162,7 +174,13 @@ def design_parameters(
         "settings_tried": len(search.measured),
         "expected_kl_all": float(f"{found.kl_all:.4g}"),
         "expected_kl_small": float(f"{found.kl_small:.4g}"),
+        "most_exposed": most_exposed,
     }
+    if most_exposed is not None:
+        facts |= {
+            "meets_most_exposed": is_met,
+            "expected_exposed": float(f"{search.exposed(best):.4g}"),
+        }
     return *search.parameters(best), facts
 
 
@@ -231,6 +249,8 @@ class _Search:
         report: Report,
     ) -> None:
         self.measured: dict[_Setting, Expected | None] = {}
+        self.most_exposed: float | None = None
+        self._exposed: dict[_Setting, float] = {}
         self._public, self._homes, self._shape, self._report = public, homes, shape, report
         self._promise, self._priors, self._too_wide = promise, priors, too_wide
 
@@ -253,7 +273,7 @@ class _Search:
         return privacy, parameters
 
     def objective(self, setting: _Setting) -> float:
-        """What is minimised; infinite where the setting cannot be certified."""
+        """What is minimised; infinite where the setting cannot be certified or is too exposed."""
         if setting.tract_radius_mi in self._too_wide:
             return np.inf
         if setting not in self.measured:
@@ -265,9 +285,28 @@ class _Search:
             except EngineError:
                 self.measured[setting] = None
         found = self.measured[setting]
-        if found is None:
+        if found is None or not self.is_allowed(setting):
             return np.inf
         return (found.kl_all + found.kl_small) / 2 if found.is_small.any() else found.kl_all
+
+    def exposed(self, setting: _Setting) -> float:
+        """Expected exposure of lone workers; infinite where the setting cannot be certified."""
+        if setting not in self._exposed:
+            privacy, parameters = self.parameters(setting)
+            prior = self._priors.of(parameters.prior)
+            can_be = self.measured.get(setting) is not None
+            self._exposed[setting] = (
+                expected_exposure(self._public, prior, privacy, parameters) if can_be else np.inf
+            )
+        return self._exposed[setting]
+
+    def is_allowed(self, setting: _Setting) -> bool:
+        """Whether a measured setting keeps to the ceiling on exposure."""
+        return self.most_exposed is None or self.exposed(setting) <= self.most_exposed
+
+    def least_exposed(self) -> _Setting:
+        """The least exposed of all settings that were measured."""
+        return min(self.measured, key=self.exposed)
 
     def descend(self, setting: _Setting, priors: tuple[Prior, ...]) -> _Setting:
         """Change one choice at a time, as long as that helps."""

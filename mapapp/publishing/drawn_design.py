@@ -17,10 +17,11 @@ import numpy as np
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.progress import Report, silent
+from mapapp.publishing.expected_exposure import expected_exposure
 from mapapp.publishing.measured_ahead import MeasuredAhead
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.misplacement import OBJECTIVE, Misplaced, Misplacement, standard_error
-from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart
+from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart, PublicPriors
 
 __all__ = [
     "COMPARED_MECHANISMS",
@@ -39,6 +40,7 @@ COMPARED_MECHANISMS: Final[tuple[Mechanism, ...]] = (
 """What `--mechanism auto` chooses from; a later one must misplace 0.5% fewer workers than an earlier one."""
 
 _TRACT_RADII_MI: Final = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 40.0, 60.0)
+_EXPOSED_RADII_MI: Final = (4.0, 5.0, 6.0, 7.0, *_TRACT_RADII_MI[1:])  # near the radii that a ceiling allows
 _PUMA_RADII_MI: Final = (15.0, 25.0, 40.0, 60.0, 100.0, 12_500.0)
 _START_MI: Final = (25.0, 40.0)
 _WORTH_IT: Final = 0.995
@@ -61,6 +63,9 @@ class DrawnDesignFacts(TypedDict):
     objective: str
     rule: str
     least: str
+    most_exposed: float | None
+    meets_most_exposed: NotRequired[bool]
+    expected_exposed: NotRequired[float]
     towns: list[str]
     homes: str
     concentration: float
@@ -96,6 +101,7 @@ def design_by_drawing(
     mechanisms: Sequence[Mechanism] = (),
     delta: Number = "1e-6",
     cleaning: bool = False,
+    most_exposed: float | None = None,
     report: Report = silent,
     threads: int = 1,
 ) -> tuple[PrivacyParameters, SynthesisParameters, DrawnDesignFacts]:
@@ -117,6 +123,9 @@ def design_by_drawing(
     cleaning : bool, optional
         Leave `clean` of `base` out if that misplaces fewer of all workers, at the radii chosen with it, and the unit is
         larger than a cell.
+    most_exposed : float, optional
+        Ceiling on the mean chance, over lone workers, that the true home tract is expected to be shown. Where no radii
+        meet it, the least exposed setting is chosen.
     report : callable
         Progress.
     threads : int
@@ -140,8 +149,10 @@ def design_by_drawing(
     if not units:
         raise ParameterError("no unit to choose from: give cell, block or tract")
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
-    with _Search(Misplacement(public, base), privacy, base, report, threads) as search:
-        least, second = search.best_two(_starts(mechanisms or (base.mechanism,), units))
+    exposure = None if most_exposed is None else _Exposure(public, base, most_exposed)
+    with _Search(Misplacement(public, base), privacy, base, exposure, report, threads) as search:
+        starts = search.allowed(_starts(mechanisms or (base.mechanism,), units))
+        least, second = search.best_two(starts)
         best = search.coarsened(least)
     if second is None or (second.mechanism, second.unit) == (best.mechanism, best.unit):
         second = search.next_to(best)
@@ -150,6 +161,7 @@ def design_by_drawing(
         "objective": OBJECTIVE,
         "rule": _RULE,
         "least": least.text(),
+        "most_exposed": most_exposed,
         "towns": list(public.towns.kinds),
         "homes": public.homes_text,
         "concentration": CONCENTRATION,
@@ -162,6 +174,11 @@ def design_by_drawing(
         "expected_misplaced_of_runner_up": None if second is None else _rounded(search.objective(second)),
         "runner_up": None if second is None else second.text(),
     }
+    if exposure is not None:
+        facts |= {
+            "meets_most_exposed": exposure.is_met,
+            "expected_exposed": _rounded(exposure.of(privacy, search.parameters(best))),
+        }
     if mechanisms:
         facts |= {"mechanisms": list(mechanisms), "clean": base.clean}
         if any(map(needs_delta, mechanisms)):
@@ -207,6 +224,25 @@ def _starts(mechanisms: Sequence[Mechanism], units: Sequence[Unit]) -> list[_Set
     ]
 
 
+class _Exposure:
+    """The ceiling on exposure, and the exposure of settings."""
+
+    def __init__(self, public: PublicPart, base: SynthesisParameters, most: float) -> None:
+        self.most, self.is_met = most, True
+        self._public, self._prior = public, PublicPriors(public, base).of(base.prior)
+        self._known: dict[SynthesisParameters, float] = {}
+
+    def of(self, privacy: PrivacyParameters, parameters: SynthesisParameters) -> float:
+        """Expected exposure of a setting; infinite where it cannot be certified."""
+        if parameters not in self._known:
+            try:
+                found = expected_exposure(self._public, self._prior, privacy, parameters)
+            except CertificateError:
+                found = np.inf
+            self._known[parameters] = found
+        return self._known[parameters]
+
+
 class _Search:
     """Coordinate descent over settings, each drawn once."""
 
@@ -215,12 +251,15 @@ class _Search:
         workers: Misplacement,
         privacy: PrivacyParameters,
         base: SynthesisParameters,
+        exposure: _Exposure | None,
         report: Report,
         threads: int,
     ) -> None:
         self.measured: dict[_Setting, Misplaced | None] = {}
         self.workers = workers
         self._privacy, self._base, self._report = privacy, base, report
+        self._exposure = exposure
+        self._tract_radii = _TRACT_RADII_MI if exposure is None else _EXPOSED_RADII_MI
         self._ahead = MeasuredAhead(self._measure, threads)
 
     def __enter__(self) -> Self:
@@ -230,11 +269,53 @@ class _Search:
         self._ahead.close()
 
     def _measure(self, setting: _Setting) -> Misplaced | None:
-        """What a setting misplaces; None if it cannot be certified."""
+        """What a setting misplaces; None if it cannot be certified or is too exposed."""
+        if self._is_too_exposed(setting):
+            return None
         try:
             return self.workers.misplaced(self._privacy, self.parameters(setting))
         except CertificateError:
             return None
+
+    def _exposed(self, setting: _Setting) -> float:
+        return 0.0 if self._exposure is None else self._exposure.of(self._privacy, self.parameters(setting))
+
+    def _is_too_exposed(self, setting: _Setting) -> bool:
+        return self._exposure is not None and self._exposed(setting) > self._exposure.most
+
+    def allowed(self, starts: list[_Setting]) -> list[_Setting]:
+        """The starts, moved to the nearest radii that meet the ceiling on exposure.
+
+        Where none do, the least exposed setting of all is the start, and its exposure is the ceiling.
+        """
+        exposure = self._exposure
+        if exposure is None:
+            return starts
+        lines = [self._from_start(start) for start in starts]
+        met = [
+            next((setting for setting in line if self._exposed(setting) <= exposure.most), None)
+            for line in lines
+        ]
+        kept = [setting for setting in met if setting is not None]
+        if kept:
+            return kept
+        least = min((setting for line in lines for setting in line), key=self._exposed)
+        exposure.is_met, exposure.most = False, self._exposed(least)
+        return [least]
+
+    def _from_start(self, start: _Setting) -> list[_Setting]:
+        """All radii; finer points expose more, so smaller radii of tracts come first, and PUMAs' near the start's."""
+        near = sorted(_PUMA_RADII_MI, key=lambda radius: abs(radius - start.puma_radius_mi))
+        fewer = sorted(
+            self._tract_radii,
+            key=lambda radius: (radius > start.tract_radius_mi, abs(radius - start.tract_radius_mi)),
+        )
+        return [
+            replace(start, tract_radius_mi=tract, puma_radius_mi=puma)
+            for puma in near
+            for tract in fewer
+            if tract <= puma
+        ]
 
     def parameters(self, setting: _Setting) -> SynthesisParameters:
         """The setting as the engine takes it."""
@@ -251,7 +332,7 @@ class _Search:
         return chosen
 
     def objective(self, setting: _Setting) -> float:
-        """What is minimized; infinite where the setting cannot be certified."""
+        """What is minimized; infinite where the setting cannot be certified or is too exposed."""
         if setting not in self.measured:
             self._report("choosing a setting from public data", len(self.measured), 0)
             self.measured[setting] = self._ahead.result(setting)
@@ -282,7 +363,7 @@ class _Search:
             Nothing that was tried can be certified.
         """
         self._order = [(start.mechanism, start.unit) for start in starts]
-        self._ahead.expect([*starts, *_in_turn(_directions(starts[0], _tract_line(starts[0])))])
+        self._ahead.expect([*starts, *_in_turn(_directions(starts[0], self._tract_line(starts[0])))])
         first = min(starts, key=self.objective)
         if np.isinf(self.objective(first)):
             raise CertificateError(
@@ -311,7 +392,7 @@ class _Search:
         """
         kind, chosen = (best.mechanism, best.unit), best
         while True:
-            coarser = _one_step_coarser(chosen)
+            coarser = self._one_step_coarser(chosen)
             self._ahead.expect(coarser)
             for setting in coarser:
                 self.objective(setting)
@@ -327,7 +408,7 @@ class _Search:
 
     def next_to(self, chosen: _Setting) -> _Setting | None:
         """The best of the other settings that were measured."""
-        others = [setting for setting in self.measured if setting != chosen]
+        others = [one for one, found in self.measured.items() if one != chosen and found is not None]
         return min(others, key=self.objective, default=None)
 
     def _n_points(self, setting: _Setting) -> float:
@@ -343,7 +424,7 @@ class _Search:
         kind = (setting.mechanism, setting.unit)
         for _ in range(_MOST_ROUNDS):
             before = setting
-            setting = self._best(setting, _tract_line(setting))
+            setting = self._best(setting, self._tract_line(setting))
             setting = self._best(setting, _puma_line(setting))
             if setting == before:
                 break
@@ -366,13 +447,22 @@ class _Search:
                     break
         return best if self.objective(best) < _WORTH_IT * self.objective(at) else at
 
+    def _tract_line(self, setting: _Setting) -> list[_Setting]:
+        """The settings with any radius within which tracts are points."""
+        return [
+            replace(setting, tract_radius_mi=radius, puma_radius_mi=max(radius, setting.puma_radius_mi))
+            for radius in self._tract_radii
+        ]
 
-def _tract_line(setting: _Setting) -> list[_Setting]:
-    """The settings with any radius within which tracts are points."""
-    return [
-        replace(setting, tract_radius_mi=radius, puma_radius_mi=max(radius, setting.puma_radius_mi))
-        for radius in _TRACT_RADII_MI
-    ]
+    def _one_step_coarser(self, setting: _Setting) -> list[_Setting]:
+        """The settings with one of the two radii one step smaller."""
+        tract, puma = setting.tract_radius_mi, setting.puma_radius_mi
+        tracts = [radius for radius in self._tract_radii if radius < tract][-1:]
+        pumas = [radius for radius in _PUMA_RADII_MI if tract <= radius < puma][-1:]
+        return [
+            *(replace(setting, tract_radius_mi=radius) for radius in tracts),
+            *(replace(setting, puma_radius_mi=radius) for radius in pumas),
+        ]
 
 
 def _puma_line(setting: _Setting) -> list[_Setting]:
@@ -394,14 +484,3 @@ def _in_turn(directions: tuple[list[_Setting], list[_Setting]]) -> list[_Setting
     """The settings of two directions in turn: the first of each is always looked at."""
     pairs = itertools.zip_longest(*directions)
     return [setting for pair in pairs for setting in pair if setting is not None]
-
-
-def _one_step_coarser(setting: _Setting) -> list[_Setting]:
-    """The settings with one of the two radii one step smaller."""
-    tract, puma = setting.tract_radius_mi, setting.puma_radius_mi
-    tracts = [radius for radius in _TRACT_RADII_MI if radius < tract][-1:]
-    pumas = [radius for radius in _PUMA_RADII_MI if tract <= radius < puma][-1:]
-    return [
-        *(replace(setting, tract_radius_mi=radius) for radius in tracts),
-        *(replace(setting, puma_radius_mi=radius) for radius in pumas),
-    ]

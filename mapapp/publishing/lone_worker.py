@@ -31,6 +31,7 @@ from mapapp.publishing.support import Support
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 __all__ = [
     "LONE_CHANCES",
@@ -42,6 +43,7 @@ __all__ = [
     "lone_points_of",
     "lone_worker_facts",
     "lone_workers",
+    "mean_chance",
 ]
 
 Case = Literal["lone workers", "apart", "alone in a unit"]
@@ -105,20 +107,23 @@ def lone_workers(
     support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
+    *,
+    is_sample: bool = False,
 ) -> LoneWorkers:
     """Return the chances of the lone workers of a batch or, for larger units, of an example.
 
-    Of more than 4,000 tracts, about 2,000 evenly spaced ones stand for all. They are chosen by row, so the result does
-    not depend on batches.
+    Of more than 4,000 tracts, about 2,000 evenly spaced ones stand for all, unless the batch is a sample. They are
+    chosen by row, so the result does not depend on batches.
     """
+    every = 1 if is_sample else max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
+    is_looked_at = support.coarsening.destination % every == 0
     if parameters.unit != "cell":
         example = _apart if parameters.mechanism == "exponential" else _alone_in_a_unit
-        return example(certified, synthesizers, support, privacy, parameters)
+        return example(certified, synthesizers, support, privacy, parameters, is_looked_at)
     chance = LONE_CHANCES[parameters.mechanism]
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
-    is_chosen = _is_looked_at(support)[certified.classes.tract]
-    alone = np.flatnonzero(is_alone & is_chosen)
+    alone = np.flatnonzero(is_alone & is_looked_at[certified.classes.tract])
     stay = [chance(certified, int(one), privacy) for one in alone]
     weights = (true_tract_weights(support, tract) for tract in certified.classes.tract[alone].tolist())
     true_tract = [
@@ -155,26 +160,25 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
 
 def _chances(chance: Floats, workers: Ints) -> dict[str, float] | None:
     """Return least, mean over workers, and greatest of the chances that are known; None without any."""
+    mean = mean_chance(chance, workers)
+    if mean is None:
+        return None
+    known = chance[~np.isnan(chance) & (workers > 0)]
+    return {"least": float(known.min()), "typical": mean, "greatest": float(known.max())}
+
+
+def mean_chance(chance: Floats, workers: Ints) -> float | None:
+    """Return the mean over workers of the chances that are known; None without any."""
     known = np.flatnonzero(~np.isnan(chance) & (workers > 0))
     if not known.size:
         return None
-    chance, workers = chance[known], workers[known]
-    return {
-        "least": float(chance.min()),
-        # Exact before it is rounded, so that the division into batches does not matter.
-        "typical": float(sum(map(_share, chance.tolist(), workers.tolist())) / int(workers.sum())),
-        "greatest": float(chance.max()),
-    }
+    # Exact before it is rounded, so that the division into batches does not matter.
+    total = sum(map(_share, chance[known].tolist(), workers[known].tolist()))
+    return float(total / int(workers[known].sum()))
 
 
 def _share(chance: float, workers: int) -> Fraction:
     return Fraction(chance) * workers
-
-
-def _is_looked_at(support: Support) -> npt.NDArray[np.bool_]:
-    """Return which destination tracts of a batch are looked at: bool[T]."""
-    every = max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
-    return np.asarray(support.coarsening.destination % every == 0)
 
 
 def case_of(parameters: SynthesisParameters) -> Case:
@@ -291,6 +295,7 @@ def _apart(
     support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
+    is_looked_at: Bools,
 ) -> LoneWorkers:
     """Return the chances in units of several blocks or segments whose workers all live in different points."""
     number = synthesizers.destination if parameters.unit == "block" else synthesizers.tract.astype(np.int64)
@@ -303,18 +308,18 @@ def _apart(
     stay = np.array([_stay_apart(privacy, int(k[at]), int(apart)) for at, apart in pairs.T], dtype=np.float64)
     return LoneWorkers(
         stay=stay,
-        true_tract=stay * _true_tract_shares(support)[pairs[0]],
+        true_tract=stay * _true_tract_shares(support, is_looked_at)[pairs[0]],
         workers=np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64),
         n_workers=int(synthesizers.count.sum()),
     )
 
 
-def _true_tract_shares(support: Support) -> Floats:
+def _true_tract_shares(support: Support, is_looked_at: Bools) -> Floats:
     """Return the chance that who keeps the point is shown in the true tract; NaN for tracts not looked at."""
     return np.array(
         [
-            true_tract_weights(support, position).sum() if is_looked_at else np.nan
-            for position, is_looked_at in enumerate(_is_looked_at(support).tolist())
+            true_tract_weights(support, position).sum() if is_known else np.nan
+            for position, is_known in enumerate(is_looked_at.tolist())
         ]
     )
 
@@ -325,11 +330,11 @@ def _alone_in_a_unit(
     support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
+    is_looked_at: Bools,
 ) -> LoneWorkers:
     """Return the chances of a worker who is the only one of a unit, in every destination tract."""
     tract, first = np.unique(certified.classes.tract, return_index=True)
     chance = LONE_CHANCES[parameters.mechanism]
-    is_looked_at = _is_looked_at(support)
     true_tract = [
         chance(certified, one, privacy, true_tract_weights(support, at)) if is_looked_at[at] else np.nan
         for at, one in zip(tract.tolist(), first.tolist(), strict=True)

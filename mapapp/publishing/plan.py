@@ -71,7 +71,7 @@ class Plan:
         facts = self.certificate.get("lone_worker")
         stay, tract = stay_text(facts), true_tract_text(facts)
         lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
-        shown = "" if tract is None else f", is expected in the true home tract with one of {tract}"
+        shown = "" if tract is None else f"; expected chance of the true home tract: {tract}"
         expected = expected_line(self.expected) if self.expected else "not known for this mechanism"
         return [
             f"dry run: {sizes.n_workers:,} workers of {sizes.n_synthesizers:,} synthesizers; "

@@ -32,6 +32,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str | bool]]] = {
         "epsilon_final": "6.5",
         "unit": "cell",
         "design": "auto",
+        "most_exposed": "0.5",
         "far_state_miles": "300",
         "clean": True,
     },
@@ -46,14 +47,19 @@ def with_preset(options: Options) -> dict[str, Option]:
     """The options of `synthesize` with those of their preset filled in; single options win.
 
     Radii that are given leave nothing to choose, and another mechanism than the preset's has no unit and keeps its own
-    settings. A mechanism that is to be chosen takes everything from the preset.
+    settings. A mechanism that is to be chosen takes everything from the preset. Where nothing is to be chosen, there is
+    no ceiling on exposure either.
     """
     filled = dict(options)
     preset = PRESETS[options.get("preset") or DEFAULT_PRESET]
     mechanism = options.get("mechanism") or preset.get("mechanism", USUAL_MECHANISM)
-    left = {name for name in ("unit", "design", "clean") if mechanism not in (AUTO, preset.get("mechanism"))}
+    left: set[str] = set()
+    if mechanism not in (AUTO, preset.get("mechanism")):
+        left |= {"unit", "design", "most_exposed", "clean"}
     if any(options.get(name) is not None for name in DESIGNED):
-        left.add("design")
+        left |= {"design", "most_exposed"}
+    if options.get("design") == "none":
+        left.add("most_exposed")
     if options.get("epsilon") is not None:
         left.add("epsilon_final")
     missing = {name for name in preset if options.get(name) is None} - left

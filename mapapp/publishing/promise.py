@@ -158,7 +158,7 @@ def make_certificate(
     }
     if design is not None:
         facts["design"] = dict(design)
-    if (preset := preset_of(privacy, parameters, designed=design is not None)) is not None:
+    if (preset := preset_of(privacy, parameters, design)) is not None:
         facts["preset"] = preset
     certificate = build_certificate(
         privacy=privacy,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -38,6 +39,7 @@ _NOT_SET = (
     "epsilon_final",
     "delta",
     "design",
+    "most_exposed",
     "unit",
     "clean",
     "far_state_miles",
@@ -69,25 +71,42 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
     return privacy, replace(parameters, prior=_prior(dataset, options["prior"], options.get("prior_release")))
 
 
-def preset_of(privacy: PrivacyParameters, parameters: SynthesisParameters, *, designed: bool) -> str | None:
+def preset_of(
+    privacy: PrivacyParameters, parameters: SynthesisParameters, design: Mapping[str, object] | None
+) -> str | None:
     """The preset with the options of a setting, whatever its prior; None if no preset has the same options.
 
     Parameters
     ----------
     privacy, parameters
         The setting.
-    designed : bool
-        Whether `--design auto` chose what the preset leaves open.
+    design : mapping or None
+        How `--design auto` chose what the preset leaves open; None where it did not.
     """
+    designed = design is not None
     for name in PRESETS:
         wanted_privacy, wanted = preset_setting(name, parameters.prior)
         if designed:
             radii = (parameters.tract_radius_mi, parameters.puma_radius_mi)
             wanted = replace(wanted, tract_radius_mi=radii[0], puma_radius_mi=radii[1])
         stated = [stated_privacy(one, parameters.mechanism) for one in (privacy, wanted_privacy)]
-        if wanted == parameters and stated[0] == stated[1] and designed == is_designed(name):
+        is_same = wanted == parameters and stated[0] == stated[1] and designed == is_designed(name)
+        if is_same and _has_ceiling(name, design):
             return name
     return None
+
+
+def _has_ceiling(preset: str, design: Mapping[str, object] | None) -> bool:
+    """Whether a choice had the preset's ceiling on exposure; certificates of earlier versions do not say."""
+    if design is None or "most_exposed" not in design:
+        return True
+    return design["most_exposed"] == preset_ceiling(preset)
+
+
+def preset_ceiling(preset: str) -> float | None:
+    """The ceiling on exposure of a preset whose radii `--design auto` chooses."""
+    ceiling = PRESETS[preset].get("most_exposed")
+    return None if ceiling is None else float(ceiling)
 
 
 def preset_setting(name: str, prior: Prior) -> tuple[PrivacyParameters, SynthesisParameters]:
@@ -224,7 +243,13 @@ def designed_choice(options: Options) -> Choice | None:
     """
     given_clean = options.get("clean")
     options = with_preset({**NOT_GIVEN, **options})
+    most_exposed = _ceiling(options)
     if options["design"] is None:
+        if most_exposed is not None:
+            raise UsageError(
+                f"--most-exposed {most_exposed:g} without --design auto: nothing is chosen, so it has no effect; give "
+                "both, or leave it out"
+            )
         if options.get("unit") == AUTO:
             raise UsageError(
                 "--unit auto without --design auto: give both, or name a unit: cell, block or tract"
@@ -255,7 +280,19 @@ def designed_choice(options: Options) -> Choice | None:
         units=get_args(Unit) if unit == AUTO else (unit,),
         mechanisms=mechanisms,
         cleaning=given_clean is None and bool(options["clean"]),
+        most_exposed=most_exposed,
     )
+
+
+def _ceiling(options: Options) -> float | None:
+    """The ceiling on exposure that options ask for."""
+    asked = options.get("most_exposed")
+    if asked in (None, "none"):
+        return None
+    most = float(asked)
+    if not 0 < most <= 1:
+        raise UsageError(f"--most-exposed {asked}: it must be a chance above 0 and at most 1, or none")
+    return most
 
 
 def privacy_of(

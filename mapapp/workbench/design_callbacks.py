@@ -11,9 +11,17 @@ from engine.parameters import PrivacyParameters, Unit
 from geodata.json_objects import JsonMapping
 from mapapp.errors import UsageError
 from mapapp.progress import Report
-from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice, choose_setting, expected_line
+from mapapp.publishing.chosen_setting import (
+    DESIGNED_MECHANISMS,
+    Choice,
+    choose_setting,
+    expected_line,
+    exposure_line,
+)
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
+from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.settings import preset_ceiling
 from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.job_progress import add_cancel, ask, ended, more, refused, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS
@@ -85,7 +93,7 @@ def register(app: Dash, session: Session) -> None:
 def search_for(
     setting: Setting, *, any_mechanism: bool, any_unit: bool, cleans: bool
 ) -> tuple[Setting, Choice]:
-    """Return where a search starts, and what it may choose.
+    """Return where a search starts, and what it may choose, with the ceiling on exposure of the default preset.
 
     Parameters
     ----------
@@ -109,8 +117,10 @@ def search_for(
             "choose these first, or let it choose the mechanism"
         )
     units = get_args(Unit) if any_unit else (parameters.unit,)
+    has_ceiling = any_mechanism or parameters.mechanism == "exponential"  # as options that name no ceiling
+    most_exposed = preset_ceiling(DEFAULT_PRESET) if has_ceiling else None
     if not any_mechanism:
-        return setting, Choice(units=units)
+        return setting, Choice(units=units, most_exposed=most_exposed)
     if parameters.replication or parameters.editing == "drop":
         raise UsageError(
             "Design compares mechanisms, and not all of them allow what the 2010 release did or drop points; turn "
@@ -122,7 +132,7 @@ def search_for(
     )
     has_delta = needs_delta(parameters.mechanism)
     mechanisms = tuple(each for each in COMPARED_MECHANISMS if has_delta or not needs_delta(each))
-    return start, Choice(units=units, mechanisms=mechanisms)
+    return start, Choice(units=units, mechanisms=mechanisms, most_exposed=most_exposed)
 
 
 def design(session: Session, search: tuple[Setting, Choice], report: Report) -> Design:
@@ -137,6 +147,8 @@ def design(session: Session, search: tuple[Setting, Choice], report: Report) -> 
 def chosen_line(facts: JsonMapping) -> str:
     """Return what was chosen from, what to expect of it, and of the next best."""
     line = f"Chosen from public data out of {facts['settings_tried']} settings; {expected_line(facts)}."
+    if facts.get("most_exposed") is not None:
+        line += f" Exposure: {exposure_line(facts)}."
     if not facts.get("runner_up"):
         return line
     return (

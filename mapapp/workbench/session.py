@@ -34,7 +34,7 @@ from mapapp.publishing.drawn_design import DrawnDesignFacts
 from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.run import Outcome
-from mapapp.publishing.settings import is_designed
+from mapapp.publishing.settings import is_designed, preset_ceiling
 from mapapp.workbench.audit_results import AuditedSettings
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.kept_settings import KeptSettings
@@ -427,8 +427,9 @@ def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:
     if not is_designed(DEFAULT_PRESET):
         return values
     setting = read_setting(values)
+    choice = Choice(most_exposed=preset_ceiling(DEFAULT_PRESET))
     privacy, parameters, _ = choose_setting(
-        read_public_part(store), setting.privacy, setting.parameters, Choice(), report=report
+        read_public_part(store), setting.privacy, setting.parameters, choice, report=report
     )
     return values_of(Setting(privacy, parameters))
 

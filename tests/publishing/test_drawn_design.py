@@ -17,14 +17,18 @@ from hypothesis import strategies as st
 from engine._arrays import FloatArray
 from engine.errors import ParameterError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.streams import PublicSeed
 from engine.tracts import OriginTracts
 from engine.validity.grid import CELL_RANGE
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, open_store, writing_store
+from mapapp.publishing.batch import open_source, prepare_batch
 from mapapp.publishing.certificate.mechanism import stated_privacy
 from mapapp.publishing.chosen_setting import Choice, check_design, choose_setting, design_lines
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
+from mapapp.publishing.expected_exposure import expected_exposure
 from mapapp.publishing.expected_validity import grid_around, ranges_around
+from mapapp.publishing.lone_worker import lone_worker_facts
 from mapapp.publishing.measured_ahead import MeasuredAhead
 from mapapp.publishing.misplacement import (
     Misplaced,
@@ -33,8 +37,8 @@ from mapapp.publishing.misplacement import (
     row_errors,
     standard_error,
 )
-from mapapp.publishing.public_part import PublicPart, read_public_part
-from mapapp.publishing.settings import designed_choice
+from mapapp.publishing.public_part import PublicPart, PublicPriors, read_public_part
+from mapapp.publishing.settings import designed_choice, preset_of, preset_setting
 from mapapp.publishing.towns import read_towns
 from tests.commands.running import refused, run_here
 from tests.publishing.test_design import with_other_homes
@@ -271,7 +275,9 @@ def test_the_recommended_preset_is_made_and_its_choice_repeated(demo_dataset: Pa
     certificate: dict[str, Any] = json.loads((release / "certificate.json").read_text())
     assert certificate["epsilon_final"]["value"] == 6.5
     assert certificate["delta"]["value"] == 0
-    assert len(design_lines(certificate)) == 2
+    assert [line.split()[0] for line in design_lines(certificate)] == ["design", "exposure"]
+    assert certificate["construction"]["design"]["most_exposed"] == 0.5
+    assert certificate["construction"]["preset"] == "recommended"
     checked = run_here("certify", release)
     assert checked.code == 0
     assert "the same setting is chosen again" in checked.out
@@ -280,7 +286,7 @@ def test_the_recommended_preset_is_made_and_its_choice_repeated(demo_dataset: Pa
 @pytest.mark.parametrize(
     ("options", "mechanism"),
     [
-        (("--preset", "recommended", "--mechanism", "auto"), "exponential"),
+        (("--preset", "recommended", "--mechanism", "auto", "--most-exposed", "none"), "exponential"),
         ((*AUTO[:-1], "1", "--unit", "auto", "--delta", "0"), "geometric"),
     ],
 )
@@ -401,3 +407,121 @@ def test_cleaning_that_is_asked_for_is_not_chosen(options: dict[str, Any], open_
     choice = designed_choice(options)
     assert choice is not None
     assert choice.cleaning == open_
+
+
+def every_exposure(public: PublicPart, privacy: PrivacyParameters, base: SynthesisParameters) -> list[float]:
+    """Expected exposures at all radii that a search with a ceiling may choose."""
+    prior = PublicPriors(public, base).of(base.prior)
+    radii = [
+        (tract_mi, puma_mi)
+        for tract_mi in (4.0, 5.0, 6.0, 7.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 40.0, 60.0)
+        for puma_mi in (15.0, 25.0, 40.0, 60.0, 100.0, 12_500.0)
+        if tract_mi <= puma_mi
+    ]
+    settings = [replace(base, tract_radius_mi=near, puma_radius_mi=far) for near, far in radii]
+    return [expected_exposure(public, prior, privacy, setting) for setting in settings]
+
+
+def test_a_ceiling_on_exposure_is_kept_and_what_is_stated_is_what_the_certificate_states(
+    dataset: Store, public: PublicPart
+) -> None:
+    _, free, without = design_by_drawing(public, "6.5", base=BASE, units=("cell",))
+    privacy, chosen, facts = design_by_drawing(public, "6.5", base=BASE, units=("cell",), most_exposed=0.7)
+    source = open_source(dataset, PublicSeed.for_tests(), privacy, chosen)
+    parts = [
+        prepare_batch(source, batch).certified.lone_workers for batch in range(source.workplaces.n_batches)
+    ]
+    stated: Any = lone_worker_facts(parts, chosen)["true_tract"]
+    assert facts["meets_most_exposed"]
+    assert facts["expected_exposed"] == pytest.approx(stated["typical"], rel=1e-3)
+    assert facts["expected_exposed"] <= 0.7
+    assert chosen.coarsening_radii_mi < free.coarsening_radii_mi
+    assert facts["expected_misplaced"] > without["expected_misplaced"]
+    assert (without["most_exposed"], "expected_exposed" in without) == (None, False)
+
+
+def test_where_nothing_meets_the_ceiling_the_least_exposed_setting_is_taken_and_said(
+    dataset: Store, public: PublicPart
+) -> None:
+    privacy, chosen, facts = design_by_drawing(public, "6.5", base=BASE, units=("cell",), most_exposed=0.01)
+    least = min(every_exposure(public, privacy, BASE))
+    assert facts["expected_exposed"] == pytest.approx(least, rel=1e-3)
+    assert (facts["meets_most_exposed"], facts["most_exposed"], facts["runner_up"]) == (False, 0.01, None)
+    certificate = certificate_of(privacy, chosen, facts)
+    assert "no setting keeps to 1.0%, so the least exposed one was taken" in design_lines(certificate)[1]
+    assert check_design(dataset, certificate).ok
+    certificate["construction"]["design"]["most_exposed"] = 0.7
+    assert not check_design(dataset, certificate).ok
+
+
+def test_a_ceiling_that_all_settings_meet_changes_nothing(public: PublicPart) -> None:
+    """At a small epsilon most lone workers move, and the radii are those chosen without a ceiling."""
+    found = [
+        design_by_drawing(public, "1", base=BASE, units=("cell",), most_exposed=most)[1]
+        for most in (None, 0.9)
+    ]
+    assert found[0] == found[1]
+
+
+def certificate_of(privacy: PrivacyParameters, parameters: SynthesisParameters, facts: Any) -> dict[str, Any]:
+    return {
+        "construction": {"design": dict(facts)},
+        "parameters": {
+            "privacy": stated_privacy(privacy, parameters.mechanism),
+            "synthesis": parameters.to_dict(),
+        },
+    }
+
+
+def test_a_choice_from_before_ceilings_is_repeated_without_one(dataset: Store, public: PublicPart) -> None:
+    privacy, chosen, facts = design_by_drawing(public, "6.5", base=BASE, units=("cell",))
+    certificate = certificate_of(privacy, chosen, facts)
+    assert check_design(dataset, certificate).ok
+    del certificate["construction"]["design"]["most_exposed"]
+    assert check_design(dataset, certificate).ok
+
+
+def test_a_ceiling_holds_for_the_dirichlet_multinomial_too(dataset: Store, public: PublicPart) -> None:
+    privacy = PrivacyParameters(epsilon="6.5", delta="1e-6", accountant="sound")
+    base = SynthesisParameters()
+    found = {
+        most: choose_setting(public, privacy, base, Choice(most_exposed=most)) for most in (None, 0.4, 0.01)
+    }
+    assert "expected_exposed" not in found[None][2]
+    met, unmet = found[0.4][2], found[0.01][2]
+    assert met["meets_most_exposed"]
+    assert met["expected_exposed"] <= 0.4
+    assert not unmet["meets_most_exposed"]
+    assert unmet["expected_exposed"] <= met["expected_exposed"]
+    for chosen in found.values():
+        assert check_design(dataset, certificate_of(*chosen)).ok
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--most-exposed", "0"), "--most-exposed 0.0: it must be a chance above 0 and at most 1, or none"),
+        (("--most-exposed", "1.5"), "--most-exposed 1.5: it must be"),
+        (("--most-exposed", "nan"), "--most-exposed nan: it must be"),
+        (("--most-exposed", "half"), "'half' is neither a number nor none"),
+        (("--most-exposed", "0.5", "--design", "none"), "--most-exposed 0.5 without --design auto"),
+        (
+            ("--most-exposed", "0.5", "--tract-radius", "9", "--puma-radius", "9"),
+            "--most-exposed 0.5 without --design auto",
+        ),
+    ],
+)
+def test_a_ceiling_that_means_nothing_is_refused(
+    demo_dataset: Path, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    assert said in refused("synthesize", demo_dataset, tmp_path / "r.release", *options)
+
+
+def test_the_preset_is_named_only_with_its_ceiling() -> None:
+    """Choices of earlier versions, which had none, keep the name."""
+    privacy, parameters = preset_setting("recommended", "gravity")
+    chosen = replace(parameters, tract_radius_mi=8.0, puma_radius_mi=25.0)
+    named = [preset_of(privacy, chosen, {"most_exposed": most}) for most in (0.5, 0.4, None)]
+    assert named == ["recommended", None, None]
+    assert preset_of(privacy, chosen, {"settings_tried": 9}) == "recommended"
+    assert preset_of(privacy, chosen, None) is None

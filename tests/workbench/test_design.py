@@ -27,7 +27,7 @@ RECOMMENDED = read_setting(preset_values("recommended", has_flows=True))
 
 def test_by_default_design_chooses_numbers_alone() -> None:
     found = search_for(RECOMMENDED, any_mechanism=False, any_unit=False, cleans=True)
-    assert found == (RECOMMENDED, Choice(units=("cell",)))
+    assert found == (RECOMMENDED, Choice(units=("cell",), most_exposed=0.5))
     page = controls(preset_values("recommended", has_flows=True), has_flows=True)
     boxes = {box.id: box.checked for box in parts(page, "Checkbox")}
     assert boxes == {"design-mechanism": False, "design-unit": False}
