@@ -30,8 +30,9 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
     distance_real_mi, distance_expected_mi: mean commute between tract centres.
     Of a release also: kl_drawn_all, kl_drawn_small, imse_drawn_all, imse_drawn_small, moved_all, moved_small (share of
     workers in another cell), infinite_all, infinite_small (share of workers in destinations whose plain drawn KL is
-    infinite). Of a release, and of a setting that was drawn: distance_blocks_real_mi, distance_blocks_drawn_mi (between
-    blocks).
+    infinite), lone_in_tract and lone_in_tract_expected (share of lone workers who are shown in their true home tract,
+    and what public data let expect). Of a release, and of a setting that was drawn: distance_blocks_real_mi,
+    distance_blocks_drawn_mi (between blocks).
 
 `tables`
     destinations: destination_index, block_id, tract_index, n_workers, is_small, kl, imse, and average commutes in miles

@@ -79,11 +79,15 @@ class DrawnPart:
     cells : float64[2, 29]
         Synthetic workers by cell, in all and in small destinations.
     homes : ComparedHomes
+    lone_workers, lone_in_tract : int
+        Workers alone in block and segment, and those who are shown in their true home tract.
     """
 
     destinations: dict[str, Floats]
     cells: Floats
     homes: ComparedHomes
+    lone_workers: int
+    lone_in_tract: int
 
 
 def open_release(data: AnalystData, path: Path) -> DrawnRelease:
@@ -191,10 +195,13 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease) -> Dra
         "moved": total_variation(*cells),
         "is_infinite": np.isinf(kl_divergence(*(counts / n[:, None] for counts in cells))).astype(np.float64),
     }
+    is_lone = np.repeat(real.count == 1, real.count)
     return DrawnPart(
         destinations=columns | _block_distances(places, (real, drawn), ptr, release.parameters.q50_mi),
         cells=np.stack([cells[1].sum(axis=0), cells[1][n <= SMALL_WORKPLACE].sum(axis=0)]).astype(np.float64),
         homes=compare_homes(real, drawn.worker_origin, data.geography, places),
+        lone_workers=int(is_lone.sum()),
+        lone_in_tract=int((homes[0] == homes[1])[is_lone].sum()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,6 +55,10 @@ def release_result(
         summary[f"distance_blocks_{who}_mi"] = weighted_mean(
             destinations[f"{who}_block_mi"], destinations["n_workers"]
         )
+    n_lone = sum(part.lone_workers for part in drawn)
+    summary["lone_in_tract"] = sum(part.lone_in_tract for part in drawn) / n_lone if n_lone else math.nan
+    chances = closed.facts["certificate"]["lone_worker"]["true_tract"]
+    summary["lone_in_tract_expected"] = float(chances["typical"]) if isinstance(chances, dict) else math.nan
     return Validity(
         basis="release",
         facts={

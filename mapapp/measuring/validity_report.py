@@ -80,6 +80,7 @@ def validity_lines(found: Validity) -> list[str]:
             f"  KL as drawn      {_pair(summary, 'kl_drawn', '.4f')} (a worker spread over the grid added to both)",
             f"  IMSE as drawn    {_pair(summary, 'imse_drawn', '.4f')}",
             f"  in another cell  {_pair(summary, 'moved', '.1%')} of workers",
+            f"  lone workers     {_lone_workers(found)}",
         ]
     lines.append(
         f"  support points   {summary['n_support']:.0f} per workplace tract, of which pruning keeps "
@@ -92,6 +93,20 @@ def validity_lines(found: Validity) -> list[str]:
     if found.basis == "release" and not facts["release"]["is_of_these_counts"]:
         lines.append("  note: the certificate commits to another table of jobs than this dataset's")
     return lines
+
+
+def _lone_workers(found: Validity) -> str:
+    """How many lone workers are shown in their true home tract, beside what public data let expect."""
+    shown, expected = (found.summary[name] for name in ("lone_in_tract", "lone_in_tract_expected"))
+    if math.isnan(shown):
+        return "there is none"
+    of = (
+        ""
+        if found.facts["certificate"]["lone_worker"]["case"] == "lone workers"
+        else " in the certificate's example"
+    )
+    said = "nothing is expected" if math.isnan(expected) else f"expected from public data{of}: {expected:.1%}"
+    return f"{shown:.1%} are shown in their true home tract; {said}"
 
 
 def _basis(found: Validity) -> str:

@@ -37,6 +37,7 @@ def test_output_names_what_was_measured_and_is_marked_confidential(
         "ten largest home tracts",
         "inflow",
         "epsilon_final",
+        "are shown in their true home tract; expected from public data: ",
     ):
         assert words in text
     found = json.loads(printed(capsys, "validate", demo_dataset, demo_release, "-q", "--json"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,21 @@ def test_drawing_comes_out_as_expected(found: Validity) -> None:
     np.testing.assert_allclose(ranges["drawn_all"], ranges["posterior_all"], atol=0.02)
     assert 0 < summary["moved_all"] < summary["moved_small"] < 1
     assert summary["kl_drawn_all"] > summary["kl_all"] > 0
+
+
+def test_lone_workers_in_their_tract_are_those_of_plain_counting(
+    found: Validity, workers: dict[str, Any], demo_release: Path
+) -> None:
+    """One worker of block and segment has one real and one synthetic home; the expected chance is the certificate's."""
+    cell = ["destination_index", "age", "earnings", "industry"]
+    alone = {who: jobs[jobs.groupby(cell)["count"].transform("size") == 1] for who, jobs in workers.items()}
+    homes = [alone[who].set_index(cell)["home_tract_index"].sort_index() for who in ("real", "drawn")]
+    assert len(homes[0]) > 20
+    assert found.summary["lone_in_tract"] == pytest.approx(float((homes[0] == homes[1]).mean()))
+    certificate = json.loads((demo_release / "certificate.json").read_text())
+    expected = certificate["lone_worker"]["true_tract"]["typical"]
+    assert found.summary["lone_in_tract_expected"] == pytest.approx(expected)
+    assert found.summary["lone_in_tract"] == pytest.approx(expected, abs=0.1)
 
 
 def test_average_commutes_are_those_of_the_workers(found: Validity, workers: dict[str, Any]) -> None:
