@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from geodata.assigned_segments import AssignedSegments
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
@@ -145,6 +146,12 @@ class OdCommutes:
             ],
             sources=[_text_fact(file) for file in self.files],
             residents_only=self.residents_only,
+            facts={
+                "segments": "assigned",
+                "assigned_segments": AssignedSegments.added(
+                    file.assigned for file in self.files if file.state_id in destination_states
+                )._asdict(),
+            },
         )
 
     def _outflow_notes(self) -> list[str]:
@@ -272,7 +279,7 @@ class WorkerCommutes:
                 ),
                 schema_fact,
             ],
-            facts={"worker_attributes": columns.schema.as_facts()},
+            facts={"segments": "joint", "worker_attributes": columns.schema.as_facts()},
         )
 
     def _place_notes(self) -> list[str]:

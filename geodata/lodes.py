@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from geodata.assigned_segments import AssignedSegments, Margins, measure_assigned
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.placed_jobs import PlacedJobs, sorted_by_workplace
@@ -60,6 +61,8 @@ class OdFile:
         Jobs.
     by_home_state : int64[100]
         Jobs by the number of the home's state.
+    assigned : AssignedSegments
+        How far its joint segments had to be assigned. Confidential.
     """
 
     text: TextTable
@@ -72,6 +75,7 @@ class OdFile:
     segment: npt.NDArray[np.int8]
     count: npt.NDArray[np.int32]
     by_home_state: Ints
+    assigned: AssignedSegments
 
     def without_rows(self) -> OdFile:
         """The same without its pairs and jobs, whose memory is given back."""
@@ -137,6 +141,7 @@ def read_od(path: Path) -> OdFile:
         )
     is_inside = home // _STATE_UNIT == state[0]
     by_home_state = np.bincount(home // _STATE_UNIT, weights=counts[:, 0], minlength=100)  # exact below 2**53
+    assigned = measure_assigned(Margins(work, _turn(work, home), counts[:, 1:]))
     text = text.without_columns()  # the largest states have fourteen million rows
     parts = [
         _by_segment(
@@ -156,6 +161,7 @@ def read_od(path: Path) -> OdFile:
         segment=segment,
         count=count,
         by_home_state=by_home_state.astype(np.int64),
+        assigned=assigned,
     )
 
 
@@ -180,6 +186,7 @@ def _without_jobs(text: TextTable, state_id: str) -> OdFile:
         segment=none.astype(np.int8),
         count=none.astype(np.int32),
         by_home_state=np.zeros(100, dtype=np.int64),
+        assigned=AssignedSegments(0, 0, 0, 0, 0, 0),
     )
 
 
@@ -260,9 +267,8 @@ def _by_segment(
     known = _place_of_job(counts[one, 1:4]) * 9 + _place_of_job(counts[one, 4:7]) * 3
     known += _place_of_job(counts[one, 7:10])
     age, earnings, industry = (counts[several, 1 + 3 * k : 4 + 3 * k].astype(np.int64) for k in range(3))
-    # Block numbers are public, and the result does not depend on the order of the rows.
-    turn = work[several] % 10_000 + home[several] % 10_000
-    joint = joint_counts(age, earnings, industry, turn).reshape(-1, N_SEGMENTS).astype(np.int32)
+    joint = joint_counts(age, earnings, industry, _turn(work[several], home[several]))
+    joint = joint.reshape(-1, N_SEGMENTS).astype(np.int32)
     row, segment = np.nonzero(joint)
     pair = np.concatenate([one, several[row]])
     order = np.argsort(pair, kind="stable")
@@ -271,6 +277,11 @@ def _by_segment(
         np.concatenate([known, segment]).astype(np.int8)[order],
         np.concatenate([np.ones(one.size, dtype=np.int32), joint[row, segment]])[order],
     )
+
+
+def _turn(work: Ints, home: Ints) -> Ints:
+    """What decides ties: block numbers are public, and the result does not depend on the order of the rows."""
+    return work % 10_000 + home % 10_000
 
 
 def _place_of_job(margin: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -74,6 +74,8 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "vintage": (_is_vintage, "an object of texts or years"),
     "destination_states": (_is_texts, "a list of texts"),
     "residents_only": (_is_texts, "a list of texts"),
+    "segments": (_is_text, "a word"),
+    "assigned_segments": (_is_count_by_name, "an object of whole numbers"),
     "layers": (_is_objects, "a list of objects"),
     "sources": (_is_objects, "a list of objects"),
     "n_jobs": (_is_count, "a whole number from 0 on"),

@@ -190,6 +190,7 @@ def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, pandas
         "vintage": {"blocks": "generated", "pumas": "generated"},
         "destination_states": list(MAIN_STATES),
         "residents_only": [],
+        "segments": "joint",
         "sources": [],
         "layers": [
             {

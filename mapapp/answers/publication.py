@@ -28,6 +28,7 @@ PUBLIC_FACTS: Final = (
     "vintage",
     "destination_states",
     "residents_only",
+    "segments",
     "layers",
     "last_release",
     "characteristics",

@@ -228,6 +228,19 @@ def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool, resid
         raise UsageError("--schema describes worker records; name them with --workers")
 
 
+def _assigned_lines(assigned: JsonObject | None) -> list[str]:
+    """What no promise covers of a source without joint segments: counted from real homes."""
+    if assigned is None or not assigned["looked_at"]:
+        return []
+    share = assigned["ruled_out"] / max(assigned["colleagues"], 1)
+    return [
+        f"  segments  CONFIDENTIAL: {assigned['assigned']:,} of {assigned['jobs']:,} jobs had their segment assigned; "
+        f"of {assigned['looked_at']:,} looked at, {assigned['changing']:,} decide the segment of a colleague. Of "
+        f"{assigned['colleagues']:,} pairs of colleagues drawn, {share:.0%} could not have lived in each other's block "
+        "without changing a published number. No release covers this (docs/privacy-promise.md, What is not promised)"
+    ]
+
+
 def _summary(
     dataset: Path, facts: JsonObject, unused: dict[Path, str], earlier: list[Path]
 ) -> tuple[dict[str, object], list[str]]:
@@ -244,6 +257,7 @@ def _summary(
         )
         lines.append(f"  elsewhere {total:,} homes outside the crosswalks, by state: {parts}")
     lines += [f"  note      {note}" for note in facts["notes"]]
+    lines += _assigned_lines(facts.get("assigned_segments"))
     lines += [
         f"  note      {path.name} was imported from the same files and has a ledger: what is published from both "
         f"adds up (commutemap ledger {path.name} {dataset.name})"

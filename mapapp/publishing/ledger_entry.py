@@ -13,7 +13,7 @@ from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.errors import LedgerError
-from mapapp.publishing.certificate.terms import RUN_ID, Certificate
+from mapapp.publishing.certificate.terms import RUN_ID, Certificate, has_run_id
 
 __all__ = [
     "LedgerEntry",
@@ -316,7 +316,7 @@ def promised_amounts(certificate: Certificate) -> PromisedAmounts:
         "delta": certificate["delta"]["exact"] if promised else None,
         "reasons": tuple(map(str, certificate["status_reasons"])),
         "readings": Reading.of_certificate(certificate["readings"]),
-        "run_id": str(certificate.get(RUN_ID, "")),
+        "run_id": certificate[RUN_ID] if RUN_ID in certificate and has_run_id(certificate) else "",
     }
 
 

@@ -19,7 +19,7 @@ from geodata.json_objects import JsonObject
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.publishing.certificate.certificate import build_certificate, certificate_rows, merge_rows
-from mapapp.publishing.certificate.terms import Row
+from mapapp.publishing.certificate.terms import MARGINS_CAVEAT, Row
 from mapapp.publishing.certified_weights import (
     CertifiedClasses,
     SynthesizerWeights,
@@ -172,6 +172,8 @@ def make_certificate(
         reasons=(*reasons, *doubts),
         versions=versions,
     )
+    if store.manifest.get("segments") == "joint":
+        certificate["caveats"] = [each for each in certificate["caveats"] if each != MARGINS_CAVEAT]
     if "last_release" in prior.facts:
         certificate["caveats"].append(LAST_RELEASE_CAVEAT)
     failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]

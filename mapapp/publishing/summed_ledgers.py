@@ -7,7 +7,7 @@ same workers, and needs no assumption about what the sources have in common.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -105,7 +105,7 @@ def summed(paths: Sequence[Path]) -> Sum:
     _refuse_repeats(stores)
     sources = tuple(_source(store) for store in stores)
     _refuse_counted_releases(sources)
-    entries = _each_run_once(entry for source in sources for entry in source.entries)
+    entries = _each_line_once(sources)
     notes = (*_perhaps_counted(stores, sources), *_copies(stores, sources), *_differences(sources))
     return Sum(sources=sources, entries=entries, notes=notes)
 
@@ -152,14 +152,18 @@ def _runs(source: Source) -> set[str]:
     return {entry.run_id for entry in source.entries if entry.run_id and entry.for_release}
 
 
-def _each_run_once(entries: Iterable[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    """Entries but budgets; a run that several ledgers have, as copies of a dataset do, counts once."""
-    found: dict[object, LedgerEntry] = {}
-    for entry in entries:
-        if entry.kind != "budget":
-            counted = entry.kind != "withdrawal" and entry.for_release
-            found.setdefault(entry.run_id if entry.run_id and counted else len(found), entry)
-    return tuple(found.values())
+def _each_line_once(sources: Sequence[Source]) -> tuple[LedgerEntry, ...]:
+    """Entries but budgets. A line that the ledgers of two copies of a dataset share counts once.
+
+    Only lines that agree in everything are the same: the id of a run alone could be copied into another certificate.
+    """
+    found: list[LedgerEntry] = []
+    shared: set[LedgerEntry] = set()
+    for source in sources:
+        lines = {entry for entry in source.entries if entry.run_id and source.kind == "dataset"}
+        found += [entry for entry in source.entries if entry.kind != "budget" and entry not in shared]
+        shared |= lines
+    return tuple(found)
 
 
 def _perhaps_counted(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:

@@ -308,6 +308,7 @@ SHOWN: dict[str, Any] = {
     "vintage": {"blocks": "2020", "pumas": "2020"},
     "destination_states": ["81"],
     "layers": [],
+    "segments": "assigned",
 }
 """Every fact that the demo release shows, with another value."""
 

@@ -265,6 +265,21 @@ def test_a_run_in_the_ledgers_of_two_copies_counts_once(dataset: Path, tmp_path:
     assert "upper bound" in note
 
 
+def test_a_copied_id_hides_nothing(demo_release: Path, tmp_path: Path) -> None:
+    for name, epsilon in (("one", "1"), ("eight", "8"), ("none", "2")):
+        release = Path(shutil.copytree(demo_release, tmp_path / name))
+        stated = json.loads((release / "certificate.json").read_text())
+        amount = {"value": float(epsilon), "exact": epsilon}
+        stated |= {
+            "status_reasons": [],
+            "epsilon_final": amount,
+            "run_id": None if name == "none" else "a" * 32,
+        }
+        replace_certificate(release, stated)
+    paths = [tmp_path / name for name in ("one", "eight", "none")]
+    assert json.loads(run_here("ledger", *paths, "--json").out)["spent"]["epsilon"] == 11
+
+
 def test_releases_without_an_id_may_be_counted_twice(
     dataset: Path, demo_release: Path, tmp_path: Path
 ) -> None:

@@ -220,6 +220,7 @@ def _facts(
         "vintage": {"blocks": "generated", "pumas": "generated"},
         "destination_states": gazetteer.ids["state"],
         "residents_only": [],
+        "segments": "joint",
         "sources": [],
         "layers": [
             {"layer": "bgrp", "label": LAYER_LABELS["bgrp"], "column": "layer_bgrp", "n_units": n_groups}

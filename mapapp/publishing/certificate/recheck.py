@@ -50,7 +50,13 @@ from mapapp.publishing.certificate.row_checks import (
 )
 from mapapp.publishing.certificate.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
 from mapapp.publishing.certificate.stamps import software_versions
-from mapapp.publishing.certificate.terms import LATER_FIELDS, TEST_KEY_REASON, Certificate
+from mapapp.publishing.certificate.terms import (
+    EARLIER_MARGINS_CAVEAT,
+    LATER_FIELDS,
+    MARGINS_CAVEAT,
+    TEST_KEY_REASON,
+    Certificate,
+)
 from mapapp.publishing.chosen_setting import check_design
 from mapapp.publishing.promise import make_certificate
 from mapapp.publishing.residents_only import reasons_of_homes
@@ -202,6 +208,9 @@ def _check_again(
                 again.pop(field, None)
         if _lacks_true_tract(certificate):
             again["lone_worker"].pop("true_tract", None)
+        again["caveats"] = [
+            EARLIER_MARGINS_CAVEAT if each == MARGINS_CAVEAT else each for each in again["caveats"]
+        ]
     differs = [
         field
         for field, value in again.items()
