@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -319,7 +320,9 @@ def _check_residents_only(
     file: OdFile, state: str, allowed: bool, main: Sequence[str], crosswalk: Crosswalk
 ) -> None:
     """Refuse a state of work without the workers who live elsewhere, unless it is meant and the only state."""
-    aux = f"{_postal(state).lower()}_od_aux_JT00_YEAR.csv.gz"
+    name = file.text.path.name
+    aux = re.sub("_main_", "_aux_", name, count=1, flags=re.IGNORECASE)
+    aux = aux if aux != name else f"{_postal(state).lower()}_od_aux_JT00_YEAR.csv.gz"
     if not allowed:
         raise SourceFileError(
             f"{file.text.path}: all homes are in {_postal(state)}, so the numbers of workers, which a release "

@@ -196,7 +196,8 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
     Raises
     ------
     SourceFileError
-        The files differ in year or job type, two are of the same kind and state, or no main file is given.
+        The files differ in year or job type, two are of the same kind and state, two have the workers of a state who
+        live in others, or no main file is given.
     """
     stated: dict[str, tuple[str, OdFile]] = {}
     kinds: dict[tuple[str, bool], OdFile] = {}
@@ -215,6 +216,7 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
                     f"{file.text.path}: {key.replace('_', ' ')} {value}, but {first.text.path} has {before}; "
                     "import one year and job type at a time"
                 )
+    _check_commuters_once(files)
     if not any(file.main for file in files):
         raise SourceFileError(
             f"{files[0].text.path if files else 'no OD file given'}: no OD main file among the files; "
@@ -223,6 +225,17 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
     year = stated.get("year")
     job_type = stated.get("job_type")
     return int(year[0]) if year else None, job_type[0] if job_type else None
+
+
+def _check_commuters_once(files: Sequence[OdFile]) -> None:
+    """Refuse a main file with the workers who live in other states beside an aux file, which has them again."""
+    whole = {file.state_id: file for file in files if file.main and file.counts_commuters}
+    for file in files:
+        if not file.main and file.text.rows and file.state_id in whole:
+            raise SourceFileError(
+                f"{file.text.path}: an OD aux file of state {file.state_id}, but {whole[file.state_id].text.path} has "
+                "workers who live in other states, too; they would count twice, so keep one of the files"
+            )
 
 
 def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> PlacedJobs:

@@ -21,7 +21,8 @@ RESIDENTS_ONLY: Final = "residents_only"
 def residents_only_states(dataset: Store) -> list[str]:
     """Return the codes of states of work that count as residents only.
 
-    A dataset says it. In one of an earlier version, a state counts as such unless a worker there lives in another.
+    A dataset says it. In one of an earlier version, a state where somebody works counts as such unless a worker there
+    lives in another.
 
     Parameters
     ----------
@@ -33,12 +34,13 @@ def residents_only_states(dataset: Store) -> list[str]:
     stated = [str(state) for state in dataset.manifest.get("destination_states", [])]
     state = dataset.table("blocks", ["state_id"])["state_id"].to_numpy(dtype=str)
     code, number = np.unique(state, return_inverse=True)
-    commuted_into = np.zeros(code.size, dtype=np.bool_)
+    worked_in, commuted_into = np.zeros((2, code.size), dtype=np.bool_)
     for part in dataset.batches("jobs", ["destination_index", "origin_index"]):
         work, home = (number[part[name].to_numpy()] for name in ("destination_index", "origin_index"))
+        worked_in[work] = True
         commuted_into[work[work != home]] = True
-    whole = set(code[commuted_into].tolist())
-    return [each for each in stated if each not in whole]
+    lacking = set(code[worked_in & ~commuted_into].tolist())
+    return [each for each in stated if each in lacking]
 
 
 def with_residents_only(dataset: Store) -> Store:

@@ -33,7 +33,7 @@ def imported(folder: Path, *, residents_only: bool = False) -> Imported:
 def test_a_main_file_alone_is_refused_with_two_ways_out(tmp_path: Path) -> None:
     with pytest.raises(SourceFileError) as refused:
         imported(main_only(tmp_path))
-    for part in (MAIN, "all homes are in RI", "ri_od_aux_", "--residents-only", "never for release"):
+    for part in (MAIN, "all homes are in RI", f"add {AUX} (", "--residents-only", "never for release"):
         assert part in str(refused.value)
 
 
@@ -71,6 +71,8 @@ def test_one_file_with_homes_inside_and_outside_is_whole(tmp_path: Path) -> None
     found = sources(tmp_path)
     outside = samples.read_text(found / AUX).split("\n", 1)[1]
     samples.write_text(found / MAIN, samples.read_text(found / MAIN) + outside)
+    with pytest.raises(SourceFileError, match=f"{AUX}: .* they would count twice, so keep one"):
+        imported(found)
     (found / AUX).unlink()
     both = imported(found)
     assert both.facts["residents_only"] == []
@@ -93,3 +95,11 @@ def test_an_earlier_dataset_counts_as_residents_only_unless_somebody_commutes_in
         [part["origin_index"].to_numpy() for part in dataset.batches("jobs", ["origin_index"])]
     )
     assert inside[homes].all() != whole
+
+
+def test_a_state_where_nobody_works_does_not_make_an_earlier_dataset_one_of_residents(tmp_path: Path) -> None:
+    found = imported(sources(tmp_path))
+    earlier = {name: value for name, value in found.facts.items() if name != "residents_only"}
+    earlier["destination_states"] = ["09", "44"]  # as worker records listed all states with a crosswalk
+    write_dataset(tmp_path / "d", Imported(tables=found.tables, facts=earlier))
+    assert residents_only_states(open_store(tmp_path / "d", "dataset")) == []
