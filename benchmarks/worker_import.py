@@ -58,8 +58,9 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def invented(folder: Path, n_workers: int) -> Iterator[pandas.DataFrame]:
-    """Yield rows of workers over the pairs of blocks in a folder's OD main files."""
-    files = [file for file in map(read_od, sources_in(folder)[0].od) if file.main]
+    """Yield rows of workers over the pairs of blocks in a folder's OD files of states with a main file."""
+    read = [read_od(path) for path in sources_in(folder)[0].od]
+    files = [file for file in read if file.state_id in {main.state_id for main in read if main.main}]
     work, home = (np.concatenate([getattr(file, end) for file in files]) for end in ("work", "home"))
     random = np.random.default_rng(1)
     for start in range(0, n_workers, _ROWS_AT_ONCE):

@@ -112,7 +112,7 @@ class OdCommutes:
             )
         inside = sorted(set(main) - {file.state_id for file in files if file.counts_commuters})
         if inside:
-            _check_residents_only(main[inside[0]], inside[0], residents_only, sorted(main), crosswalk)
+            _check_residents_only(main[inside[0]], inside[0], residents_only, sorted(main))
         numbers = [int(state) for state in main]
         outflow: Counter[str] = Counter()
         for file in files:
@@ -174,10 +174,17 @@ class WorkerCommutes:
     columns: WorkerColumns
     scratch: Path | None
     threads: int
+    residents_only: bool
 
     @classmethod
     def of(
-        cls, files: Sequence[Path], columns: WorkerColumns, *, scratch: Path | None, threads: int
+        cls,
+        files: Sequence[Path],
+        columns: WorkerColumns,
+        *,
+        scratch: Path | None,
+        threads: int,
+        residents_only: bool = False,
     ) -> WorkerCommutes:
         """Find the columns of the schema in every file.
 
@@ -189,6 +196,8 @@ class WorkerCommutes:
             Folder of the temporary file in which the records wait; by default the system's.
         threads : int
             Threads that read and sort.
+        residents_only : bool
+            Allow records of a state into which nobody commutes.
 
         Raises
         ------
@@ -196,7 +205,7 @@ class WorkerCommutes:
             A file cannot be read, or lacks a column.
         """
         found = [WorkerFile.of(path, columns.columns) for path in files]
-        return cls(found, columns, scratch, max(threads, 1))
+        return cls(found, columns, scratch, max(threads, 1), residents_only)
 
     def place(self, hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress) -> Commutes:
         """Put every worker into blocks.
@@ -204,7 +213,8 @@ class WorkerCommutes:
         Raises
         ------
         SourceFileError, SourceRowError
-            A file is damaged, a cell is not what the schema says, or no workplace is imported.
+            A file is damaged, a cell is not what the schema says, no workplace is imported, or nobody commutes into a
+            state of work and this was not allowed.
         """
         places = Places.of(hierarchy.tables, hierarchy.elsewhere, crosswalk.vintage)
         wanted = self._work_states(places)
@@ -251,7 +261,12 @@ class WorkerCommutes:
         # All states whose workplaces are imported, not those where somebody works: publications show the list, so it
         # must not reveal that a single worker works there.
         elsewhere = _states_with(counted.n_elsewhere)
-        outflow = _states_with(counted.n_skipped[:, destinations].sum(axis=1))
+        outflow = counted.outflow(destinations)
+        residents_only = counted.residents_only(destinations)
+        if residents_only and not self.residents_only:
+            raise SourceFileError(
+                _why_not_public(self.files[0].path, residents_only[0], "those who commute in")
+            )
         columns = self.columns
         schema_fact = {
             "file": columns.path.name,
@@ -267,7 +282,12 @@ class WorkerCommutes:
             outflow=outflow,
             year=columns.year,
             job_type=columns.job_type,
-            notes=[*self._place_notes(), *_elsewhere_notes(elsewhere), *_skipped_notes(outflow)],
+            notes=[
+                *_residents_only_notes(residents_only),
+                *self._place_notes(),
+                *_elsewhere_notes(elsewhere),
+                *_skipped_notes(outflow),
+            ],
             sources=[
                 *(
                     {
@@ -280,6 +300,7 @@ class WorkerCommutes:
                 ),
                 schema_fact,
             ],
+            residents_only=residents_only,
             facts={"segments": "joint", "worker_attributes": columns.schema.as_facts()},
         )
 
@@ -298,13 +319,24 @@ class _Counted:
         self.n_jobs = 0
         self.rows: Counter[Path] = Counter()
         self.n_elsewhere = np.zeros(100, np.int64)
-        self.n_skipped = np.zeros((100, 100), np.int64)
+        self.n_between = np.zeros((100, 100), np.int64)
 
     def add(self, batch: WorkerBatch, coded: CodedBatch) -> None:
         self.n_jobs += coded.columns["destination_index"].size
         self.rows[batch.file.path] += batch.n_rows
         self.n_elsewhere += coded.n_elsewhere
-        self.n_skipped += coded.n_skipped
+        self.n_between += coded.n_between
+
+    def outflow(self, destinations: Sequence[int]) -> dict[str, int]:
+        """Workers who live in these states and work in others, by state of work."""
+        between = self.n_between.copy()
+        between[destinations] = 0
+        return _states_with(between[:, destinations].sum(axis=1))
+
+    def residents_only(self, destinations: Sequence[int]) -> list[str]:
+        """Which of these states somebody works in, but nobody commutes into."""
+        n_workers, n_residents = self.n_between.sum(axis=1), self.n_between.diagonal()
+        return [f"{state:02d}" for state in destinations if 0 < n_workers[state] == n_residents[state]]
 
 
 def _states_with(count: npt.NDArray[np.int64]) -> dict[str, int]:
@@ -316,28 +348,34 @@ def _text_fact(file: OdFile) -> JsonObject:
     return {"file": text.path.name, "role": "od", "sha256": text.sha256, "rows": text.rows}
 
 
-def _check_residents_only(
-    file: OdFile, state: str, allowed: bool, main: Sequence[str], crosswalk: Crosswalk
-) -> None:
+def _check_residents_only(file: OdFile, state: str, allowed: bool, main: Sequence[str]) -> None:
     """Refuse a state of work without the workers who live elsewhere, unless it is meant and the only state."""
     name = file.text.path.name
     aux = re.sub("_main_", "_aux_", name, count=1, flags=re.IGNORECASE)
     aux = aux if aux != name else f"{_postal(state).lower()}_od_aux_JT00_YEAR.csv.gz"
     if not allowed:
-        raise SourceFileError(
-            f"{file.text.path}: all homes are in {_postal(state)}, so the numbers of workers, which a release "
-            f"publishes, would say who lives in the state; add {aux} (a header without rows says that nobody commutes "
-            "in), or give --residents-only for a dataset that is never for release"
-        )
+        remedy = f"{aux} (a header without rows says that nobody commutes in)"
+        raise SourceFileError(_why_not_public(file.text.path, state, remedy))
     if len(main) > 1:
         raise SourceFileError(
             f"{file.text.path}: all homes are in {_postal(state)}, but workplaces in {len(main)} states are imported; "
             f"with --residents-only, import one state at a time, or add {aux}"
         )
-    if crosswalk.state_ids != (state,):
+
+
+def _why_not_public(path: Path, state: str, missing: str) -> str:
+    return (
+        f"{path}: all homes are in {_postal(state)}, so the numbers of workers, which a release publishes, would say "
+        f"who lives in the state; add {missing}, or give --residents-only for a dataset that is never for release"
+    )
+
+
+def check_border(path: Path, crosswalk: Crosswalk) -> None:
+    """Refuse to import residents only, of a file of jobs, with more than one crosswalk: nobody lives outside."""
+    if len(crosswalk.state_ids) > 1:
         raise SourceFileError(
-            f"{file.text.path}: all homes are in {_postal(state)}, so with --residents-only nobody may be placed "
-            f"outside; give only the crosswalk of {_postal(state)}, with --xwalk"
+            f"{path}: with --residents-only nobody may be placed outside the state of work; give only its crosswalk, "
+            "with --xwalk"
         )
 
 

@@ -15,7 +15,7 @@ from geodata.base_files import BaseFile
 from geodata.base_map import read_base_map
 from geodata.boundaries import Boundaries, read_boundaries
 from geodata.characteristics import characteristics_table, read_characteristics
-from geodata.commutes import PLACING, Commutes, OdCommutes, WorkerCommutes
+from geodata.commutes import PLACING, Commutes, OdCommutes, WorkerCommutes, check_border
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
@@ -104,10 +104,12 @@ def import_dataset(
     key = secrets.token_hex(32) if commitment_key is None else commitment_key
     if not _KEY.match(key):
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
-    workers = _worker_files(sources, scratch, threads) if sources.workers else None
+    workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
     read = _read(sources, threads, progress)
     planned = None if workers else OdCommutes.of(read.od, read.crosswalk, residents_only=residents_only)
-    is_part = planned is not None and bool(planned.residents_only)
+    is_part = residents_only if planned is None else bool(planned.residents_only)
+    if is_part:
+        check_border((*sources.workers, *sources.od)[0], read.crosswalk)
     arranged = arrange(read.crosswalk, read.residents, read.pumas, residents_only=is_part)
     read = read.without_rows()
     with ThreadPoolExecutor(max_workers=1) as beside:
@@ -298,7 +300,9 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
         )
 
 
-def _worker_files(sources: Sources, scratch: Path | None, threads: int) -> WorkerCommutes:
+def _worker_files(
+    sources: Sources, scratch: Path | None, threads: int, residents_only: bool
+) -> WorkerCommutes:
     """Check the schema and the columns of worker records before the geography is read, which takes longer."""
     if len(sources.worker_schema) != 1:
         raise SourceFileError(
@@ -306,7 +310,9 @@ def _worker_files(sources: Sources, scratch: Path | None, threads: int) -> Worke
             "name it with --schema"
         )
     columns = read_worker_columns(sources.worker_schema[0])
-    return WorkerCommutes.of(sources.workers, columns, scratch=scratch, threads=threads)
+    return WorkerCommutes.of(
+        sources.workers, columns, scratch=scratch, threads=threads, residents_only=residents_only
+    )
 
 
 def _repair_notes(read: _Read) -> list[str]:

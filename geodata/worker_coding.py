@@ -13,7 +13,7 @@ import pyarrow.compute
 from geodata.schema import segment_code
 from geodata.worker_columns import Bands, CodedColumn, Values, WorkerColumns
 from geodata.worker_file import WorkerBatch, text_of
-from geodata.worker_places import Ints, Places, find_places, indices_of, read_codes
+from geodata.worker_places import Ints, PlaceCodes, Places, find_places, indices_of, read_codes
 
 _NUMBER = r"^[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})$"
 _SHOWN_CODES = 8
@@ -29,13 +29,13 @@ class CodedBatch:
         Columns of `workers`, for those whose workplace is imported.
     n_elsewhere : int64[100]
         How many of them live in each state that is not imported, by its number.
-    n_skipped : int64[100, 100]
-        Workers whose workplace is not imported, by state of work and of home.
+    n_between : int64[100, 100]
+        Workers by state of work and of home, also those whose workplace is not imported.
     """
 
     columns: dict[str, npt.NDArray[np.generic]]
     n_elsewhere: Ints
-    n_skipped: Ints
+    n_between: Ints
 
 
 def code_batch(
@@ -60,6 +60,7 @@ def code_batch(
     """
     work, home = read_codes(batch, columns.workplace), read_codes(batch, columns.home)
     coded = {column.name: _positions(batch, column) for column in columns.coded}
+    _refuse_commuters(batch, columns, home, places)
     inside = work_states[work.state]
     at_home = ~_is_elsewhere(home.state, places)
     work_row = find_places(batch, columns.workplace, work, inside, places)
@@ -78,13 +79,24 @@ def code_batch(
         **{name: codes[inside].astype(np.int8) for name, codes in jobs.items()},
         **{name: coded[name][inside].astype(np.int16) for name in columns.schema.domains},
     }
-    skipped = np.bincount(work.state[~inside] * 100 + home.state[~inside], minlength=10_000)
+    between = np.bincount(work.state * 100 + home.state, minlength=10_000)
     away = np.bincount(home.state[inside & ~at_home], minlength=100)
     return CodedBatch(
         table,
         away.astype(np.int64),
-        skipped.reshape(100, 100).astype(np.int64),
+        between.reshape(100, 100).astype(np.int64),
     )
+
+
+def _refuse_commuters(batch: WorkerBatch, columns: WorkerColumns, home: PlaceCodes, places: Places) -> None:
+    """Refuse a home in another state where the domain ends at the border."""
+    outside = np.flatnonzero(~places.states[home.state])
+    if outside.size and not (places.elsewhere >= 0).any():
+        batch.refuse(
+            int(outside[0]),
+            f"{columns.home.column} is in another state, but with --residents-only nobody may live there",
+            "leave out --residents-only, if the file has all who commute in",
+        )
 
 
 def _is_elsewhere(state: Ints, places: Places) -> npt.NDArray[np.bool_]:

@@ -97,8 +97,8 @@ _NOT_PUBLIC = (
 @click.option(
     "--residents-only",
     is_flag=True,
-    help="Import an OD main file without its aux file. Numbers of workers then depend on homes, so nothing made from "
-    "the dataset is for release.",
+    help="Import jobs without the workers who live in other states, such as an OD main file without its aux file. "
+    "Numbers of workers then depend on homes, so nothing made from the dataset is for release.",
 )
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
@@ -197,7 +197,7 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     if "worker_schema" in named:
         named["worker_schema"] = (options["schema"],)
     public = bool(options["public_characteristics"])
-    _check_options(named, public=public, residents_only=bool(options["residents_only"]))
+    _check_options(named, public=public)
     if directory is None and not named:
         raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
     found, unused = (Sources(), {}) if directory is None else sources_in(directory, characteristics=public)
@@ -212,7 +212,7 @@ def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Pa
     return sources, {path: why for path, why in unused.items() if path.resolve() not in used}
 
 
-def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool, residents_only: bool) -> None:
+def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool) -> None:
     """Refuse options that do not go together, before any file is read."""
     if "characteristics" in named and not public:
         raise UsageError(f"--characteristics {named['characteristics'][0]}: {_NOT_PUBLIC}")
@@ -220,10 +220,6 @@ def _check_options(named: Mapping[str, tuple[Path, ...]], *, public: bool, resid
         raise UsageError("--workers and --od: jobs come from worker records or from OD files; leave out one")
     if "workers" in named and "worker_schema" not in named:
         raise UsageError("--workers needs --schema, a file that says what the columns mean")
-    if "workers" in named and residents_only:
-        raise UsageError(
-            "--residents-only is about OD files; worker records must have all workers, wherever they live"
-        )
     if "worker_schema" in named and "workers" not in named:
         raise UsageError("--schema describes worker records; name them with --workers")
 

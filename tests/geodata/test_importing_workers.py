@@ -201,7 +201,8 @@ def test_many_homes_of_a_tract_spread_like_its_residents(ground: Ground, tmp_pat
         for pay in (1000, 2000, 4000)
         for naics in ("31", "44", "92")
     )
-    workers = workers_of(ground.read_text(tmp_path, lines(rows), schema))
+    commuter = (works[0], samples.CT_TRACTS[0], "20", "1000", "31", "1")
+    workers = workers_of(ground.read_text(tmp_path, lines((*rows, commuter)), schema))
     blocks = ground.hierarchy.tables["blocks"]
     share = np.bincount(workers["origin_index"], minlength=len(blocks)) / len(rows)
     here = (blocks["tract_id"] == tract).to_numpy()

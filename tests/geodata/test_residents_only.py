@@ -1,16 +1,18 @@
 """A state of work without the workers who live elsewhere: refused, or imported and marked for good."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from geodata.errors import SourceFileError
+from geodata.errors import SourceFileError, SourceRowError
 from geodata.importing import Imported, import_dataset, write_dataset
 from geodata.recognize import sources_in
 from geodata.residents_only import residents_only_states, with_residents_only
 from geodata.store import open_store
 from tests.geodata import samples
+from tests.geodata.worker_samples import NEW_YORK, ROWS, lines, write_schema
 
 MAIN, AUX = "ri_od_main_JT00_2019.csv.gz", "ri_od_aux_JT00_2019.csv.gz"
 
@@ -50,7 +52,7 @@ def test_residents_only_says_so_and_ends_at_the_border(tmp_path: Path) -> None:
 def test_homes_of_another_state_cannot_be_in_the_domain(tmp_path: Path) -> None:
     found = sources(tmp_path)
     (found / AUX).unlink()
-    with pytest.raises(SourceFileError, match="only the crosswalk of RI"):
+    with pytest.raises(SourceFileError, match="give only its crosswalk"):
         imported(found, residents_only=True)
 
 
@@ -103,3 +105,39 @@ def test_a_state_where_nobody_works_does_not_make_an_earlier_dataset_one_of_resi
     earlier["destination_states"] = ["09", "44"]  # as worker records listed all states with a crosswalk
     write_dataset(tmp_path / "d", Imported(tables=found.tables, facts=earlier))
     assert residents_only_states(open_store(tmp_path / "d", "dataset")) == []
+
+
+RESIDENTS = tuple(row for row in ROWS if row[0][:2] == row[1][:2])
+
+
+def of_workers(folder: Path, rows: tuple[tuple[str, ...], ...], *, residents_only: bool = False) -> Imported:
+    path = folder / "workers.csv"
+    path.write_text(lines(rows), encoding="utf-8")
+    found = replace(sources_in(main_only(folder))[0], od=(), workers=(path,))
+    named = replace(found, worker_schema=(write_schema(folder),))
+    return import_dataset(named, residents_only=residents_only, scratch=folder)
+
+
+def test_worker_records_of_residents_alone_are_refused(tmp_path: Path) -> None:
+    assert 0 < len(RESIDENTS) < len(ROWS)
+    with pytest.raises(
+        SourceFileError, match=r"all homes are in RI, .* add those who commute in, or give --resid"
+    ):
+        of_workers(tmp_path, RESIDENTS)
+    (commuter,) = (row for row in ROWS if row[1] == NEW_YORK)
+    assert of_workers(tmp_path, (*RESIDENTS, commuter)).facts["residents_only"] == []
+
+
+def test_worker_records_of_residents_only_say_so_and_end_at_the_border(tmp_path: Path) -> None:
+    found = of_workers(tmp_path, RESIDENTS, residents_only=True)
+    assert (found.facts["residents_only"], found.facts["n_jobs"]) == (["44"], len(RESIDENTS))
+    assert found.facts["title"] == "Rhode Island, 2019, residents only"
+    assert not found.tables["blocks"]["elsewhere"].any()
+
+
+def test_a_commuter_among_records_of_residents_only_is_refused_without_the_home(tmp_path: Path) -> None:
+    with pytest.raises(
+        SourceRowError, match=r"h_block is in another state, .* leave out --residents-only"
+    ) as refused:
+        of_workers(tmp_path, ROWS, residents_only=True)
+    assert not any(home in str(refused.value) for _, home, *_ in ROWS)
