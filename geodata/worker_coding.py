@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,12 @@ from geodata.worker_places import Ints, PlaceCodes, Places, find_places, indices
 
 _NUMBER = r"^[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})$"
 _SHOWN_CODES = 8
+_FILL: Final = "fill the cell"
+_NO_WORKPLACE: Final = "fill the cell, or leave out workers without a workplace, wherever they live"
+_NO_HOME: Final = (
+    "estimate the home, because the number of workers of each workplace is published: without this row, it would say "
+    "that somebody's home is unknown"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,10 @@ def code_batch(
         A cell does not hold what the schema says. The message names file, line, and column, and quotes no attribute
         of a worker.
     """
-    work, home = read_codes(batch, columns.workplace), read_codes(batch, columns.home)
+    work, home = (
+        read_codes(batch, columns.workplace, if_blank=_NO_WORKPLACE),
+        read_codes(batch, columns.home, if_blank=_NO_HOME),
+    )
     coded = {column.name: _positions(batch, column) for column in columns.coded}
     _refuse_commuters(batch, columns, home, places)
     inside = work_states[work.state]
@@ -131,7 +141,7 @@ def _positions(batch: WorkerBatch, column: CodedColumn) -> Ints:
     if isinstance(column.coder, Bands) and _is_number(cells.type):
         return _band_of_numbers(batch, column, column.coder, cells)
     text = text_of(cells)
-    index = indices_of(batch, text, column.column)
+    index = indices_of(batch, text, column.column, _FILL)
     if isinstance(column.coder, Values):
         position = _value_of_words(text.dictionary, column.coder)
         expected = f"one of the codes of {column.name}: {_shown(column.coder)}"

@@ -124,13 +124,13 @@ class Places:
         return np.searchsorted(self.running, person, side="right") - 1
 
 
-def read_codes(batch: WorkerBatch, place: PlaceColumn) -> PlaceCodes:
-    """Read the codes of a column of places.
+def read_codes(batch: WorkerBatch, place: PlaceColumn, *, if_blank: str) -> PlaceCodes:
+    """Read the codes of a column of places; `if_blank` is the remedy for a blank cell.
 
     Raises
     ------
     SourceRowError
-        A cell does not have the digits of a block's or a tract's code.
+        A cell is blank, or does not have the digits of a block's or a tract's code.
     """
     digits = DIGITS[place.unit]
     column = batch.columns[place.column]
@@ -139,7 +139,9 @@ def read_codes(batch: WorkerBatch, place: PlaceColumn) -> PlaceCodes:
     if pyarrow.types.is_integer(column.type):
         words = pyarrow.compute.utf8_lpad(words, digits, "0")
     good = pyarrow.compute.match_substring_regex(words, f"^[0-9]{{{digits}}}$")
-    index = indices_of(batch, cells, place.column)
+    index = indices_of(batch, cells, place.column, if_blank)
+    is_empty = np.asarray(pyarrow.compute.equal(words, "").to_numpy(zero_copy_only=False), dtype=bool)
+    _refuse_blank(batch, is_empty[index], place.column, if_blank)
     bad = np.flatnonzero(~np.asarray(good.to_numpy(zero_copy_only=False), dtype=bool))
     if bad.size:
         row = int(np.flatnonzero(np.isin(index, bad))[0])
@@ -152,18 +154,16 @@ def read_codes(batch: WorkerBatch, place: PlaceColumn) -> PlaceCodes:
     return PlaceCodes(number, number // 10 ** (digits - 2))
 
 
-def indices_of(batch: WorkerBatch, cells: pyarrow.DictionaryArray, column: str) -> Ints:
-    """Position of each row's cell in the dictionary; SourceRowError if a cell is missing."""
-    if cells.null_count:
-        row = int(np.flatnonzero(cells.is_null().to_numpy(zero_copy_only=False))[0])
-        # Numbers of workers are published, so a worker must not be left out because of the home.
-        batch.refuse(
-            row,
-            f"{column} is blank",
-            "fill the cell; estimate an unknown home, because leaving out the worker would make numbers of workers "
-            "depend on homes",
-        )
+def indices_of(batch: WorkerBatch, cells: pyarrow.DictionaryArray, column: str, if_blank: str) -> Ints:
+    """Position of each row's cell in the dictionary; SourceRowError with this remedy if a cell is missing."""
+    _refuse_blank(batch, cells.is_null().to_numpy(zero_copy_only=False), column, if_blank)
     return np.asarray(cells.indices.to_numpy(), dtype=np.int64)
+
+
+def _refuse_blank(batch: WorkerBatch, is_blank: npt.NDArray[np.bool_], column: str, if_blank: str) -> None:
+    rows = np.flatnonzero(is_blank)
+    if rows.size:
+        batch.refuse(int(rows[0]), f"{column} is blank", if_blank)
 
 
 def find_places(

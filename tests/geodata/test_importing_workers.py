@@ -249,6 +249,8 @@ def changed(row: int, column: int, cell: str) -> str:
         (lines(header="dollars,w_block,h_block,years,naics,Sex,SEX"), "column 'sex' occurs twice"),
         (lines(()), "a header and no rows"),
         ("", "neither Parquet nor text with a header"),
+        (changed(0, 0, ""), "line 2: w_block is blank; fill the cell, or leave out workers without"),
+        (changed(0, 1, ""), "line 2: h_block is blank; estimate the home, because the number of workers"),
         (changed(0, 5, "\udcff"), "not UTF-8"),
     ],
 )
@@ -301,8 +303,10 @@ def test_a_missing_value_of_a_parquet_file_is_refused_by_row(ground: Ground, tmp
     path = tmp_path / "workers.parquet"
     for name in names:
         frame.assign(**{name: frame[name].where(frame.index != 3, None)}).to_parquet(path)
-        with pytest.raises(SourceRowError, match=f"row 4: {name} is blank"):
+        with pytest.raises(SourceRowError, match=f"row 4: {name} is blank") as refused:
             ground.read(path)
+        assert ("estimate the home" in str(refused.value)) == (name == "h_block")
+        assert ("leave out" in str(refused.value)) == (name == "w_block")
 
 
 def test_workplaces_of_another_vintage_are_refused_as_such(ground: Ground, tmp_path: Path) -> None:
