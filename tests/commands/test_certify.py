@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pyarrow.parquet
 import pytest
+import shapely
 
 from geodata.schema import BASE_TABLES, TABLES
-from geodata.store import sha256_of
+from geodata.store import open_store, sha256_of
 from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.publishing.certificate.recheck import check_release
 from tests.commands.running import refused, run_here
@@ -375,6 +377,28 @@ def test_a_geography_that_contradicts_itself_is_noticed(
     rewrite_table(release, table, change)
     found = {"populations", "internal points", "characteristics"} & set(failed(release))
     assert found == ({check} if check else set())
+
+
+@pytest.mark.parametrize(("far_deg", "good"), [(0.0009, True), (0.0011, False)])
+def test_points_within_meters_of_the_polygon_count_as_inside(
+    far_deg: float, good: bool, release: Path
+) -> None:
+    """In the bureau's files, 273 of Rhode Island's 25,181 points are outside, half of them less than 10 m."""
+    shapes = open_store(release, "release").table("tracts", ["geometry"])["geometry"]
+
+    def north_of_tract(blocks: Any) -> Any:
+        corners = [shapely.get_coordinates(shapes[tract]) for tract in blocks["tract_index"]]
+        lon, lat = np.transpose(
+            [max(each, key=lambda place: place[1]) if len(each) else (0, 0) for each in corners]
+        )
+        moving = blocks.index < 0.02 * len(blocks)
+        return blocks.assign(
+            lon_deg=np.where(moving, lon, blocks["lon_deg"]),
+            lat_deg=np.where(moving, lat + far_deg, blocks["lat_deg"]),
+        )
+
+    rewrite_table(release, "blocks", north_of_tract)
+    assert ("internal points" not in failed(release)) == good
 
 
 def test_listed_characteristics_need_their_table(release: Path) -> None:
