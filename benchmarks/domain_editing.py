@@ -60,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             result = commutemap_json("synthesize", dataset, release, *options_of_all, *of_prior)
             n = result["n_support"]
             row = f"| {prior} | {n['least']}, {n['mean']}, {n['greatest']} | {levels(release, prior)} "
-            print(row + f"| {result['confidential']['share_edited_out']:.2%} |")
+            real = commutemap_json("validate", dataset, release)["summary"]
+            print(row + f"| {real['edited_out_all']:.2%} |")
 
 
 if __name__ == "__main__":

@@ -58,7 +58,6 @@ def drawn_batches(store: Store, every: int) -> Iterator[DrawnBatch]:
             segment=segment.astype(np.int8),
             synthetic_ptr=ptr,
             home_block=np.array(home),
-            n_edited_out=0,
         )
 
 

@@ -263,7 +263,7 @@ def _placed(file: CharacteristicsFile, lookup: BlockLookup) -> pandas.DataFrame:
                 f"not in the crosswalk of {lookup.vintage} blocks: probably another vintage; LODES 7 goes with "
                 "tabblk2010 crosswalks, LODES 8 with tabblk2020"
             )
-        file.text.refuse(int(lost[0]), *why_not_found(_GEOCODE[file.end], geocode, "file"))
+        file.text.refuse(int(lost[0]), *why_not_found(_GEOCODE[file.end], geocode, int(geocode[:2]), "file"))
     columns = _columns(file.end)
     counts = {
         code: file.text.column(code).to_numpy().astype(np.int32) if code in columns else np.int32(0)

@@ -28,7 +28,8 @@ AGE = ("SA01", "SA02", "SA03")
 EARNINGS = ("SE01", "SE02", "SE03")
 INDUSTRY = ("SI01", "SI02", "SI03")
 COUNTS = ("S000", *AGE, *EARNINGS, *INDUSTRY)
-HEADER = ("w_geocode", "h_geocode", *COUNTS)
+HOME = "h_geocode"
+HEADER = ("w_geocode", HOME, *COUNTS)
 _STATE_UNIT = 10**13  # a block's number divided by this is its state's
 OTHER_VINTAGE_SHARE = 0.2
 """Share of unknown blocks from which on a file is probably of another vintage."""
@@ -127,7 +128,10 @@ def read_od(path: Path) -> OdFile:
     text = read_table(path, required=HEADER[:2], whole=COUNTS, may_be_empty=empty_of is not None)
     if empty_of is not None and not text.rows:
         return _without_jobs(text, empty_of)
-    work, home = (check_codes(text, name, 15, "block").cast("int64").to_numpy() for name in HEADER[:2])
+    work, home = (
+        check_codes(text, name, 15, "block", quoted=name != HOME).cast("int64").to_numpy()
+        for name in HEADER[:2]
+    )
     counts = np.column_stack([text.column(name).to_numpy().astype(np.int32) for name in COUNTS])
     _check_margins(text, counts)
     _check_pairs(text, work, home)
@@ -321,7 +325,7 @@ def _check_pairs(text: TextTable, work: Ints, home: Ints) -> None:
         row = int(twice[0])
         text.refuse(
             row,
-            f"the pair w_geocode {work[row]:015d}, h_geocode {home[row]:015d} is repeated",
+            f"the pair of w_geocode and {HOME} is repeated",
             "each pair of blocks may have one row; merge the two",
         )
 
@@ -339,21 +343,27 @@ def _found(
 def _refuse_lost(
     file: OdFile, column: str, number: Ints, lost: npt.NDArray[np.int64], n_wanted: int, vintage: int
 ) -> NoReturn:
-    geocode = f"{number[lost[0]]:015d}"
+    code = None if column == HOME else f"{number[lost[0]]:015d}"
     if lost.size > 1 and lost.size > OTHER_VINTAGE_SHARE * n_wanted:
         raise SourceFileError(
-            f"{file.text.path}: line {lost[0] + FIRST_DATA_LINE}: {column} {geocode} and many more are not in the "
-            f"crosswalk of {vintage} blocks: probably another vintage; LODES 7 goes with tabblk2010 crosswalks, "
-            "LODES 8 with tabblk2020"
+            f"{file.text.path}: line {lost[0] + FIRST_DATA_LINE}: {shown_code(column, code)} and many more are "
+            f"not in the crosswalk of {vintage} blocks: probably another vintage; LODES 7 goes with tabblk2010 "
+            "crosswalks, LODES 8 with tabblk2020"
         )
-    file.text.refuse(int(lost[0]), *why_not_found(column, geocode, "file"))
+    file.text.refuse(int(lost[0]), *why_not_found(column, code, number[lost[0]] // _STATE_UNIT, "file"))
 
 
-def why_not_found(column: str, geocode: str, source: str) -> tuple[str, str]:
-    """Say why a code is not among the imported places, and what to do about it."""
-    if geocode[:2] not in states():
-        return f"{column} {geocode} is in no state ({geocode[:2]})", "correct the row"
+def shown_code(column: str, code: str | None) -> str:
+    """A column and its code in a message; without the code, None, if it is a home, which is confidential."""
+    return column if code is None else f"{column} {code}"
+
+
+def why_not_found(column: str, code: str | None, state: int, source: str) -> tuple[str, str]:
+    """Say why a code, None for a home, is not among the imported places, and what to do about it."""
+    shown = shown_code(column, code)
+    if f"{state:02d}" not in states():
+        return f"{shown} is in no state" + ("" if code is None else f" ({state:02d})"), "correct the row"
     return (
-        f"{column} {geocode} is not in the crosswalk of its state",
+        f"{shown} is not in the crosswalk of its state",
         f"use the crosswalk published with this {source}",
     )

@@ -188,8 +188,12 @@ def read_table(
     return result
 
 
-def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> pyarrow.Array:
+def check_codes(
+    text: TextTable, name: str, digits: int, meaning: str, *, quoted: bool = True
+) -> pyarrow.Array:
     """Return a column after checking that every cell has exactly `digits` digits.
+
+    A message quotes the cell only if `quoted`: a home is confidential.
 
     Raises
     ------
@@ -206,7 +210,9 @@ def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> pyarro
     if row >= 0:
         text.refuse(
             row,
-            f"{name} is {column[row].as_py()!r}, a {meaning} has {digits} digits",
+            f"{name} is {column[row].as_py()!r}, a {meaning} has {digits} digits"
+            if quoted
+            else f"{name} is no code of a {meaning}, which has {digits} digits",
             "check that leading zeros were kept, or download the file again",
         )
     return column

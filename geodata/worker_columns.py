@@ -32,10 +32,11 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceColumn:
-    """A column of block or tract codes."""
+    """A column of block or tract codes; those of homes are confidential, so messages do not quote them."""
 
     column: str
     unit: PlaceUnit
+    is_home: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,8 @@ class _Reader:
         if unit not in DIGITS:
             self._refuse(f"{name}.unit is {unit!r}; it must be 'block' or 'tract'")
         column = self._text(table, "column", f"[{name}]")
-        return PlaceColumn(column=column, unit="block" if unit == "block" else "tract")
+        is_home = name == "home"
+        return PlaceColumn(column=column, unit="block" if unit == "block" else "tract", is_home=is_home)
 
     def _states(self, workplace: JsonObject) -> tuple[str, ...] | None:
         if "states" not in workplace:

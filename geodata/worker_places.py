@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.compute
 
 from geodata.errors import SourceFileError
-from geodata.lodes import OTHER_VINTAGE_SHARE, why_not_found
+from geodata.lodes import OTHER_VINTAGE_SHARE, shown_code, why_not_found
 from geodata.worker_columns import DIGITS, PlaceColumn, PlaceUnit
 from geodata.worker_file import WorkerBatch, text_of
 
@@ -147,7 +147,9 @@ def read_codes(batch: WorkerBatch, place: PlaceColumn, *, if_blank: str) -> Plac
         row = int(np.flatnonzero(np.isin(index, bad))[0])
         batch.refuse(
             row,
-            f"{place.column} is {words[index[row]].as_py()!r}, a {place.unit} has {digits} digits",
+            f"{place.column} is no code of a {place.unit}, which has {digits} digits"
+            if place.is_home
+            else f"{place.column} is {words[index[row]].as_py()!r}, a {place.unit} has {digits} digits",
             "check that leading zeros were kept",
         )
     number = words.cast(pyarrow.int64()).to_numpy()[index]
@@ -188,14 +190,15 @@ def find_places(
 def _refuse_lost(
     batch: WorkerBatch, place: PlaceColumn, codes: PlaceCodes, lost: Ints, n_wanted: int, vintage: int
 ) -> NoReturn:
-    geocode = f"{codes.number[lost[0]]:0{DIGITS[place.unit]}d}"
+    row = int(lost[0])
+    code = None if place.is_home else f"{codes.number[row]:0{DIGITS[place.unit]}d}"
     if lost.size > 1 and lost.size > OTHER_VINTAGE_SHARE * n_wanted:
         raise SourceFileError(
-            f"{batch.file.path}: {batch.file.place(batch.first_row + int(lost[0]))}: {place.column} {geocode} and many "
+            f"{batch.file.path}: {batch.file.place(batch.first_row + row)}: {shown_code(place.column, code)} and many "
             f"more are not in the crosswalk of {vintage} blocks: probably another vintage; use the "
             "crosswalks of the blocks in the file"
         )
-    batch.refuse(int(lost[0]), *why_not_found(place.column, geocode, "vintage of blocks"))
+    batch.refuse(row, *why_not_found(place.column, code, int(codes.state[row]), "vintage of blocks"))
 
 
 def _codes(frame: pandas.DataFrame, unit: str) -> tuple[Ints, Ints]:

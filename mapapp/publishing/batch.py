@@ -107,7 +107,7 @@ class PreparedBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnBatch:
-    """Synthetic workers of a batch, and one confidential number for the analyst.
+    """Synthetic workers of a batch.
 
     Attributes
     ----------
@@ -118,15 +118,12 @@ class DrawnBatch:
         Each synthesizer's workers.
     home_block : int32[workers]
         Row of `blocks`, rising within each synthesizer.
-    n_edited_out : int
-        Confidential: real workers whose support point was eliminated.
     """
 
     destination: npt.NDArray[np.int32]
     segment: npt.NDArray[np.int8]
     synthetic_ptr: Ints
     home_block: npt.NDArray[np.int32]
-    n_edited_out: int
 
 
 def open_source(
@@ -213,7 +210,7 @@ def draw_workers(
     parameters: SynthesisParameters,
 ) -> DrawnBatch:
     """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
-    synthesizers, n_edited_out = _likelihood(geography, inputs, support, weights)
+    synthesizers = _likelihood(geography, inputs, support, weights)
     drawn = draw_points(
         key,
         synthesizers,
@@ -231,7 +228,6 @@ def draw_workers(
         segment=inputs.segment.astype(np.int8),
         synthetic_ptr=drawn.synthetic_ptr,
         home_block=sort_homes(drawn.synthetic_ptr, placed),
-        n_edited_out=n_edited_out,
     )
 
 
@@ -267,7 +263,7 @@ def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[s
 
 def _likelihood(
     geography: Geography, inputs: Inputs, support: Support, weights: SynthesizerWeights
-) -> tuple[Synthesizers, int]:
+) -> Synthesizers:
     """Every worker's support point. Under `drop` editing some workers have no point, and leave the likelihood."""
     n = inputs.count
     point, n_edited_out = support.coarsening.find_homes(
@@ -277,7 +273,7 @@ def _likelihood(
         kept = point >= 0
         n = np.bincount(np.repeat(np.arange(n.size), n)[kept], minlength=n.size)
         point = point[kept]
-    synthesizers = Synthesizers(
+    return Synthesizers(
         tract=inputs.tract,
         destination=inputs.destination,
         segment=inputs.segment,
@@ -287,4 +283,3 @@ def _likelihood(
         published_count=inputs.count,
         prunes=weights.prunes,
     )
-    return synthesizers, n_edited_out

@@ -34,9 +34,6 @@ _Result = TypeVar("_Result")
 class BatchRunner(Protocol):
     """Works on every batch, in three stages one after the other; the rows are the same for every runner."""
 
-    n_edited_out: int
-    """Confidential: real workers drawn so far whose support point was eliminated."""
-
     def certify(self) -> list[CertifiedBatch]:
         """Prepare and certify every batch."""
         ...
@@ -59,15 +56,9 @@ class ThreadRunner:
     threads : int
     report : callable
         Progress.
-
-    Attributes
-    ----------
-    n_edited_out : int
-        As in `BatchRunner`.
     """
 
     def __init__(self, source: SynthesisSource, *, threads: int, report: Report = silent) -> None:
-        self.n_edited_out = 0
         self._source = source
         self._threads = threads
         self._report = report
@@ -92,7 +83,6 @@ class ThreadRunner:
         )
         for drawn, rows in draws:
             self._drawn.append(drawn)
-            self.n_edited_out += drawn.n_edited_out
             yield rows
 
     def _kept(self, batch: PreparedBatch) -> PreparedBatch:

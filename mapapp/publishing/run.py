@@ -47,7 +47,7 @@ from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run reports to the analyst. Some of it is confidential: it is printed, never written.
+    """What a run reports to the analyst; all of it follows from public data and the certificate.
 
     Attributes
     ----------
@@ -58,15 +58,12 @@ class Outcome:
     certificate : dict
         As in the release.
     sizes : ReleaseSizes
-    share_edited_out : float
-        Share of the confidential workers whose support point was eliminated.
     """
 
     release: Path
     digest: str
     certificate: Certificate
     sizes: ReleaseSizes
-    share_edited_out: float
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
@@ -76,7 +73,6 @@ class Outcome:
             "status": self.certificate["status"],
             **{name: _value(self.certificate[name]) for name in ("epsilon", "delta", "epsilon_final")},
             **self.sizes.to_dict(),
-            "confidential": {"share_edited_out": self.share_edited_out},
         }
 
     def lines(self) -> list[str]:
@@ -89,7 +85,6 @@ class Outcome:
             sizes.support_line(),
             *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
-            f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
             f"  status           {values['status']}",
             f"  release digest   {self.digest}",
             f"                   {PUBLISH_DIGEST_NOTE}",
@@ -199,7 +194,7 @@ def run_synthesis(
         certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
-    return _outcome(release_path, certificate, source, certified, runner.n_edited_out)
+    return _outcome(release_path, certificate, source, certified)
 
 
 def _runner(
@@ -342,13 +337,10 @@ def _outcome(
     certificate: Certificate,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
-    n_edited_out: int,
 ) -> Outcome:
-    sizes = ReleaseSizes.of(source.workplaces, certified)
     return Outcome(
         release=release,
         digest=store_digest(release),
         certificate=certificate,
-        sizes=sizes,
-        share_edited_out=n_edited_out / sizes.n_workers,
+        sizes=ReleaseSizes.of(source.workplaces, certified),
     )

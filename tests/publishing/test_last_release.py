@@ -202,7 +202,10 @@ def test_the_order_of_its_rows_decides_nothing(
     jobs = pandas.read_parquet(last / "jobs.parquet")
     jobs.sample(frac=1.0, random_state=5).to_parquet(last / "jobs.parquet", index=False, row_group_size=97)
     reseal(last)
-    run_synthesis(dataset, dataset.parent / "r", PRIVACY, FLOWS, last_release=last, test_key=True)
+    outcome = run_synthesis(dataset, dataset.parent / "r", PRIVACY, FLOWS, last_release=last, test_key=True)
+    said = f"{outcome.lines()} {outcome.to_dict()}"
+    assert "edited" not in said, "how many real workers were edited out, `validate` alone may say"
+    assert "confidential" not in said
     for table in TABLES["release"]:
         file = f"{table.name}.parquet"
         assert (dataset.parent / "r" / file).read_bytes() == (made / file).read_bytes(), file

@@ -64,7 +64,6 @@ Source: TypeAlias = SynthesisSource | RecordSource
 _RUNS: Final = "commutemap_runs"
 _OVER: Final = "commutemap_runs_over"
 _COMPARED: Final = ("pandas", "pyarrow", "shapely")
-_N_EDITED_OUT: Final = b"n_edited_out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,9 +245,7 @@ def draw_part(job: Job, batch: int, certified: Certified) -> Answer:
                 "use workers of one kind"
             )
         drawn = draw_batch(key, source, batch, PreparedBatch(support=support, certified=certified.batch))
-        # Confidential, so in the file's metadata and not in the answer.
-        facts = {_N_EDITED_OUT: str(drawn.n_edited_out).encode()}
-        return write_part(job.jobs_part(batch), jobs_of(drawn), facts)
+        return write_part(job.jobs_part(batch), jobs_of(drawn))
 
     return answer_of(job, work)
 
@@ -260,7 +257,7 @@ def place_part(job: Job, batch: int) -> Answer:
         if (key := run.key) is None:
             raise KeyNeeded
         cells = _cells(run, job)
-        jobs, _ = read_part(job.jobs_part(batch))
+        jobs = read_part(job.jobs_part(batch))
         return write_part(job.points_part(batch), points_of(key, _drawn(jobs), cells))
 
     return answer_of(job, work)
@@ -269,12 +266,12 @@ def place_part(job: Job, batch: int) -> Answer:
 # Parts.
 
 
-def write_part(file: Path, columns: Columns, facts: Mapping[bytes, bytes] | None = None) -> int:
+def write_part(file: Path, columns: Columns) -> int:
     """Write rows where only their owner reads them, whole or not at all; return their number.
 
     A task that runs twice writes the same rows twice, each time beside their place, so nothing is torn.
     """
-    table = pyarrow.table(columns).replace_schema_metadata(facts)
+    table = pyarrow.table(columns)
     with writing_private(file) as stream:
         pyarrow.parquet.write_table(
             table, stream, compression="zstd", compression_level=1, use_dictionary=False
@@ -282,12 +279,10 @@ def write_part(file: Path, columns: Columns, facts: Mapping[bytes, bytes] | None
     return int(table.num_rows)
 
 
-def read_part(file: Path) -> tuple[Columns, int]:
-    """Rows of a part, and how many of its workers were edited out."""
+def read_part(file: Path) -> Columns:
+    """Rows of a part."""
     table = pyarrow.parquet.read_table(file, use_threads=False)
-    facts = table.schema.metadata or {}
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    return columns, int(facts.get(_N_EDITED_OUT, b"0"))
+    return {name: table[name].to_numpy() for name in table.column_names}
 
 
 def _read_versions() -> dict[str, str]:
@@ -394,7 +389,7 @@ def _cells(run: Run, job: Job) -> CellTriangles:
     source = _source(run, job)
     with run.opening:
         if run.cells is None:
-            used, _ = read_part(job.parts / USED)
+            used = read_part(job.parts / USED)
             threads = int(import_module("distributed").get_worker().state.nthreads)
             run.cells = read_cells(source.store, used["used"].astype(np.bool_, copy=False), threads=threads)
         return run.cells
@@ -424,5 +419,4 @@ def _drawn(jobs: Columns) -> DrawnBatch:
         segment=segment.astype(np.int8),
         synthetic_ptr=synthetic_ptr,
         home_block=home_block,
-        n_edited_out=0,
     )

@@ -53,7 +53,7 @@ class ClusterRecordRunner(ClusterRun):
         done = self._stage(stage, record_tasks.collect_part, [(each,) for each in ranges])
         for each, _ in zip(ranges, done, strict=True):
             parts = [self._job.rows_part(table, each.number) for table in RowsOfRange._fields]
-            yield RowsOfRange(*(read_part(part)[0] for part in parts))
+            yield RowsOfRange(*(read_part(part) for part in parts))
             for part in parts:
                 part.unlink()
 

@@ -32,11 +32,6 @@ class ClusterRunner(ClusterRun):
         As for `ClusterRun`.
     source : SynthesisSource
         The workers read the same one.
-
-    Attributes
-    ----------
-    n_edited_out : int
-        Of the batches drawn so far.
     """
 
     def __init__(
@@ -49,7 +44,6 @@ class ClusterRunner(ClusterRun):
         report: Report = silent,
     ) -> None:
         super().__init__(client, source.store, directory, secret=secret, report=report)
-        self.n_edited_out = 0
         self._n_blocks = source.geography.n_blocks
         self._batches = [(batch,) for batch in range(source.workplaces.n_batches)]
         self._certified: list[Certified] = []
@@ -73,8 +67,7 @@ class ClusterRunner(ClusterRun):
             [(batch, _without_rows(certified)) for batch, certified in enumerate(self._certified)],
         )
         for batch, _ in enumerate(done):
-            rows, n_edited_out = read_part(self._job.jobs_part(batch))
-            self.n_edited_out += n_edited_out
+            rows = read_part(self._job.jobs_part(batch))
             used[rows["origin_index"]] = True
             used[rows["destination_index"]] = True
             yield rows
@@ -86,7 +79,7 @@ class ClusterRunner(ClusterRun):
         done = self._stage("drawing points", cluster_worker.place_part, self._batches)
         for batch, _ in enumerate(done):
             file = self._job.points_part(batch)
-            rows, _ = read_part(file)
+            rows = read_part(file)
             file.unlink()
             yield rows
 
