@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from geodata.errors import StoreError
+from geodata.kept import keep_place
 from geodata.table_stream import sync
 
 ABANDONED_S: Final = 24 * 3600.0
@@ -127,6 +128,8 @@ class Partial:
             _remove(self.path)
         refuse_taken(self.path)
         os.rename(made or self.folder, self.path)
+        if not self._replace:
+            keep_place(self.path)
         sync(self.path.parent)
 
     def _require_folder(self) -> None:

@@ -19,6 +19,7 @@ from geodata.crosswalk import counties_of
 from geodata.downloading import NotThere, PartialDownload, Retry, download, read_text
 from geodata.errors import SourceFileError
 from geodata.json_objects import JsonObject
+from geodata.kept import keep_place
 from geodata.progress import Progress, silent
 from geodata.sources_catalog import PLAN, Source, base_map_sources_of, sources_of
 from geodata.store import sha256_of
@@ -244,6 +245,7 @@ class _Work:
         _check_content(partial.path, source)
         entry.update(sha256=found, published=self._published_sha256(source) is not None)
         os.replace(partial.path, file)
+        keep_place(file)
         self._plan.save()
 
     def _published_sha256(self, source: Source) -> str | None:

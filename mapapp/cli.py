@@ -13,12 +13,15 @@ import click
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
+from geodata.kept import forget_kept, kept_charges, kept_places
 from mapapp.commands.command_table import CommandTable
+from mapapp.commands.standard_streams import OutputError, drop_output, prepare_streams
 from mapapp.errors import LedgerError, UsageError
 from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 
 EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h
+EXIT_OUTPUT = 74  # EX_IOERR: standard output cannot be written, whatever else the result is
 EXIT_SIGNAL = 128  # plus the signal number, as a shell reports a command ended by a signal
 
 COMMANDS = CommandTable(
@@ -79,7 +82,14 @@ def commutemap(context: click.Context, port: int | None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 success, 2 a user error, 70 a bug, above 128 a signal."""
+    """Run one command and return its exit code: 0 success, 2 a user error, 70 a bug, above 128 a signal.
+
+    Raises
+    ------
+    OutputError
+        Standard output cannot be written.
+    """
+    forget_kept()
     try:
         result = commutemap.main(arguments, prog_name="commutemap", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -91,9 +101,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (EngineError, GeodataError, LedgerError, UsageError) as error:
         return _report(_one_line(str(error)), EXIT_USER)
     except (KeyboardInterrupt, click.Abort) as error:
-        return _report("stopped; nothing was kept", exit_code(error))
+        places = kept_places()
+        return _report(
+            f"stopped{f' after writing {places}' if places else '; nothing was kept'}", exit_code(error)
+        )
     except OSError as error:
         return _report(_one_line(_describe(error)), EXIT_USER)
+    except OutputError:
+        raise
     except MemoryError:
         return _report("not enough memory; close other programs or use a machine with more", EXIT_USER)
     except Exception as error:
@@ -109,17 +124,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> NoReturn:
     """Entry point of the installed command."""
+    prepare_streams()
     raise_on_interrupt()
     try:
         code = run()
         ignore_interrupts()
         sys.stdout.flush()
-    except OSError as error:
-        # Standard output cannot be written any more, and Python would try again at exit. A closed pipe (`| head`) is
-        # not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        is_closed_pipe = isinstance(error, BrokenPipeError)
-        code = 0 if is_closed_pipe else _report(f"standard output: {_one_line(_describe(error))}", EXIT_USER)
+    except OutputError as error:
+        drop_output()
+        places = kept_places()
+        written = f"; written: {places}" if places else ""
+        code = _report(f"standard output cannot be written ({error}){written}", EXIT_OUTPUT)
     _finish(code)
 
 
@@ -135,7 +150,8 @@ def _finish(code: int) -> NoReturn:
 
 
 def _report(message: str, code: int) -> int:
-    print(f"commutemap: {message}", file=sys.stderr)
+    """Say in one line why the command ends, and what a ledger was charged before."""
+    print(f"commutemap: {message}{kept_charges()}", file=sys.stderr)
     return code
 
 

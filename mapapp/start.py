@@ -24,6 +24,9 @@ def main() -> NoReturn:
     if sys.argv[1:2] == ["serve"]:
         # A server's matrices are small: more threads only wait for each other, and take processor time for it.
         os.environ.setdefault(_BLAS_THREADS, "1")
+    from mapapp.commands.standard_streams import prepare_streams
+
+    prepare_streams()  # before any file is opened
     from mapapp import cli
 
     cli.main()

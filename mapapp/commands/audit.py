@@ -12,7 +12,6 @@ from mapapp.commands.options import (
     config_option,
     csv_option,
     json_option,
-    naming_what_is_kept,
     picture_option,
     print_result,
     quiet_option,
@@ -121,23 +120,22 @@ def audit(
     of_records = _are_records(releases)
     _require_fitting(of_records, settings, against, draws)
     found: Audit | RecordsAudit
-    with naming_what_is_kept(csv_path, picture_path):
-        with show_progress(quiet=quiet) as report:
-            report("reading the dataset", 0, 0)
-            if of_records:
-                from mapapp.measuring.audit.records_run import audit_records
+    with show_progress(quiet=quiet) as report:
+        report("reading the dataset", 0, 0)
+        if of_records:
+            from mapapp.measuring.audit.records_run import audit_records
 
-                found = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
-            else:
-                found = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
-            if csv_path is not None:
-                report("writing tables", 0, 0)
-                write_csv(found, csv_path)
-            if picture_path is not None:
-                report("drawing the picture", 0, 0)
-                write_picture(found, picture_path)
-        lines = records_audit_lines(found) if isinstance(found, RecordsAudit) else audit_lines(found)
-        print_result(found.to_dict(), lines, as_json=as_json)
+            found = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
+        else:
+            found = _run(AnalystData.open(dataset), releases, settings, asked, schemes, report)
+        if csv_path is not None:
+            report("writing tables", 0, 0)
+            write_csv(found, csv_path)
+        if picture_path is not None:
+            report("drawing the picture", 0, 0)
+            write_picture(found, picture_path)
+    lines = records_audit_lines(found) if isinstance(found, RecordsAudit) else audit_lines(found)
+    print_result(found.to_dict(), lines, as_json=as_json)
     if found.is_broken:
         raise click.exceptions.Exit(EXIT_BROKEN)
 

@@ -9,9 +9,11 @@ HEAD = """# Command line
 `make docs` generates this page from the program; a test checks that it is current.
 
 Exit codes: 0 success; 2 an error that the user can fix, reported in one line on standard error; 70 a bug in the
-program; 130 stopped with Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (a closed terminal, unless `nohup` ignores it). Commands
-never overwrite a file. A command that fails, is stopped, or is killed leaves no half-written file under the name it was
-given.
+program; 74 standard output cannot be written, because its reader has closed it (`| head`), its disk is full, or it was
+closed: one line says so, and which files are complete; 130 stopped with Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (a closed
+terminal, unless `nohup` ignores it). Commands never overwrite a file. A command that fails, is stopped, or is killed
+leaves no half-written file under the name it was given. A command that ends early after a dataset's ledger was charged
+says what was charged.
 """
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
 
 from mapapp.errors import UsageError
-from mapapp.interrupts import exit_code
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -89,19 +87,6 @@ def picture_option(shown: str) -> Callable[[Function], Function]:
         metavar="FILE",
         help=f"Also plot {shown} to FILE, which ends in .png or .svg.",
     )
-
-
-@contextmanager
-def naming_what_is_kept(*paths: Path | None) -> Iterator[None]:
-    """When the analyst stops a command, say which of its files are complete; they are kept."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        kept = [str(path) for path in paths if path is not None and path.exists()]
-        if not kept:
-            raise
-        click.echo(f"commutemap: stopped after writing {' and '.join(kept)}", err=True)
-        raise click.exceptions.Exit(exit_code(error)) from None
 
 
 def print_result(result: Mapping[str, object], lines: list[str], *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ import click
 
 from mapapp.answers.release_names import preset_words
 from mapapp.commands.options import STORE, config_option
+from mapapp.commands.standard_streams import OutputError
 from mapapp.errors import UsageError
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
@@ -171,9 +172,10 @@ def _make_behind(app: Dash, demo: Demo, preset: str) -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line whole, whatever another thread prints."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    """Print a line whole, whatever another thread prints; the map goes on if nobody reads it any more."""
+    with suppress(OutputError):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
 
 
 def _serve(

@@ -15,7 +15,6 @@ from mapapp.commands.options import (
     config_option,
     csv_option,
     json_option,
-    naming_what_is_kept,
     picture_option,
     print_result,
     quiet_option,
@@ -79,17 +78,16 @@ def validate(
 
     require_places(csv_path, picture_path)
     measure = _measure_records if read_manifest(release).get("kind") == "records" else _measure_release
-    with naming_what_is_kept(csv_path, picture_path):
-        with show_progress(quiet=quiet) as report:
-            report("reading the dataset", 0, 0)
-            measured = measure(dataset, release, n_tracts, report)
-            if csv_path is not None:
-                report("writing tables", 0, 0)
-                write_csv(measured.found, csv_path)
-            if picture_path is not None:
-                report("drawing the picture", 0, 0)
-                measured.draw(picture_path)
-        print_result(measured.found.to_dict(), measured.lines, as_json=as_json)
+    with show_progress(quiet=quiet) as report:
+        report("reading the dataset", 0, 0)
+        measured = measure(dataset, release, n_tracts, report)
+        if csv_path is not None:
+            report("writing tables", 0, 0)
+            write_csv(measured.found, csv_path)
+        if picture_path is not None:
+            report("drawing the picture", 0, 0)
+            measured.draw(picture_path)
+    print_result(measured.found.to_dict(), measured.lines, as_json=as_json)
 
 
 def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report: Report) -> _Measured:

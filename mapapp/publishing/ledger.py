@@ -40,6 +40,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from engine.parameters import Number
+from geodata.kept import keep_charge
 from mapapp.publishing.ledger_entry import (
     PUBLICATIONS,
     LedgerEntry,
@@ -181,7 +182,15 @@ class Ledger:
                 self._require_within_budget(entries, entry)
             if check is not None:
                 check()
-            return self._append(file, entry)
+            size = os.fstat(file).st_size
+            try:
+                return self._append(file, entry)
+            finally:  # an interrupt may arrive after the line is written
+                if entry.for_release and os.fstat(file).st_size > size:
+                    keep_charge(
+                        f"{self.path.parent} was charged epsilon {at_least(entry.epsilon)} and delta "
+                        f"{at_least(entry.delta)} for {release!r}"
+                    )
 
     def enter_table(
         self,

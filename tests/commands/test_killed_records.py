@@ -5,18 +5,23 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from geodata.store import open_store
+from mapapp.commands import records
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.tables.spec import TableSpec
 from tests.commands.running import run_here
 from tests.commands.test_killed import killed_at
 from tests.commands.test_table import OPTIONS, USUAL
 from tests.tables import write_prior
+
+CHARGED = "the ledger of {dataset} was charged epsilon 2 and delta 0 for 'r'"
 
 
 @pytest.fixture
@@ -41,6 +46,52 @@ def test_a_killed_run_stays_charged_and_the_next_one_clears_up(
     assert f"epsilon {2 * (n_charged + 1)}, delta 0" in done.out, "what earlier runs spent is said, too"
     open_store(dataset.parent / "r", "records")
     assert sorted(each.name for each in dataset.parent.iterdir()) == ["d", "r"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "failure", "said"),
+    [
+        ("checking the workers", KeyboardInterrupt(), "stopped; nothing was kept"),
+        ("learning the model", KeyboardInterrupt(), f"stopped; nothing was kept; {CHARGED}"),
+        (
+            "expecting errors",
+            OSError(28, "full"),
+            f"r: cannot write here (full); nothing was kept; {CHARGED}",
+        ),
+        ("expecting errors", MemoryError(), f"more; {CHARGED}"),
+        ("expecting errors", RuntimeError(), f"report them; {CHARGED}"),
+    ],
+    ids=["before", "stopped", "disk", "memory", "bug"],
+)
+def test_a_run_that_ends_after_its_charge_says_what_was_charged(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, stage: str, failure: BaseException, said: str
+) -> None:
+    @contextmanager
+    def failing(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+        def report(found: str, done: int, total: int) -> None:
+            if found == stage:
+                raise failure
+
+        yield report
+
+    monkeypatch.setattr(records, "show_progress", failing)
+    message = run_here("records", dataset, dataset.parent / "r").message
+    assert message.endswith(said.format(dataset=dataset))
+    assert len(Ledger(dataset).entries()) == (CHARGED in said)
+
+
+def test_a_run_that_is_stopped_after_its_files_are_in_place_names_them(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mapapp.publishing.records.run.store_digest", interrupted)
+    done = run_here("records", dataset, dataset.parent / "r", "-q")
+    assert done.message == f"commutemap: stopped after writing {dataset.parent / 'r'}; " + CHARGED.format(
+        dataset=dataset
+    )
+    assert run_here("records", dataset, dataset.parent / "r", "-q").message.endswith("or remove it first")
 
 
 def at_once(*commands: tuple[object, ...]) -> list[tuple[int, str]]:

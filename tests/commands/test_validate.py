@@ -179,7 +179,7 @@ def test_ctrl_c_names_what_was_written(
     tables, picture = tmp_path / "tables", tmp_path / "a.png"
     places = ["--csv", str(tables), "--picture", str(picture)]
     assert run(["validate", str(demo_dataset), str(demo_release), "-q", *places]) == 130
-    assert capsys.readouterr().err == f"commutemap: stopped after writing {tables}\n"
+    assert capsys.readouterr().err.strip() == f"commutemap: stopped after writing {tables}"
     assert [entry.name for entry in tmp_path.iterdir()] == ["tables"]
 
 

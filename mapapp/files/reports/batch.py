@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from geodata.atomic_writes import claimed, name_of_partial, naming, partial_name
+from geodata.kept import keep_place
 from geodata.store import refuse_within_store
 from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.errors import UsageError
@@ -154,6 +155,8 @@ def _make_missing(
     for number, found in enumerate(done, 1):
         made |= found
         _replace(folder / MANIFEST, _manifest(made))
+        for name in found:
+            keep_place(folder / name)
         progress("making reports", number, len(tasks))
     _replace(folder / INDEX, _index(releases, jobs, made))
     return Outcome(sum(len(task.files) for task in tasks), n_kept)
