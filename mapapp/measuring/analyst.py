@@ -27,6 +27,7 @@ from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.expected_validity import grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import Inputs, read_inputs
+from mapapp.publishing.marginal_segments import assigns_from_margins, with_marginal_segments
 from mapapp.publishing.prior import PublicPrior, public_prior
 
 if TYPE_CHECKING:
@@ -115,6 +116,14 @@ class AnalystData:
     def open(cls, path: Path) -> AnalystData:
         """Open and verify a dataset; StoreError if it is not one."""
         return cls(open_store(path, "dataset"))
+
+    def drawn_from(self, parameters: SynthesisParameters) -> AnalystData:
+        """Return the data that a setting draws from: for larger units than cells, segments may come from margins."""
+        return self._marginal if assigns_from_margins(self.store, (parameters.unit,)) else self
+
+    @cached_property
+    def _marginal(self) -> AnalystData:
+        return AnalystData(with_marginal_segments(self.store))
 
     @cached_property
     def places(self) -> Places:

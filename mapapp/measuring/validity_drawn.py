@@ -34,6 +34,7 @@ from mapapp.publishing.certificate.terms import Certificate
 from mapapp.publishing.compared_homes import ComparedHomes, Places, commute_miles, compare_homes
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import Inputs
+from mapapp.publishing.marginal_segments import assigns_from_margins
 from mapapp.publishing.prior import PublicPrior, public_prior
 
 Floats = npt.NDArray[np.float64]
@@ -196,6 +197,8 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease) -> Dra
         "is_infinite": np.isinf(kl_divergence(*(counts / n[:, None] for counts in cells))).astype(np.float64),
     }
     is_lone = np.repeat(real.count == 1, real.count)
+    if assigns_from_margins(release.store, (release.parameters.unit,)):
+        is_lone[:] = False  # no home goes with a segment there
     return DrawnPart(
         destinations=columns | _block_distances(places, (real, drawn), ptr, release.parameters.q50_mi),
         cells=np.stack([cells[1].sum(axis=0), cells[1][n <= SMALL_WORKPLACE].sum(axis=0)]).astype(np.float64),

@@ -200,7 +200,7 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
         privacy = PrivacyParameters(
             epsilon=privacy.epsilon, delta=stated.get("delta", "1e-6"), accountant="sound"
         )
-    found = choose_setting(read_public_part(release), privacy, given, choice)
+    found = choose_setting(read_public_part(release, choice.units), privacy, given, choice)
     again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
     facts: JsonMapping = {**found[2]}
     if "most_exposed" not in stated:  # from before there were ceilings

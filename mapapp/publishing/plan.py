@@ -121,7 +121,7 @@ def plan_synthesis(
     )
     certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
     certificate: JsonObject = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
-    public = public_part_of(dataset, source.geography, source.workplaces)
+    public = public_part_of(source.store, source.geography, source.workplaces)
     setting = (source.privacy, source.parameters)
     return Plan(
         certificate=certificate,

@@ -6,7 +6,7 @@ the same certificate again from the release alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from geodata.json_objects import JsonObject
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.publishing.certificate.certificate import build_certificate, certificate_rows, merge_rows
-from mapapp.publishing.certificate.terms import MARGINS_CAVEAT, Row
+from mapapp.publishing.certificate.terms import BLOCK_MARGINS_CAVEAT, MARGINS_CAVEAT, Row
 from mapapp.publishing.certified_weights import (
     CertifiedClasses,
     SynthesizerWeights,
@@ -30,6 +30,7 @@ from mapapp.publishing.certified_weights import (
 from mapapp.publishing.inputs import WorkplaceCounts
 from mapapp.publishing.last_release import LAST_RELEASE_CAVEAT
 from mapapp.publishing.lone_worker import LoneWorkers, lone_worker_facts, lone_workers
+from mapapp.publishing.marginal_segments import assigns_from_margins
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.settings import preset_of
@@ -172,14 +173,24 @@ def make_certificate(
         reasons=(*reasons, *doubts),
         versions=versions,
     )
-    if store.manifest.get("segments") == "joint":
-        certificate["caveats"] = [each for each in certificate["caveats"] if each != MARGINS_CAVEAT]
+    certificate["caveats"] = list(_caveats(certificate["caveats"], store, parameters))
     if "last_release" in prior.facts:
         certificate["caveats"].append(LAST_RELEASE_CAVEAT)
     failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]
     if failed and not parameters.replication:
         raise CertificateError(f"a precondition does not hold: {'; '.join(failed)}; nothing is promised")
     return certificate
+
+
+def _caveats(caveats: Sequence[str], store: Store, parameters: SynthesisParameters) -> Iterator[str]:
+    """Caveats with what is true of the source's segments."""
+    for caveat in caveats:
+        if caveat != MARGINS_CAVEAT:
+            yield caveat
+        elif assigns_from_margins(store, (parameters.unit,)):
+            yield BLOCK_MARGINS_CAVEAT
+        elif store.manifest.get("segments") != "joint":
+            yield caveat
 
 
 def _rows_of_all(

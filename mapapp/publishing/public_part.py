@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.gravity import GravityDecay, decay_at
-from engine.parameters import Prior, SynthesisParameters
+from engine.parameters import Prior, SynthesisParameters, Unit
 from engine.tracts import great_circle_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
@@ -30,6 +30,7 @@ from mapapp.publishing.geography import (
     read_workplaces,
 )
 from mapapp.publishing.inputs import WorkplaceCounts, segment_of
+from mapapp.publishing.marginal_segments import assigns_from_margins, with_marginal_segments
 from mapapp.publishing.prior import FittedDecays, PublicPrior, public_prior
 from mapapp.publishing.towns import Towns, read_towns
 
@@ -91,14 +92,23 @@ class PublicPart:
         return f"simulated from public {'gravity' if self.geography.flows.empty else 'flows and gravity'}"
 
 
-def read_public_part(store: Store) -> PublicPart:
+def read_public_part(store: Store, units: tuple[Unit, ...] = ("cell",)) -> PublicPart:
     """Read geography, flows, and workers by workplace and segment; of the homes, nothing.
+
+    Parameters
+    ----------
+    store : Store
+        A dataset or a release.
+    units : tuple of str
+        That may be chosen: larger ones than cells are drawn with segments from margins (`marginal_segments`).
 
     Raises
     ------
     StoreError
         When the store holds no jobs.
     """
+    if assigns_from_margins(store, units):
+        store = with_marginal_segments(store)
     geography = read_geography(store)
     return public_part_of(store, geography, read_workplaces(store, geography))
 

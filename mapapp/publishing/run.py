@@ -37,6 +37,7 @@ from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.publishing.marginal_segments import assigns_from_margins, with_marginal_segments
 from mapapp.publishing.prior import FittedDecays, fit_decay
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
 from mapapp.publishing.public_part import public_part_of
@@ -252,18 +253,23 @@ def prepared_source(
         reasons = (*parameters.not_for_release_reasons(), *reasons_of_homes(dataset.manifest))
         publishable = for_release and not reasons
         dataset = with_last_release(dataset, last_release, for_release=publishable)
-    geography = read_geography(dataset)
-    workplaces = read_workplaces(dataset, geography, listed=listed, threads=threads)
+    units = (parameters.unit,) if design is None else design.units
+    store = with_marginal_segments(dataset) if assigns_from_margins(dataset, units) else dataset
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
     facts: DesignFacts | DrawnDesignFacts | None = None
     fitted: FittedDecays = {}
     if design is not None:
         fit_decay(geography, workplaces, parameters, fitted, threads=threads)  # the choice needs it, too
-        public = public_part_of(dataset, geography, workplaces, fitted)
+        public = public_part_of(store, geography, workplaces, fitted)
         privacy, parameters, facts = choose_setting(
             public, privacy, parameters, design, report=report, threads=threads
         )
+        if store is not dataset and parameters.unit == "cell":
+            store = dataset
+            workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
     source = source_of(
-        dataset, geography, workplaces, seed, privacy, parameters, fitted=fitted, threads=threads
+        store, geography, workplaces, seed, privacy, parameters, fitted=fitted, threads=threads
     )
     return dataset, source, facts
 

@@ -139,7 +139,7 @@ def design(session: Session, search: tuple[Setting, Choice], report: Report) -> 
     """Find the setting of least expected error at the same promise, and how it was found."""
     start, choice = search
     privacy, parameters, facts = choose_setting(
-        read_public_part(session.store), start.privacy, start.parameters, choice, report=report
+        read_public_part(session.store, choice.units), start.privacy, start.parameters, choice, report=report
     )
     return Setting(privacy, parameters), facts
 

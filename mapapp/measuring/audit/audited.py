@@ -128,6 +128,11 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
             f"`commutemap validate {data.store.path} {path}`"
         )
     release = open_release(data, path)
+    if data.drawn_from(release.parameters) is not data:
+        raise UsageError(
+            f"{path}: its joint segments were computed from margins, and an audit compares workers by joint segment; "
+            "audit a release by cell, or the setting (--setting)"
+        )
     reader = TractReader(release.store, data.geography, release.workplaces)
     epsilon, delta = release.certificate["epsilon_final"], release.certificate["delta"]
 

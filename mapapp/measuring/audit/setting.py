@@ -38,6 +38,6 @@ def chosen_setting(data: AnalystData, name: str, options: Options) -> Audited:
     privacy, parameters = parameters_of(data.store.path, asked)
     design = designed_choice(asked)
     if design is not None:
-        public = read_public_part(data.store)
+        public = read_public_part(data.store, design.units)
         privacy, parameters, _ = choose_setting(public, privacy, parameters, design)
     return audited_setting(data, name, privacy, parameters)

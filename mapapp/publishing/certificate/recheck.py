@@ -58,6 +58,7 @@ from mapapp.publishing.certificate.terms import (
     Certificate,
 )
 from mapapp.publishing.chosen_setting import check_design
+from mapapp.publishing.marginal_segments import assigns_from_margins, has_marginal_segments
 from mapapp.publishing.promise import make_certificate
 from mapapp.publishing.residents_only import reasons_of_homes
 
@@ -106,6 +107,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
         checks += [*check_certificate(certificate, rows.counts.by_n), *check_later_fields(certificate)]
         source = _source(release, certificate)
         homes = HomesOfKey(source.geography, source.parameters)
+        checks += _check_segments(release, source.parameters)
         noise = NoiseCheck(
             source.geography, source.privacy, source.parameters, priced=_is_priced(certificate)
         )
@@ -220,6 +222,15 @@ def _check_again(
         differs.append("versions")
     detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
     return CertificateCheck("made again from public tables", not differs, detail)
+
+
+def _check_segments(release: Store, parameters: SynthesisParameters) -> list[CertificateCheck]:
+    """Check that joint segments of larger units come from margins of workplaces, where the source had no others."""
+    if not assigns_from_margins(release, (parameters.unit,)):
+        return []
+    good = has_marginal_segments(release)
+    detail = "are those computed" if good else "are not those computed"
+    return [CertificateCheck("segments", good, f"numbers of workers {detail} from the margins of workplaces")]
 
 
 def _is_priced(certificate: Certificate) -> bool:

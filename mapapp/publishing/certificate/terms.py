@@ -13,6 +13,7 @@ from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.json_objects import JsonMapping
 
 __all__ = [
+    "BLOCK_MARGINS_CAVEAT",
     "DRAWN_TOGETHER",
     "EARLIER_MARGINS_CAVEAT",
     "FIELDS",
@@ -97,6 +98,11 @@ MARGINS_CAVEAT = (
     "published number of workers. In Rhode Island 2019, 3,000 of 29,014 assigned jobs decide the segment of a "
     "colleague. Of pairs of colleagues, 23% could not have lived in each other's block without changing a published "
     "number, so that home is ruled out with certainty."
+)
+BLOCK_MARGINS_CAVEAT = (
+    "The source has only the margins of segments for each pair of workplace and home (LODES). Joint segments were "
+    "computed from the margins of each workplace (age, earnings, industry) alone, which no home changes, so the "
+    "promise holds for the source as it came. The margins of a workplace are those of the source; its joint numbers are not."
 )
 EARLIER_MARGINS_CAVEAT = (
     "If a source has only the margins of segments (LODES), a rule that reads the margins of each pair of workplace "
