@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ import pytest
 
 from geodata.fetch import parse_checksums
 from geodata.importing import import_dataset
-from geodata.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
+from geodata.lodes import AGE, COUNTS, EARNINGS, INDUSTRY, read_od
 from geodata.recognize import sources_in
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.files.exports.release_export import export_release
 from tests.commands.running import run_here
 from tests.geodata.samples import write_sources
-from tests.releases import write_release
+from tests.releases import rewrite_table, write_release
 
 COLUMNS = ["w_geocode", "h_geocode", *COUNTS, "createdate"]
 
@@ -141,8 +142,6 @@ def test_our_importer_takes_states_elsewhere_back(tmp_path: Path) -> None:
 
 
 def test_a_release_without_a_year_or_block_codes(tmp_path: Path) -> None:
-    import json
-
     release = write_release(tmp_path / "r", n_pairs=20)
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
     manifest["year"] = None
@@ -157,3 +156,20 @@ def test_a_chosen_date_and_a_known_state(tmp_path: Path) -> None:
     export_release(release, "lodes", tmp_path / "x", date=datetime.date(2021, 10, 18))
     text = gzip.decompress((tmp_path / "x" / "de_od_main_JT00_2019.csv.gz").read_bytes()).decode()
     assert all(line.endswith(",20211018") for line in text.splitlines()[1:])
+
+
+@pytest.mark.parametrize("residents_only", [False, True])
+def test_that_nobody_commutes_in_is_said_by_a_file_without_rows(residents_only: bool, tmp_path: Path) -> None:
+    release = write_release(tmp_path / "r", n_pairs=50)
+    rewrite_table(release, "jobs", lambda jobs: jobs.assign(origin_index=jobs["destination_index"]))
+    if residents_only:
+        manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+        (release / "manifest.json").write_text(json.dumps(manifest | {"residents_only": ["10"]}))
+    export_release(release, "lodes", tmp_path / "x")
+    aux = tmp_path / "x" / "de_od_aux_JT00_2019.csv.gz"
+    assert aux.exists() != residents_only
+    said = "was not written" if residents_only else "has a header and no rows"
+    assert f"{aux.name} {said}" in (tmp_path / "x" / "README.txt").read_text(encoding="utf-8")
+    if not residents_only:
+        read = read_od(aux)
+        assert (read.state_id, read.text.rows, read.counts_commuters) == ("10", 0, True)

@@ -14,6 +14,7 @@ from geodata.store import open_store
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 from mapapp.publishing.run import run_synthesis
+from tests.commands.running import run_here
 from tests.geodata import samples
 
 REASON = "workers in Rhode Island who live in other states are left out"
@@ -72,3 +73,29 @@ def test_the_mark_cannot_be_taken_off(release: Path, tmp_path: Path) -> None:
 def test_reasons_come_from_the_facts_alone(residents: Path) -> None:
     assert reasons_of_homes({}) == reasons_of_homes({"residents_only": []}) == []
     assert REASON in reasons_of_homes(open_dataset(residents).manifest)[0]
+
+
+@pytest.fixture(params=["table", "records"])
+def other(request: pytest.FixtureRequest, residents: Path, tmp_path: Path) -> Path:
+    rates = tmp_path / "rates.csv"
+    lines = [f"{county},{industry},0.5" for county in ("44001", "44003") for industry in (1, 2, 3)]
+    rates.write_text("\n".join(["row_id,column_id,rate", *lines]) + "\n")
+    options: dict[str, list[object]]
+    options = {
+        "table": [
+            *("--rows", "county", "--columns", "industry", "--counts", "same-unit", "--anyway"),
+            *("--prior", rates, "--delta", "0.1"),
+        ],
+        "records": ["--kept", "none", "--records", "5"],
+    }
+    done = run_here(request.param, residents, tmp_path / "made", *options[request.param])
+    assert (done.code, "not for release" in done.out) == (0, True), done.err
+    return tmp_path / "made"
+
+
+def test_a_table_and_records_are_marked_and_pass_their_checks(other: Path) -> None:
+    certificate = json.loads((other / "certificate.json").read_text())
+    assert certificate["status"] == "not for release"
+    assert [REASON in reason for reason in certificate["status_reasons"]] == [True]
+    assert certificate["publication"]["facts"]["residents_only"] == ["44"]
+    assert run_here("certify", other).code == 0

@@ -25,6 +25,7 @@ import pyarrow.csv
 from geodata.elsewhere import states
 from geodata.lodes import COUNTS, HEADER
 from geodata.progress import Progress, silent
+from geodata.residents_only import RESIDENTS_ONLY
 from geodata.store import Store, sha256_of
 from mapapp.errors import UsageError
 from mapapp.files.exports.pairs import Ints, Pairs, pairs_in_parts
@@ -34,6 +35,7 @@ COLUMNS: Final = (*HEADER, "createdate")
 WRITING: Final = "writing OD files"
 _DIGITS: Final = 15
 _STATE: Final = 10**13  # a block's number divided by this is its state's code
+_MADE_UP: Final = "x"  # first letter of the files of a state that the census does not list
 _LEVEL: Final = 6  # gzip compression level
 
 
@@ -62,8 +64,9 @@ class LodesFiles:
                 f"h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, which is "
                 "not a census block"
             )
-        missing = {name.replace("_main_", "_aux_") for name in self.jobs if "_main_" in name} - set(self.jobs)
+        missing = _aux_names(self.jobs) - set(self.jobs)
         found += [f"{name} was not written: it would have no rows" for name in sorted(missing)]
+        found += [f"{name} has a header and no rows" for name, n_jobs in self.jobs.items() if not n_jobs]
         return found
 
 
@@ -112,9 +115,23 @@ def write_lodes(
                 streams[name].write(_rows(number, part, stamp))
                 jobs[name] = jobs.get(name, 0) + int(part.counts[:, 0].sum())
             report(WRITING, done, total)
+    if not store.manifest.get(RESIDENTS_ONLY):
+        jobs |= _write_without_rows(folder, _aux_names(jobs) - set(jobs))
     _write_checksums(folder, sorted(jobs))
     known = {f"{number[row] // _STATE:02d}": int(away[row]) for row in np.flatnonzero(elsewhere & (away > 0))}
     return LodesFiles(jobs=dict(sorted(jobs.items())), elsewhere=dict(sorted(known.items())))
+
+
+def _aux_names(jobs: Mapping[str, int]) -> set[str]:
+    return {name.replace("_main_", "_aux_") for name in jobs if "_main_" in name}
+
+
+def _write_without_rows(folder: Path, names: set[str]) -> dict[str, int]:
+    """Write aux files that say that nobody commutes in; an import knows only those of real states by their names."""
+    written = sorted(name for name in names if not name.startswith(_MADE_UP))
+    for name in written:
+        _opened(folder / name).close()
+    return dict.fromkeys(written, 0)
 
 
 def _several(n: int, noun: str) -> str:
@@ -140,7 +157,7 @@ def _letters(state: int, origin: Provenance) -> str:
         return known.postal.lower()
     made_up = [code for code in origin.workplaces_in if code not in states()]
     place = made_up.index(f"{state:02d}") if f"{state:02d}" in made_up else state
-    return f"x{chr(ord('a') + place % 26)}"
+    return f"{_MADE_UP}{chr(ord('a') + place % 26)}"
 
 
 def _by_file(number: Ints, pairs: Pairs) -> dict[tuple[int, bool], Pairs]:
