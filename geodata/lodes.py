@@ -362,7 +362,13 @@ def why_not_found(column: str, code: str | None, state: int, source: str) -> tup
     """Say why a code, None for a home, is not among the imported places, and what to do about it."""
     shown = shown_code(column, code)
     if f"{state:02d}" not in states():
-        return f"{shown} is in no state" + ("" if code is None else f" ({state:02d})"), "correct the row"
+        if code is not None:
+            return f"{shown} is in no state ({state:02d})", "correct the row"
+        # Numbers of workers are published, so a worker who lives abroad must not be left out.
+        return (
+            f"{shown} is in no state",
+            "correct the code; for a home abroad, give one of the nearest state, and leave nobody out",
+        )
     return (
         f"{shown} is not in the crosswalk of its state",
         f"use the crosswalk published with this {source}",

@@ -146,7 +146,7 @@ def test_a_home_in_no_state(folder: Path) -> None:
     samples.replace_text(path, "360050001001000", "990050001001000")
     refusal(
         lambda: import_dataset(sources_in(folder)[0]),
-        SourceRowError, path, "line 4", "h_geocode is in no state; correct the row",
+        SourceRowError, path, "line 4", "h_geocode is in no state; correct the code; for a home abroad, give one",
     )  # fmt: skip
 
 

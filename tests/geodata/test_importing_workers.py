@@ -233,7 +233,10 @@ def changed(row: int, column: int, cell: str) -> str:
         (changed(0, 0, "440010101009999"), "line 2: w_block 440010101009999 is not in the crosswalk"),
         (changed(1, 1, "4400101"), "line 3: h_block is no code of a block, which has 15 digits; check"),
         (changed(1, 1, "440010101009999"), "line 3: h_block is not in the crosswalk"),
-        (changed(1, 1, "990010101009999"), "line 3: h_block is in no state"),
+        (
+            changed(1, 1, "990010101009999"),
+            "line 3: h_block is in no state; correct the code; for a home abroad, give one",
+        ),
         (changed(2, 2, "13"), "line 4: years is not a number from 14; correct"),
         (changed(2, 2, "old"), "line 4: years is not a number from 14; correct"),
         (changed(2, 3, ""), "line 4: dollars is blank; it must be a number"),
