@@ -102,7 +102,8 @@ MARGINS_CAVEAT = (
 BLOCK_MARGINS_CAVEAT = (
     "The source has only the margins of segments for each pair of workplace and home (LODES). Joint segments were "
     "computed from the margins of each workplace (age, earnings, industry) alone, which no home changes, so the "
-    "promise holds for the source as it came. The margins of a workplace are those of the source; its joint numbers are not."
+    "promise holds for the source as it came. The margins of a workplace are those of the source; its joint numbers "
+    "are not."
 )
 EARLIER_MARGINS_CAVEAT = (
     "If a source has only the margins of segments (LODES), a rule that reads the margins of each pair of workplace "
