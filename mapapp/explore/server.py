@@ -116,7 +116,7 @@ def create_app(
         index_string=web_app.index_page(prefix),
         head=lambda: _head(views),
         suppress_callback_exceptions=True,  # pages come and go
-        on_error=_fail,
+        on_error=partial(_fail, views),
     )
     app.server.config["MAX_CONTENT_LENGTH"] = web_app.MAX_UPLOAD_BYTES
     app.layout = lambda: frame(preferred_theme(), views.pages)
@@ -129,7 +129,7 @@ def create_app(
     flow_routes.register(app.server, views)
     cell_routes.register(app.server, views)
     _add_not_found(app.server, views)
-    web_app.add_refusals(app.server, _log)
+    web_app.add_refusals(app.server, partial(_log, views))
     places = file_places()
     if not is_worker:
         kept_answers.register(app.server, app.callback_map, views)
@@ -350,7 +350,7 @@ def _until_one_fails(steps: Sequence[Callable[[], object]], warning: str) -> Ite
             yield partial(attempt, step)
 
 
-def _fail(error: Exception) -> None:
+def _fail(views: Views, error: Exception) -> None:
     """Fail the request of a callback and log one line; the page marks the parts that are out of date.
 
     Raises
@@ -362,12 +362,12 @@ def _fail(error: Exception) -> None:
     """
     if isinstance(error, HTTPException | Refused):
         raise error
-    _log(error)
+    _log(views, error)
     raise InternalServerError from error
 
 
-def _log(error: Exception) -> None:
-    logging.getLogger("commutemap").error("a request could not be answered: %s", web_app.error_line(error))
+def _log(views: Views, error: Exception) -> None:
+    views.log.error(f"a request could not be answered: {web_app.error_line(error)}")
 
 
 _HEAVY: Final = ("density/", flow_routes.PATH, cell_routes.PATH, table_addresses.STARRED_PATH)

@@ -73,7 +73,8 @@ class App(Dash):
     def __init__(self, name: str, *, head: Callable[[], str] | None = None, **options: Any) -> None:
         super().__init__(name, **options)
         self._head = head or (lambda: page_head(self.title))
-        self.server.before_request(self._refuse_ignored_asset)
+        self._assets = _names_in(self.config.assets_folder, self.config.assets_ignore)
+        self.server.before_request(self._refuse_other_assets)
 
     def index(self, *path: object, **named: object) -> str:
         """Return the HTML frame; its title is filled in last, so that no name in it can change the rest."""
@@ -85,13 +86,23 @@ class App(Dash):
         whole: dict[str, object] = super()._config()  # type: ignore[no-untyped-call]  # Dash leaves it without types
         return {name: value for name, value in whole.items() if name not in _ONLY_FOR_DEBUGGING}
 
-    def _refuse_ignored_asset(self) -> None:
-        """Refuse files that match `assets_ignore`: Dash leaves them out of the page but would still serve them."""
-        folder = f"{self.config.routes_pathname_prefix}{self.config.assets_url_path}/"
-        name = flask.request.path.removeprefix(folder)
-        ignored = self.config.assets_ignore
-        if name != flask.request.path and ignored and re.search(ignored, name):
+    def _refuse_other_assets(self) -> None:
+        """Refuse all but the exact names of the page's files, whatever else names them on the disk.
+
+        Dash leaves files that match `assets_ignore` out of the page but would still serve them.
+        """
+        if _is_asset(flask.request) and (flask.request.view_args or {}).get("filename") not in self._assets:
             flask.abort(404)
+
+
+def _is_asset(request: flask.Request) -> bool:
+    return (request.endpoint or "").endswith("dash_assets.static")
+
+
+def _names_in(folder: str, ignored: str) -> frozenset[str]:
+    """Names of the files in a folder, without those that are ignored."""
+    names = (entry.name for entry in Path(folder).iterdir() if entry.is_file())
+    return frozenset(name for name in names if not (ignored and re.search(ignored, name)))
 
 
 def page_head(title: str, description: str = "", color_scheme: str = "light") -> str:
@@ -243,8 +254,7 @@ def add_headers(server: flask.Flask, script_hashes: Iterable[str], embed_from: I
 
 def _set_cache_control(response: flask.Response) -> None:
     """Cache files whose address changes with their content, revalidate pages, and store no answers."""
-    is_asset = (flask.request.endpoint or "").endswith("dash_assets.static")
-    if is_asset and "m" in flask.request.args and response.status_code in (200, 304):
+    if _is_asset(flask.request) and "m" in flask.request.args and response.status_code in (200, 304):
         response.headers["Cache-Control"] = FOR_EVER
     elif "Cache-Control" not in response.headers:
         can_be_asked_again = response.mimetype == "text/html" or "ETag" in response.headers

@@ -18,6 +18,7 @@ from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import Views
+from mapapp.explore.limited_log import MOST_LINES, LimitedLog
 from mapapp.explore.server import create_app, listen
 from mapapp.question.address import Address
 from mapapp.question.setup_file import VERSION
@@ -77,6 +78,27 @@ def test_a_request_that_is_none_of_ours_is_refused_in_one_line(
     assert all("/" not in line and line.count("\n") == 0 for line in caplog.messages)
     assert all(record.exc_info is None for record in caplog.records)
     assert "script-src" in answer.headers["Content-Security-Policy"]
+
+
+def test_forged_requests_do_not_fill_the_log(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    client = create_app([path]).server.test_client()
+    for _ in range(3 * MOST_LINES):
+        assert post(client, b'{"output": 1, "inputs": 1}').status_code == 400
+    assert len(caplog.records) == MOST_LINES
+
+
+def test_the_log_says_how_many_lines_were_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    log = LimitedLog(clock=lambda: now[0])
+    for second in (0, 59.9, 60, 119.9, 200):
+        now[0] = second
+        for _ in range(MOST_LINES):
+            log.error("failed", details=ValueError("why"))
+    assert [line for line in caplog.messages if line != "failed"] == [
+        "20 more lines about failed requests were left out"
+    ] * 2
+    assert caplog.messages.count("failed") == 3 * MOST_LINES
+    assert caplog.records[0].exc_info is not None
 
 
 @pytest.mark.parametrize(

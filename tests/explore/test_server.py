@@ -138,6 +138,31 @@ def test_files_of_the_workbench_are_not_served(client: Any, name: str) -> None:
     assert get(client, f"/assets/{name}?m=1").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "./{}",
+        "%2e/{}",
+        "/{}",
+        ".//{}",
+        "x/../{}",
+        "x/%2e%2e/{}",
+        "{}/",
+        "{}/.",
+        "./././{}",
+        ".%2f{}",
+        "%2f{}",
+    ],
+)
+@pytest.mark.parametrize("prefix", ["/", "/maps/"])
+def test_assets_have_one_address_each(release_path: Path, prefix: str, path: str) -> None:
+    """Whatever a web server or the disk makes of other addresses, they give no file."""
+    client = create_app([release_path], prefix).server.test_client()
+    assert get(client, f"{prefix}assets/app.css").status_code == 200
+    for name in ("tune.js", "app.css", "TUNE.JS"):
+        assert get(client, f"{prefix}assets/{path.format(name)}").status_code == 404
+
+
 def test_how_long_an_answer_is_kept(client: Any, base: str) -> None:
     page = get(client, "/")
     assert page.headers["Cache-Control"] == "no-cache"

@@ -18,6 +18,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
+from mapapp.explore.limited_log import LimitedLog
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
@@ -31,7 +32,7 @@ _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
 @dataclass(slots=True, eq=False)
 class Views:
-    """The releases and tables of an app by their names in addresses, where it is mounted, and its uploaded files.
+    """The releases and tables of an app by their names in addresses, where it is mounted, its log, and its uploads.
 
     `awaited` has a few words for each release that is still being made; `embed_from` has the origins of sites that may
     embed the map.
@@ -42,6 +43,7 @@ class Views:
     prefix: str = "/"
     awaited: tuple[str, ...] = ()
     embed_from: tuple[str, ...] = ()
+    log: LimitedLog = field(default_factory=LimitedLog, repr=False, compare=False)
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
     _parsed: ResultCache[tuple[Address, tuple[str, ...]]] = field(
         default_factory=lambda: ResultCache(max_entries=_KEPT_ADDRESSES),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import tempfile
 import zipfile
@@ -61,7 +60,7 @@ def register(server: flask.Flask, views: Views, admission: Admission | None = No
         except (UsageError, GeodataError) as error:
             return refusal(400, f"{error}.")
         except Exception as error:
-            logging.getLogger("commutemap").error("a file could not be made", exc_info=error)
+            views.log.error("a file could not be made", details=error)
             return refusal(500, "This file could not be made. The rest of the page still works.")
 
 
