@@ -27,6 +27,7 @@ from typing import Final
 from geodata.errors import StoreError
 from geodata.kept import keep_place
 from geodata.table_stream import sync
+from geodata.utf8 import in_utf8, is_utf8
 
 ABANDONED_S: Final = 24 * 3600.0
 """After this many seconds without a change, another machine's folder is taken to be left by a run that has ended."""
@@ -228,7 +229,9 @@ def clear_abandoned(folder: Path) -> None:
 
 
 def refuse_taken(path: Path) -> None:
-    """Raise StoreError if the path exists: no command overwrites anything."""
+    """Raise StoreError if the path exists, as no command overwrites anything, or if its name is not UTF-8."""
+    if not is_utf8(str(path)):
+        raise StoreError(f"{in_utf8(path)}: not UTF-8, which files that name it must be; name another place")
     if os.path.lexists(path):
         raise StoreError(f"{path}: already exists; name another place, or remove it first")
 

@@ -195,7 +195,7 @@ def _layer(path: Path, layer: ShapeLayer) -> _Layer:
     column = _id_column(columns)
     level = None
     if column is not None and not first.empty:
-        text = _plain_id(first[column].astype(str)).iloc[0]
+        text = _plain_id(first[column]).iloc[0]
         level = LEVELS.get(len(text))
         if pandas.api.types.is_numeric_dtype(first[column]) and len(text) + 1 in LEVELS:
             raise SourceFileError(
@@ -205,12 +205,12 @@ def _layer(path: Path, layer: ShapeLayer) -> _Layer:
 
 
 def _unit_ids(path: Path, column: pandas.Series, level: str) -> npt.NDArray[np.object_]:
-    text = _plain_id(column.astype(str))
+    text = _plain_id(column)
     digits = next(n for n, name in LEVELS.items() if name == level)
     wrong = np.flatnonzero(~text.str.fullmatch(f"[0-9]{{{digits}}}").to_numpy(dtype=bool))
     if wrong.size:
         raise GeometryError(
-            f"{path}: feature {wrong[0] + 1}: {column.name} is {column.iloc[wrong[0]]!r}, {level[:-1]} identifiers "
+            f"{path}: feature {wrong[0] + 1}: {column.name} is {text.iloc[wrong[0]]!r}, {level[:-1]} identifiers "
             f"have {digits} digits; check that the file holds {level}"
         )
     twice = text[text.duplicated()]
@@ -227,6 +227,12 @@ def _check_present(
         raise GeometryError(
             f"{path}: {level[:-1]} {unit_id[absent[0]]} has no geometry, or an empty one; "
             "give its polygon or leave it out"
+        )
+    place, owner = shapely.get_coordinates(geometry, return_index=True)
+    no_number = np.flatnonzero(~np.isfinite(place).all(axis=1))
+    if no_number.size:
+        raise GeometryError(
+            f"{path}: {level[:-1]} {unit_id[owner[no_number[0]]]} has a coordinate that is no number; correct it"
         )
     other = np.flatnonzero(~np.isin(shapely.get_type_id(geometry), _POLYGONAL))
     if other.size:
@@ -257,6 +263,7 @@ def _id_column(columns: Sequence[str]) -> str | None:
     return next((upper[name] for name in ID_COLUMNS if name in upper), None)
 
 
-def _plain_id(text: pandas.Series) -> pandas.Series:
+def _plain_id(column: pandas.Series) -> pandas.Series:
     # Cartographic files write 1400000US44001030100; a column of numbers with gaps ends in .0.
+    text = column.astype(object).where(column.notna(), "").astype(str)
     return text.str.replace(r"^.*US|\.0$", "", regex=True)

@@ -16,12 +16,22 @@ import pyarrow.compute
 
 from geodata.errors import SourceFileError, SourceRowError
 from geodata.reading import TextTable, check_codes, read_table
-from geodata.schema import LAYER_LABELS
+from geodata.schema import GEOGRAPHY, IDENTIFIER, INDEX_OF, LAYER_LABELS
 
 _BLOCK_COLUMN = re.compile(r"^tabblk(?P<vintage>\d{4})$", re.IGNORECASE)
 _CODES = {"st": (2, "state"), "cty": (5, "county"), "trct": (11, "tract")}
 _REQUIRED = ("st", "stname", "cty", "ctyname", "trct", "trctname", "blklatdd", "blklondd")
 _REPEATS = re.compile(r"^(?!tabblk|blklatdd$|blklondd$)")  # all columns whose cells many blocks share
+_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_TAKEN = frozenset(  # columns and layers that every dataset has anyway
+    {
+        *(column for table in GEOGRAPHY for column in table.columns),
+        *(name.removesuffix("_id") for name in IDENTIFIER.values()),
+        *INDEX_OF,
+        "geometry",
+    }
+)
+_DIGITS = {"bgrp": 12, "cbsa": 5, "zcta": 5, "necta": 5, "stplc": 7, "ctycsub": 10}
 _NOT_LAYERS = {*_REQUIRED, "stusps", "createdate"}
 _CONGRESS = re.compile(r"^stcd\d+$")
 _STATE_UNIT = 10**13  # a block's number divided by this is its state's
@@ -148,7 +158,21 @@ def _read(path: Path) -> TextTable:
             f"{path}: no column of blocks (a crosswalk has tabblk2010 or tabblk2020); "
             "check that this is a LODES crosswalk"
         )
+    _check_columns(path, text.table.column_names)
     return text
+
+
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    """Refuse columns that would be two of one kind, or of which no layer can be made."""
+    for kind, what in ((_BLOCK_COLUMN, "of blocks"), (_CONGRESS, "of congressional districts")):
+        same = [name for name in names if kind.match(name)]
+        if len(same) > 1:
+            raise SourceFileError(f"{path}: columns {same[0]} and {same[1]} are both {what}; remove one")
+    for name in names:
+        if not _COLUMN.fullmatch(name) or name in _TAKEN:
+            raise SourceFileError(
+                f"{path}: column {name[:60]!r} cannot be a layer, because of its name; rename or remove it"
+            )
 
 
 def _block_column(text: TextTable) -> str:
@@ -194,6 +218,7 @@ def _columns(text: TextTable, first: str) -> _Part:
             continue
         layer = "stcd" if _CONGRESS.match(name) else name
         code = _without_nines(text.column(name))
+        _check_zeros(text, name, code)
         columns[f"layer_{layer}"] = _plain(code)
         called = text.column(f"{name}name") if f"{name}name" in present else code
         names[f"layer_{layer}"] = _pairs(code, called)
@@ -206,6 +231,23 @@ def _without_nines(code: pyarrow.DictionaryArray) -> pyarrow.DictionaryArray:
     return pyarrow.DictionaryArray.from_arrays(
         code.indices, pyarrow.compute.if_else(none, "", code.dictionary)
     )
+
+
+def _check_zeros(text: TextTable, name: str, code: pyarrow.DictionaryArray) -> None:
+    """Refuse a code of digits that is shorter than those of its layer: a spreadsheet takes leading zeros away."""
+    digits = _DIGITS.get(name)
+    if digits is None or not len(code.dictionary):
+        return
+    good = pyarrow.compute.invert(
+        pyarrow.compute.match_substring_regex(code.dictionary, f"^[0-9]{{1,{digits - 1}}}$")
+    )
+    row = pyarrow.compute.index(good.take(code.indices), False).as_py()
+    if row >= 0:
+        text.refuse(
+            row,
+            f"{name} is {code[row].as_py()!r}, a {LAYER_LABELS[name]} has {digits} digits",
+            "check that leading zeros were kept, or download the file again",
+        )
 
 
 def _plain(column: pyarrow.DictionaryArray) -> pyarrow.Array:

@@ -31,6 +31,7 @@ from geodata.recognize import Sources
 from geodata.residents_only import RESIDENTS_ONLY
 from geodata.schema import COPIED_TABLES, TABLES
 from geodata.store import StoreWriter, writing_store
+from geodata.utf8 import is_utf8
 from geodata.vintage import of_table_vintage
 from geodata.worker_columns import read_worker_columns
 from geodata.worker_spool import WorkerSource, count_jobs
@@ -104,6 +105,8 @@ def import_dataset(
     key = secrets.token_hex(32) if commitment_key is None else commitment_key
     if not _KEY.match(key):
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
+    if title is not None and not is_utf8(title):
+        raise SourceFileError("the title is not UTF-8; write it in UTF-8")
     workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
     read = _read(sources, threads, progress)
     planned = None if workers else OdCommutes.of(read.od, read.crosswalk, residents_only=residents_only)

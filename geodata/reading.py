@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected (?P<wanted>\d+) columns, got (?P<found>\d+)")
+_HEXADECIMAL = re.compile(rb"0[xX]")
 FIRST_DATA_LINE = 2  # the header is line 1
 _REPEATED = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
 _LARGEST = 2**31 - 1  # what a store has room for
@@ -123,7 +124,10 @@ def read_header(path: Path) -> list[str]:
         text = line.decode("utf-8").strip("\r")
     except UnicodeDecodeError:
         return []
-    return _split(text) if text.isprintable() else []
+    try:
+        return _split(text) if text.isprintable() else []
+    except csv.Error:
+        return []
 
 
 def read_table(
@@ -171,6 +175,8 @@ def read_table(
     }
     numbers = types | {name: pyarrow.int64() for name in whole}
     try:
+        if whole and _HEXADECIMAL.search(content):  # pyarrow would read 0x1 as 1
+            _refuse_first_not_whole(TextTable(path, _parsed(content, header, types), digest), whole)
         result = TextTable(path, _parsed(content, header, numbers), digest)
     except pyarrow.ArrowInvalid as error:
         text = TextTable(path, _parsed_text(path, content, header, types, error), digest)
@@ -240,7 +246,10 @@ def _header(path: Path, content: bytes, wanted: Sequence[str]) -> list[str]:
         line = io.BytesIO(content).readline().decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
-    found = _split(line.rstrip("\r\n"))
+    try:
+        found = _split(line.rstrip("\r\n"))
+    except csv.Error as error:
+        raise SourceFileError(f"{path}: its header is not comma-separated text; check the file") from error
     called = {name.lower(): name for name in wanted}
     names = [called.get(name.lower(), name.lower()) for name in found]
     twice = sorted({name for name in names if names.count(name) > 1})

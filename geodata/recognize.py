@@ -21,6 +21,7 @@ from geodata.pumas import is_puma_names, is_tract_puma
 from geodata.reading import read_header
 from geodata.shape_files import SUFFIXES
 from geodata.sources_catalog import PLAN
+from geodata.utf8 import in_utf8, is_utf8
 
 _CENSUS_POLYGONS = re.compile(  # names of the bureau's boundary files
     r"^(tl|cb|gz)_\d{4}_(?P<level>.*(tract|tabblock|_140_|areawater|prisecroads|primaryroads|_rails))?",
@@ -136,7 +137,11 @@ def _files_in(directory: Path) -> list[Path]:
     for folder, folders, names in os.walk(directory, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(folder, name) for name in names if not name.startswith(".") and name != PLAN]
-    return sorted(path for path in found if path.is_file())
+    files = sorted(path for path in found if path.is_file())
+    wrong = next((path for path in files if not is_utf8(str(path))), None)
+    if wrong is not None:
+        raise SourceFileError(f"{in_utf8(wrong)}: its name is not UTF-8; rename the file or its folder")
+    return files
 
 
 def roles_of(path: Path) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -19,6 +21,11 @@ import shapely
 from geodata.errors import GeometryError, SourceFileError
 from geodata.to_degrees import to_degrees
 
+# GDAL's own lines would come before ours: logged, warned of in any thread, or written to standard error.
+logging.getLogger("pyogrio").addHandler(logging.NullHandler())
+warnings.filterwarnings("ignore", module="pyogrio")
+pyogrio.set_gdal_config_options({"CPL_LOG": os.devnull})
+
 SUFFIXES = (".zip", ".gpkg", ".geojson", ".json", ".shp")
 _PYOGRIO_ERRORS = (
     pyogrio.errors.DataSourceError,
@@ -27,6 +34,8 @@ _PYOGRIO_ERRORS = (
     pyogrio.errors.GeometryError,
     pyogrio.errors.FieldError,
     pyogrio.errors.CRSError,
+    pyproj.exceptions.CRSError,
+    shapely.errors.ShapelyError,
 )
 
 

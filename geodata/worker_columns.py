@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +14,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 from geodata.elsewhere import states
 from geodata.errors import GeodataError, SourceFileError
 from geodata.json_objects import JsonObject
+from geodata.toml_text import parsed_toml
 from geodata.worker_schema import JOB_LABELS, Attribute, WorkerSchema, usual_parents
 
 PlaceUnit = Literal["block", "tract"]
@@ -128,10 +128,10 @@ def read_worker_columns(path: Path) -> WorkerColumns:
     """
     content = _content(path)
     try:
-        document: JsonObject = tomllib.loads(content.decode("utf-8"))
+        document = parsed_toml(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise SourceFileError(f"{path}: not TOML ({error}); correct the file") from error
     return _Reader(path).read(document, content)
 
@@ -176,7 +176,7 @@ class _Reader:
     def _place(self, name: str, table: JsonObject, allowed: tuple[str, ...]) -> PlaceColumn:
         self._known(f"[{name}]", table, allowed)
         unit = table.get("unit", "block")
-        if unit not in DIGITS:
+        if not isinstance(unit, str) or unit not in DIGITS:
             self._refuse(f"{name}.unit is {unit!r}; it must be 'block' or 'tract'")
         column = self._text(table, "column", f"[{name}]")
         is_home = name == "home"

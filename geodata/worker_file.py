@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,12 @@ _BATCH_ROWS: Final = 500_000
 _PARQUET_BUFFER_BYTES: Final = 1 << 20
 _PARQUET_MAGIC: Final = b"PAR1"
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_BYTES: Final = (
+    pyarrow.types.is_binary,
+    pyarrow.types.is_large_binary,
+    pyarrow.types.is_binary_view,
+    pyarrow.types.is_fixed_size_binary,
+)
 _CELL: Final = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
 
 
@@ -86,7 +92,10 @@ class WorkerFile:
         header = tuple(_parquet_header(path) if parquet else read_header(path))
         if not header:
             raise SourceFileError(f"{path}: neither Parquet nor text with a header; check the path")
-        return cls(path, parquet, header, {name: _found(path, header, name) for name in columns})
+        wanted = {name: _found(path, header, name) for name in columns}
+        if parquet:
+            _check_types(path, wanted.values())
+        return cls(path, parquet, header, wanted)
 
     def place(self, row: int) -> str:
         """What people call a row of data: the line of a text file, or the row of a Parquet file from 1 on."""
@@ -210,6 +219,18 @@ def _parquet_header(path: Path) -> list[str]:
         return list(pyarrow.parquet.read_schema(path).names)
     except (pyarrow.ArrowException, OSError) as error:
         raise SourceFileError(f"{path}: a damaged Parquet file; write it again") from error
+
+
+def _check_types(path: Path, names: Iterable[str]) -> None:
+    """Refuse columns whose cells are not single texts, numbers, or dates."""
+    schema = pyarrow.parquet.read_schema(path)
+    for name in names:
+        kind = schema.field(name).type
+        plain = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+        if pyarrow.types.is_nested(plain) or any(is_bytes(plain) for is_bytes in _BYTES):
+            raise SourceFileError(
+                f"{path}: column {name!r} is of type {str(kind)[:60]}; write it as text or as a number"
+            )
 
 
 def _found(path: Path, header: Sequence[str], name: str) -> str:

@@ -14,6 +14,7 @@ import click
 from engine.errors import EngineError
 from geodata.errors import GeodataError
 from geodata.kept import forget_kept, kept_charges, kept_places
+from geodata.utf8 import in_utf8, is_utf8
 from mapapp.commands.command_table import CommandTable
 from mapapp.commands.standard_streams import OutputError, drop_output, prepare_streams
 from mapapp.errors import LedgerError, UsageError
@@ -91,6 +92,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     forget_kept()
     try:
+        _refuse_other_text(sys.argv[1:] if arguments is None else arguments)
         result = commutemap.main(arguments, prog_name="commutemap", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
@@ -153,6 +155,13 @@ def _report(message: str, code: int) -> int:
     """Say in one line why the command ends, and what a ledger was charged before."""
     print(f"commutemap: {message}{kept_charges()}", file=sys.stderr)
     return code
+
+
+def _refuse_other_text(arguments: Sequence[str]) -> None:
+    """Refuse arguments that are not UTF-8 before anything is spent: what is written and printed could not hold them."""
+    wrong = next((argument for argument in arguments if not is_utf8(argument)), None)
+    if wrong is not None:
+        raise UsageError(f"{in_utf8(wrong)}: not UTF-8; give every name and title in UTF-8")
 
 
 def _one_line(text: str) -> str:

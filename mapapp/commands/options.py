@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
 
+from geodata.toml_text import parsed_toml
 from mapapp.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -102,10 +102,10 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
     if path is None:
         return
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = parsed_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; check the path given to {parameter.opts[0]}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UsageError(f"{path}: not a TOML file ({error}); see `{context.command_path} --help`") from error
     section = document.get(str(context.info_name), document)
     if _is_list_of_tables(section):
@@ -113,9 +113,7 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
         section = document
     if not isinstance(section, dict):
         raise UsageError(f"{path}: [{context.info_name}] must be a table of options, not {section!r}")
-    known = {
-        _key(option): option.name for option in context.command.params if isinstance(option, click.Option)
-    }
+    known = {_key(option): option for option in context.command.params if isinstance(option, click.Option)}
     settings = {
         key.replace("_", "-"): value
         for key, value in section.items()
@@ -126,7 +124,9 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
         raise UsageError(
             f"{path}: unknown option {unknown[0]!r} for `{context.command_path}`; allowed: {', '.join(sorted(known))}"
         )
-    context.default_map = {str(known[key]): _text(value) for key, value in settings.items()}
+    context.default_map = {
+        str(known[key].name): _value(path, key, known[key], value) for key, value in settings.items()
+    }
 
 
 def _is_list_of_tables(value: object) -> bool:
@@ -137,6 +137,19 @@ def _key(option: click.Option) -> str:
     return max(option.opts, key=len).removeprefix("--")
 
 
-def _text(value: object) -> object:
-    # Pass numbers on as text, so that 4.6 stays exactly 23/5 instead of the nearest binary fraction.
-    return str(value) if isinstance(value, float) else value
+def _value(path: Path, key: str, option: click.Option, value: object) -> object:
+    """The value of an option as the command line would give it, of the kind that the option takes."""
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise UsageError(f"{path}: {key} is {value!r}; write {key} = true or {key} = false")
+        return value
+    if option.multiple:
+        return [_text(path, key, each) for each in (value if isinstance(value, list) else [value])]
+    return _text(path, key, value)
+
+
+def _text(path: Path, key: str, value: object) -> str:
+    # Numbers are passed on as text, so that 4.6 stays exactly 23/5 instead of the nearest binary fraction.
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise UsageError(f"{path}: {key} is {value!r}; give one text or number")
+    return str(value)

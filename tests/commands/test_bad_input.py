@@ -254,3 +254,45 @@ def test_the_installed_command_prints_its_version() -> None:
     done = commutemap("--version")
     assert done.code == 0
     assert done.out.startswith("commutemap ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("clean = 1", "clean is 1; write clean = true or clean = false"),
+        ('replication = "yes"', "replication is 'yes'; write replication = true"),
+        ("epsilon = true", "epsilon is True; give one text or number"),
+        ("epsilon = [4]", "epsilon is [4]; give one text or number"),
+        ("epsilon = 2026-01-01", "epsilon is datetime.date(2026, 1, 1); give one text or number"),
+        ("x = " + "[" * 3000 + "]" * 3000, "nested more than 50 deep"),
+        (".".join("a" * 3000) + " = 1", "nested more than 50 deep"),
+    ],
+)
+def test_values_in_a_file_of_options_that_an_option_does_not_take(
+    dataset: Path, text: str, words: str
+) -> None:
+    config = dataset.parent / "options.toml"
+    config.write_text(text)
+    assert words in refused("synthesize", dataset, dataset.parent / "r", "--config", config)
+    assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
+
+
+def test_a_flag_in_a_file_of_options_is_true_or_false(dataset: Path) -> None:
+    config = dataset.parent / "options.toml"
+    config.write_text("anyway = 1")
+    message = refused("records", dataset, dataset.parent / "r", "--config", config)
+    assert "anyway is 1; write anyway = true or anyway = false" in message
+
+
+@pytest.mark.parametrize("command", ["synthesize", "records"])
+def test_a_target_that_is_not_utf8_is_refused_before_anything_is_spent(dataset: Path, command: str) -> None:
+    message = refused(command, dataset, dataset.parent / "caf\udce9", "-q")
+    assert "caf\\udce9: not UTF-8" in message
+    assert not (dataset / "ledger.jsonl").exists(), "a refused publication must spend nothing"
+
+
+@pytest.mark.parametrize("text", [f"a,{'x' * 140_000}\n1,2\n", f"a,b\n1,{'2' * 140_000}\n"])
+def test_a_field_that_is_too_long_for_a_table(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert "not a CSV file" in refused("attack", path)

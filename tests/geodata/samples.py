@@ -231,7 +231,8 @@ def _layer_cells(pair: str, state: str, number: int) -> list[str]:
         return ["", ""]
     if pair.startswith("stcd"):
         return [f"{state}0{1 + number % 2}", f'"District {1 + number % 2}, {state}"']
-    return [f"{state}{pair[:3].encode().hex()[:4]}", f'"The {pair} of {state}"']
+    digits = {"stplc": 7, "ctycsub": 10}.get(pair, 6)
+    return [f"{state}{pair[:3].encode().hex()[:4]}".ljust(digits, "0"), f'"The {pair} of {state}"']
 
 
 def tract_puma() -> str:

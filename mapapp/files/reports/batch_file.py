@@ -19,7 +19,6 @@ Settings at the top apply to every report; those under `[[report]]` apply to tha
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Final, cast
 
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
+from geodata.toml_text import parsed_toml
 from mapapp.answers.asking import notes_on_names
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
@@ -150,8 +150,8 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
     """
     text = _content(path)
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parsed_toml(text)
+    except ValueError as error:
         raise UsageError(f"{path}: not a TOML file: {error}") from None
     entries = document.pop("report", [])
     if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):

@@ -132,8 +132,8 @@ def _lines(path: Path) -> tuple[list[list[str]], str]:
     """Split the file into rows of fields, all of one length; return the separator as well."""
     text = _text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(_DELIMITERS, key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
     try:
+        delimiter = max(_DELIMITERS, key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
         lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise UsageError(f"{path}: not a CSV file ({error}); save the table as CSV") from error

@@ -85,7 +85,10 @@ def read_prior_file(path: Path) -> PriorFile:
     except (OSError, UnicodeDecodeError) as error:
         raise SourceFileError(f"{path}: cannot be read as UTF-8 text ({type(error).__name__})") from error
     lines = csv.DictReader(text.splitlines(), strict=True)
-    names = set(lines.fieldnames or ())
+    try:
+        names = set(lines.fieldnames or ())
+    except csv.Error as error:
+        raise UsageError(f"{path}: line 1: not CSV ({error}); {_REMEDY}") from None
     has_rates = "rate" in names
     if not {"row_id", "column_id"} <= names or not (has_rates or {"people", "value"} <= names):
         raise UsageError(
