@@ -174,7 +174,7 @@
   function hide() {
     if (!shown) return;
     if (shown.map.style && shown.map.getLayer(LAYER)) shown.map.removeLayer(LAYER);
-    Object.assign(shown, { look: null, data: null, address: null, layer: null });
+    Object.assign(shown, { look: null, data: null, address: null, wanted: null, layer: null });
     leave();
     document.getElementById("flow-slider")?.remove();
   }
@@ -195,7 +195,10 @@
 
   // The flows of the view at the map's zoom level. An answer that comes too late is not shown.
   async function load() {
-    const { map, look } = shown;
+    const { map, plot, look } = shown;
+    // The camera moves while Plotly draws the next figure, before the page says that it is drawn.
+    const isOfFigure = () => shown?.look?.url === look.url && plot._fullLayout?.meta?.flows?.url === look.url;
+    if (!isOfFigure()) return;
     const width = Math.round(map.getContainer().clientWidth);
     const level = Math.min(Math.max(Math.floor(map.getZoom() + 1e-6), 0), 24);
     const address = `${look.url}${look.url.includes("?") ? "&" : "?"}zoom=${level}&width=${width}`;
@@ -203,13 +206,13 @@
     const isFirst = shown.data === null || shown.url !== look.url;
     Object.assign(shown, { wanted: address });
     const answer = await window.commutemap.patiently([address], () => shown?.wanted === address);
-    if (shown?.wanted !== address || shown.look?.url !== look.url) return;
+    if (shown?.wanted !== address || !isOfFigure()) return;
     if (!answer.ok) {
       shown.wanted = null;
       return window.commutemap.lack("map", shown.plot._fullLayout?.meta?.address, answer.status);
     }
     const data = await answer.json();
-    if (shown?.wanted !== address || shown.look?.url !== look.url) return;
+    if (shown?.wanted !== address || !isOfFigure()) return;
     Object.assign(shown, { data, address, url: look.url, spots: null });
     put();
     if (!isFirst) caption(data.caption);

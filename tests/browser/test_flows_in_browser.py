@@ -59,6 +59,31 @@ def test_a_flow_shows_its_ends_and_the_slider_hides_the_small_ones(visit: Visit)
     assert slider.get_attribute("aria-valuetext") == page.inner_text("#flow-slider output")
 
 
+def test_the_caption_is_that_of_the_answer_after_every_change_of_analysis(
+    visit: Visit, demo_release: Path
+) -> None:
+    county = largest_units(ServedRelease(demo_release, "demo"), "county")[0]
+    visit.go(f"?area=county:{county}&show=lines")
+    visit.settle()
+    steps = (
+        ("flow-matrix", "Flows from "),
+        ("inflow-outflow", "Workers who come into"),
+        ("flow-matrix", "Flows from "),
+        ("destinations", "Commutes of "),
+        ("inflow-outflow", "Workers who come into"),
+    )
+    for analysis, words in steps:
+        visit.page.locator(f".analyses input[value={analysis}]").check()
+        visit.wait_until(
+            "name => (new URLSearchParams(location.search).get('analysis') ?? 'destinations') === name",
+            analysis,
+        )
+        visit.settle()
+        visit.page.wait_for_load_state("networkidle")
+        caption = visit.page.text_content("#map .annotation-text")
+        assert words in caption, (analysis, caption)
+
+
 def overlap(one: list[float], other: list[float]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
