@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -39,6 +40,8 @@ from mapapp.question.sentence.text import sentence_of
 from mapapp.question.sentence.understood import SHOW_NAMES, Understood, understood_of
 
 _EVERYWHERE: Final = ("everywhere", "anywhere", "overall", "altogether", "nationwide")
+_AT_MOST: Final = re.compile(r"within|in |less|under|below|up to|at most|no more", re.IGNORECASE)
+"""How a largest distance begins."""
 _WITHOUT_CONTENT: Final = (Empty, Joint, Missing)
 
 
@@ -89,7 +92,7 @@ def ask_in_words(text: str, gazetteer: Gazetteer, chosen: Sequence[str] = ()) ->
     UsageError
         If the sentence is empty or too long.
     """
-    reading = _with_chosen(read(sentence_of(text), gazetteer), chosen)
+    reading = _with_distance_behind(_with_chosen(read(sentence_of(text), gazetteer), chosen))
     unknown = tuple(reading.sentence.said(*part) for part in reading.unknown)
     notes = _notes(reading, gazetteer)
     if all(isinstance(item.meaning, _WITHOUT_CONTENT) for item in reading.items):
@@ -125,6 +128,22 @@ def _with_chosen(reading: Reading, chosen: Sequence[str]) -> Reading:
     if chosen and is_about_workers and not is_placed and not says_all:
         last = len(reading.sentence.words)
         items.append(Item(last - 1, last, here))
+    return replace(reading, items=tuple(items))
+
+
+def _with_distance_behind(reading: Reading) -> Reading:
+    """Return a reading in which `near Pawtucket, within 3 miles` has that distance, and not the assumed one."""
+    items = list(reading.items)
+    content = [at for at, item in enumerate(items) if not isinstance(item.meaning, Empty | Joint)]
+    for near, place, miles in zip(content, content[1:], content[2:], strict=False):
+        first, last = items[miles].first, items[miles].last
+        match items[near].meaning, items[place].meaning, items[miles].meaning:
+            case Near(is_assumed=True), Place() | Point(), Miles(edges_mi=(outer_mi,)):
+                if _AT_MOST.match(reading.sentence.said(first, last)):
+                    items[near] = replace(items[near], meaning=Near(0.0, outer_mi))
+                    items[miles] = replace(items[miles], meaning=Empty())
+            case _:
+                pass
     return replace(reading, items=tuple(items))
 
 

@@ -40,6 +40,9 @@ _COMMUTE: Final = (
 
 _BACK: Final = "(?:there|here|(?:in|at) (?:them|it))"
 
+_IT: Final = "(?:it|there|here|them)"
+"""The place that a sentence has just named: `into Cranston than out of it`."""
+
 _ENDS: Final = (
     (f"(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)) {_BACK}", Verb("home", is_back=True)),
     (f"(?:work(?:s|ed|ing)?|employed) {_BACK}", Verb("work", is_back=True)),
@@ -93,7 +96,8 @@ _ANALYSES: Final = (
         "(?:enter|enters|entering) and (?:leave|leaves|leaving|exit)|(?:leave|leaves|"
         "leaving)(?: and (?:enter|come|arrive)s?)?|"
         f"net (?:commuters?|commuting|flows?|inflow)|(?:who )?stay(?:s|ing)?(?: put)?|{_COMMUTE} in|"
-        f"{_COMMUTE} out(?: of)?|"
+        f"{_COMMUTE} out(?: of)?|than (?:{_COMMUTE} )?(?:out of|into|from|to) {_IT}|"
+        f"than (?:{_COMMUTE} )?(?:out|in)(?: to work)?(?= ?$)|gains? (?:or|and) loses?|"
         "in commuters?|out commuters?|(?:both )?(?:liv(?:e|es|ing) and work(?:s|ing)?|"
         "work(?:s|ing)? and liv(?:e|es|ing))(?: in| there| here)?",
         Asks("inflow-outflow"),
@@ -242,7 +246,7 @@ _EMPTY: Final = (
     "i|we|us|you|me|my|our|"
     "show(?: me)?|give(?: me)?|tell(?: me)?|list|find|map(?: of)?|maps|on (?:a|the) map|table(?: of)?|"
     "chart(?: of)?|display|see|know|want(?: to)?|would like(?: to)?|like|please|can|could|"
-    "much|many|most|more|all|every|each|any|some|only|just|also|both|ones?|who (?:are|is)|(?:people|"
+    "much|many|most|more|fewer|all|every|each|any|some|only|just|also|both|ones?|who (?:are|is)|(?:people|"
     "workers|those|persons|everyone|anyone|commuters|employees) who|"
     "with|by|per|as|than|then|so|has|have|had|get|go|goes|going|com(?:e|es|ing)|travel(?:s|ing)?|make|makes|same|"
     "town of|city of|county of|village of|state of|municipality of|area of|areas? of|city limits|limits|"

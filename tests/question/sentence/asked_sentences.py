@@ -77,6 +77,13 @@ def within(step: str) -> tuple[str, ...]:
 
 
 BY_ITS_AUTHOR = {
+    "retail jobs near Pawtucket within 3 miles": profile(within("near:stplc:4454640,3"), **TRADE),
+    "jobs near Newport, up to 2.5 miles": profile(within("near:stplc:4449960,2.5")),
+    "Who lives near Cranston, within 5 miles?": profile(within("near:stplc:4419180,5"), "home"),
+    "jobs near Newport at least 3 miles": distances(within("near:stplc:4449960,1"), edges=(3.0,)),
+    "Do more people commute into Cranston than out of it?": flows(CRANSTON),
+    "Do fewer people come into Newport than go out?": flows(NEWPORT),
+    "Does Cranston gain or lose workers?": flows(CRANSTON),
     "Where do low-wage workers of Providence live, by town?": workers(PROVIDENCE, **LOW, **TOWNS),
     "Who commutes from Cranston to Warwick, over 55": pair(CRANSTON, WARWICK, **OLDER),
     "jobs within 2 miles of 41.82, -71.41 by industry": profile(within("circle:-71.41,41.82,2")),
