@@ -14,16 +14,25 @@ import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
+import shapely
 
 from geodata.boundaries import Boundaries
 from geodata.cells import Cells, cut_cells
 from geodata.centers import mean_place_deg
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
+from geodata.errors import SourceFileError
 from geodata.population import Residents, block_population
 from geodata.progress import Progress, silent
 from geodata.pumas import Pumas
 from geodata.reading import code_numbers
+from geodata.right_places import (
+    check_blocks_in_states,
+    check_centers,
+    check_points_in_polygons,
+    check_polygons_are_known,
+    check_polygons_in_states,
+)
 from geodata.schema import CRS
 from geodata.units import Parts, join_units, named
 
@@ -98,8 +107,15 @@ def arrange(
     Without the workers who live elsewhere (`residents_only`) there are no such units: nobody can be drawn there.
     """
     notes: list[str] = []
+    names = _state_names(crosswalk)
+    check_blocks_in_states(crosswalk.blocks, names)
+    check_centers(crosswalk.blocks, residents.centres, names)
     blocks: pandas.DataFrame = _placed(crosswalk, notes)
     blocks["population"], note = block_population(blocks["block_id"], residents)
+    if not blocks["population"].any():
+        raise SourceFileError(
+            "population files: nobody lives in any block of the crosswalks; give those of the imported states"
+        )
     notes.append(note)
     # Every other state, even one without homes: which units exist must not depend on confidential homes.
     outside = [] if residents_only else [code for code in states() if code not in crosswalk.state_ids]
@@ -137,6 +153,7 @@ def assemble(
     progress : callable
         Called with (stage, done, total).
     """
+    _check_polygons(arranged, _state_names(crosswalk), tract_polygons, block_polygons)
     blocks, tracts = (each.copy(deep=False) for each in (arranged.blocks, arranged.tracts))
     notes = list(arranged.notes)
     cells, geometry, tracts["derived"] = _cells(
@@ -148,6 +165,36 @@ def assemble(
         "layers": crosswalk.layers,
     }
     return Hierarchy(tables, arranged.elsewhere, notes)
+
+
+def _state_names(crosswalk: Crosswalk) -> pandas.Series:
+    return crosswalk.names["state"].reindex(list(crosswalk.state_ids), fill_value="")
+
+
+def _check_polygons(
+    arranged: Arrangement, names: pandas.Series, tracts: Boundaries, blocks: Boundaries
+) -> None:
+    """GeometryError if polygons are elsewhere than their codes say."""
+    own = arranged.blocks.loc[
+        ~arranged.blocks["elsewhere"], ["block_id", "tract_index", "lon_deg", "lat_deg"]
+    ]
+    tract_id = arranged.tracts["tract_id"]
+    polygon = _shapes(_by_either_name(tract_id, arranged.census_id, tracts.polygon))[own["tract_index"]]
+    known = arranged.tract_names.index.to_series()
+    state = tract_id.str[:2].to_numpy(dtype=object)[own["tract_index"]]
+    for level, given, unit_id, shape in (
+        ("tract", tracts, known[~known.isin(states())], polygon),
+        ("block", blocks, own["block_id"], _polygons_of(own["block_id"], blocks)),
+    ):
+        if not given.polygon.empty:
+            check_polygons_in_states(given, level, names)
+            check_polygons_are_known(given, level, unit_id, names)
+            there = ~shapely.is_missing(shape)
+            shapely.prepare(shape[there])
+            place = own.loc[there, ["lon_deg", "lat_deg"]].to_numpy()
+            check_points_in_polygons(
+                state[there], shapely.intersects_xy(shape[there], *place.T), level, names
+            )
 
 
 def _sort_key(code: pandas.Series, digits: int) -> npt.NDArray[np.int64]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,15 @@ import numpy.typing as npt
 import pandas
 
 from geodata.errors import SourceFileError, SourceRowError
-from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, code_numbers, read_header, read_table
+from geodata.reading import (
+    FIRST_DATA_LINE,
+    LARGEST,
+    TextTable,
+    check_codes,
+    code_numbers,
+    read_header,
+    read_table,
+)
 
 TRACT_HEADER = ("STATEFP", "COUNTYFP", "TRACTCE", "POPULATION", "LATITUDE", "LONGITUDE")
 BLOCK_GROUP_COLUMN = "BLKGRPCE"
@@ -25,7 +34,9 @@ BLOCK_COLUMNS = ("block", "block_id", "geoid", "geoid10", "geoid20", "geocode")
 PEOPLE_COLUMNS = ("population", "pop", "pop10", "pop20", "pop100")
 _DIGITS = {"STATEFP": (2, "state"), "COUNTYFP": (3, "county"), "TRACTCE": (6, "tract")}
 _LEVELS = {11: "tract", 12: "block group", 15: "block"}
+_WITH_CENTRES = (11, 12)
 _BLOCK_DIGITS = 15
+_TIMES = 10  # files of one census agree exactly
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,7 +50,7 @@ class Residents:
     counts : dict of int to Series
         People by identifier, by length of identifier (11 tract, 12 block group, 15 block).
     centres : DataFrame
-        Population-weighted centres of tracts: index tract_id; lon_deg, lat_deg (EPSG:4326).
+        Population-weighted centres of tracts and block groups by identifier: lon_deg, lat_deg (EPSG:4326).
     files : tuple of TextTable
         The files without their columns, for the record.
     """
@@ -67,6 +78,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
     ------
     SourceFileError, SourceRowError
         A column is missing, a code has the wrong length, a number of people is not whole, or a unit occurs twice.
+        Nobody lives anywhere, more than 2³¹ − 1 people live there, or two levels differ ten times.
     """
     texts, parts = [], []
     for path in sorted(paths):
@@ -74,7 +86,9 @@ def read_population(paths: Sequence[Path]) -> Residents:
         texts.append(text.without_columns())
         parts.append(part)
     counts: dict[int, pandas.Series] = {}
-    centres = pandas.DataFrame({"lon_deg": [], "lat_deg": []}, dtype=np.float64)
+    centres = pandas.DataFrame(
+        columns=["lon_deg", "lat_deg"], index=pandas.Index([], dtype="str"), dtype=np.float64
+    )
     for digits in _LEVELS:
         of_level = [part for part in parts if part["digits"].iloc[0] == digits]
         if not of_level:
@@ -83,8 +97,9 @@ def read_population(paths: Sequence[Path]) -> Residents:
         _check_twice(people)
         people = people.set_index("unit_id")
         counts[digits] = people["population"]
-        if digits == 11:
-            centres = people[["lon_deg", "lat_deg"]].dropna()
+        if digits in _WITH_CENTRES:
+            centres = pandas.concat([centres, people[["lon_deg", "lat_deg"]].dropna()])
+    _check_people(counts)
     return Residents(counts, centres, tuple(texts))
 
 
@@ -117,6 +132,10 @@ def block_population(block_id: pandas.Series, residents: Residents) -> tuple[Int
             how = "as given" if digits == 15 else f"spread evenly from {_LEVELS[digits]}s"
             notes.append(f"{wanted.size:,} blocks {how}")
     missing = int((people < 0).sum())
+    if missing == len(people) and residents.counts:
+        raise SourceFileError(
+            "population files: none has a block of the crosswalks; give those of the imported states"
+        )
     if missing == len(people):
         return np.ones(len(people), dtype=np.int64), "no population file: every block counts as one person"
     if missing:
@@ -202,6 +221,34 @@ def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
             int(wrong[0]), f"{name} is {found!r}, degrees within ±{limit} are needed", "correct the row"
         )
     return np.asarray(number)
+
+
+def _check_people(counts: dict[int, pandas.Series]) -> None:
+    """Refuse people who cannot be: none at all, more than a store has room for, or ten times another level's."""
+    for digits, people in counts.items():
+        total = int(people.sum())
+        if not 0 < total <= LARGEST:
+            raise SourceFileError(
+                f"populations of {_LEVELS[digits]}s: {total:,} people in all; give files with 1 to {LARGEST:,} people"
+            )
+    for coarse, fine in combinations(sorted(counts), 2):
+        units = counts[fine].index.str[:coarse]
+        both = pandas.DataFrame({"one": counts[coarse], "other": counts[fine].groupby(units).sum()}).dropna()
+        both["apart"] = _differ(both)
+        states = both.groupby(both.index.str[:2]).agg({"one": "sum", "other": "sum", "apart": "mean"})
+        wrong = states[_differ(states) | (states["apart"] > 0.5)]
+        for state, one, other in wrong[["one", "other"]].astype(np.int64).itertuples():
+            raise SourceFileError(
+                f"populations of {_LEVELS[coarse]}s and {_LEVELS[fine]}s of state {state} differ by a factor of "
+                f"{_TIMES} or more ({one:,} and {other:,} people in the same {_LEVELS[coarse]}s); "
+                "give files of one census"
+            )
+
+
+def _differ(both: pandas.DataFrame) -> pandas.Series:
+    pair = both[["one", "other"]]
+    apart: pandas.Series = pair.max(axis=1) >= _TIMES * pair.min(axis=1).clip(lower=1)
+    return apart
 
 
 def _check_twice(people: pandas.DataFrame) -> None:

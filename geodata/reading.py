@@ -30,7 +30,7 @@ _RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected (?P<wanted>\d+) columns, g
 _HEXADECIMAL = re.compile(rb"0[xX]")
 FIRST_DATA_LINE = 2  # the header is line 1
 _REPEATED = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-_LARGEST = 2**31 - 1  # what a store has room for
+LARGEST = 2**31 - 1  # what a store has room for
 _KINDS = {
     "": "blank",
     "-[0-9]+": "negative",
@@ -299,7 +299,7 @@ def _parsed_text(
 
 def _all_in_range(column: pyarrow.Array) -> bool:
     bounds = pyarrow.compute.min_max(column).as_py()
-    return bool(column.null_count == 0 and bounds["min"] >= 0 and bounds["max"] <= _LARGEST)
+    return bool(column.null_count == 0 and bounds["min"] >= 0 and bounds["max"] <= LARGEST)
 
 
 def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
@@ -318,7 +318,7 @@ def _whole(column: pyarrow.Array) -> pyarrow.Array:
     """Whether each cell is a whole number in range."""
     digits = pyarrow.compute.match_substring_regex(column, "^ *[0-9]{1,18} *$")
     number = pyarrow.compute.if_else(digits, pyarrow.compute.utf8_trim(column, " "), "0").cast("int64")
-    return pyarrow.compute.and_(digits, pyarrow.compute.less_equal(number, _LARGEST))
+    return pyarrow.compute.and_(digits, pyarrow.compute.less_equal(number, LARGEST))
 
 
 def _what_is_wrong(cell: str) -> str:
