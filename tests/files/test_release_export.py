@@ -95,6 +95,8 @@ def test_every_export_says_where_it_comes_from(form: Form, demo_release: Path, t
     assert about["status"] == "not for release"
     readme = (tmp_path / "x" / "README.txt").read_text(encoding="utf-8")
     assert about["release_sha256"] in readme
+    assert about["digest_note"] in readme
+    assert "are bound by this digest alone" in readme
     assert about["certificate_sha256"] in readme
 
 

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import ClassVar, Final, Protocol
 
 from geodata.store import Store, sha256_of, store_digest
-from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE
 
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
 _NOT_PRIVATE: Final = "not private: shows where real workers live, with no privacy promise; not for release"
@@ -104,6 +104,7 @@ class Provenance:
             "vintage_pumas": self.vintage_pumas,
             "workplaces_in": list(self.workplaces_in),
             "release_sha256": self.release_sha256,
+            "digest_note": DIGEST_NOTE,
             "certificate_sha256": self.certificate_sha256,
             "status": self.status,
             "epsilon_final": self.epsilon_final,

@@ -9,6 +9,7 @@ from typing import Final, cast
 import numpy
 import pandas
 
+from mapapp.answers.publication import DIGEST_NOTE
 from mapapp.answers.tables.published import Cell, OneTable, PublishedTable
 from mapapp.answers.tables.table_words import REASON_TITLES, star_reason
 from mapapp.answers.words import BAND_LABELS, BAND_TITLES
@@ -77,7 +78,7 @@ def _meanings() -> dict[str, str]:
         "safe_high": "largest count that would have been safe to print; empty if none would",
         "prior_numerator": "the prior: chance that a worker of the cell is counted, as a fraction",
         "prior_denominator": "the same fraction's denominator; empty for sums",
-        "table_sha256": "digest of the published table",
+        "table_sha256": f"digest of the published table. {DIGEST_NOTE}",
         "certificate_sha256": "SHA-256 of its certificate",
     }
 

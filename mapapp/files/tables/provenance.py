@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import ClassVar, Final, Self
 
 from geodata.store import sha256_of
-from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE
 from mapapp.answers.tables.published import PublishedTable
 from mapapp.files.exports.provenance import readable_texts
 
@@ -77,6 +77,7 @@ class TableProvenance:
             "job_type": self.job_type,
             "vintage_blocks": self.vintage_blocks,
             "table_sha256": self.table_sha256,
+            "digest_note": DIGEST_NOTE,
             "certificate_sha256": self.certificate_sha256,
             "status": self.status,
             "promise": self.promise,

@@ -8,6 +8,7 @@ from typing import IO, Final
 
 import numpy
 
+from mapapp.answers.publication import DIGEST_NOTE
 from mapapp.answers.tables import table_words
 from mapapp.answers.tables.published import OneTable
 from mapapp.answers.tables.served_table import ServedTable
@@ -200,6 +201,7 @@ def _source(served: ServedTable) -> Source:
         "Year": published.year,
         "Jobs": str(published.facts.get("job_type") or ""),
         "Table digest (SHA-256)": digests.table_sha256,
+        "What the digest is for": DIGEST_NOTE,
         "Certificate (SHA-256)": digests.certificate_sha256,
         "Written by": digests.program,
     }

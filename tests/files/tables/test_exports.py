@@ -164,6 +164,8 @@ def test_an_export_is_whole_and_has_the_same_bytes_every_time(
     }
     provenance = json.loads((first / "provenance.json").read_text(encoding="utf-8"))
     assert provenance["table_sha256"] == sha256_of(table_path / MANIFEST)
+    readme = (first / "README.txt").read_text(encoding="utf-8")
+    assert "are bound by this digest alone" in readme
     assert "not differential privacy" in provenance["promise"]
 
 
