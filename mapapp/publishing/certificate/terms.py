@@ -38,6 +38,7 @@ __all__ = [
     "pure_weights_hold",
     "require_hashes",
     "theorem_preconditions",
+    "without_run_id",
 ]
 
 FOR_RELEASE = "for release"
@@ -157,6 +158,15 @@ class CertificateCheck(NamedTuple):
 def has_run_id(certificate: Certificate) -> bool:
     """Whether a certificate states the id of its run in the form of one, or has none."""
     return RUN_ID not in certificate or bool(_ID.fullmatch(str(certificate[RUN_ID])))
+
+
+def without_run_id(certificate: Certificate) -> list[CertificateCheck]:
+    """Name the id of the run that a certificate of a table or of records lacks; no check if it has one."""
+    if RUN_ID in certificate:
+        return []
+    return [
+        CertificateCheck(LATER_FIELDS_CHECK, True, f"schema {certificate['schema_version']} without {RUN_ID}")
+    ]
 
 
 def each_by_itself(unit: Unit) -> str:

@@ -34,7 +34,13 @@ from mapapp.publishing.certificate.publication_check import (
 )
 from mapapp.publishing.certificate.row_checks import PlacesCheck, PointsCheck
 from mapapp.publishing.certificate.rows_in_order import blocks_to_compare, blocks_with_work
-from mapapp.publishing.certificate.terms import RUN_ID, CertificateCheck, has_run_id, require_hashes
+from mapapp.publishing.certificate.terms import (
+    RUN_ID,
+    CertificateCheck,
+    has_run_id,
+    require_hashes,
+    without_run_id,
+)
 from mapapp.publishing.records.certificate import FIELDS
 from mapapp.publishing.records.row_checks import (
     BandsCheck,
@@ -121,6 +127,7 @@ class ClaimsCheck:
         self._n_rows = 0
         self._certificate = certificate
         self._schema = _check_schema(certificate)
+        self._lacking = without_run_id(certificate) if self._schema.ok else []
         self._rows: list[RowCheck] = []
         self._error: Exception | None = None
         if self._schema.ok:
@@ -134,7 +141,7 @@ class ClaimsCheck:
 
     def results(self) -> list[CertificateCheck]:
         """All checks, after all rows."""
-        checks = [self._schema]
+        checks = [self._schema, *self._lacking]
         if self._schema.ok and self._error is None:
             self._try(lambda: checks.extend(self._made_again()))
         if self._error is not None:

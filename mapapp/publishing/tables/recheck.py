@@ -36,7 +36,13 @@ from mapapp.publishing.certificate.publication_check import (
     check_publication,
     check_sizes,
 )
-from mapapp.publishing.certificate.terms import RUN_ID, CertificateCheck, has_run_id, require_hashes
+from mapapp.publishing.certificate.terms import (
+    RUN_ID,
+    CertificateCheck,
+    has_run_id,
+    require_hashes,
+    without_run_id,
+)
 from mapapp.publishing.residents_only import reasons_of_homes
 from mapapp.publishing.tables.certificate import FIELDS, TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, read_ground
@@ -144,6 +150,7 @@ def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
     checks = [_check_schema(certificate), _check_cells(cells, prior)]
     if not all(check.ok for check in checks):
         return checks
+    checks += without_run_id(certificate)
     forest = _forest(table, certificate, prior)
     stated = certificate["promise"]
     promise = Promise(

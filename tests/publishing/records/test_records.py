@@ -112,6 +112,18 @@ def test_records_are_certified(kind: str, request: pytest.FixtureRequest) -> Non
     assert failed(records) == []
 
 
+def test_records_of_schema_2_say_that_they_have_no_run_id(seedless_records: Path, tmp_path: Path) -> None:
+    records = Path(shutil.copytree(seedless_records, tmp_path / "r"))
+    certificate = certificate_of(records)
+    del certificate["run_id"]
+    rewrite_document(records, "certificate.json", certificate)
+    assert failed(records) == ["schema"]
+    rewrite_document(records, "certificate.json", certificate | {"schema_version": 2})
+    checks = check_records(records)
+    assert all(check.ok for check in checks)
+    assert ("fields of later versions", True, "schema 2 without run_id") in checks
+
+
 def test_every_worker_is_counted_and_has_every_attribute(seedless_records: Path, demo_dataset: Path) -> None:
     store = open_store(seedless_records, "records")
     rows = store.table("records")

@@ -299,6 +299,18 @@ def test_a_change_of_one_count_or_promise_is_found(demo_table: Path, tmp_path: P
         assert {"decisions", "delta is shared among all decisions"} & set(failed(path))
 
 
+def test_a_table_of_schema_2_says_that_it_has_no_run_id(demo_table: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(demo_table, tmp_path / "t"))
+    certificate = json.loads((path / "certificate.json").read_text())
+    del certificate["run_id"]
+    rewrite_document(path, "certificate.json", certificate)
+    assert failed(path) == ["schema"]
+    rewrite_document(path, "certificate.json", certificate | {"schema_version": 2})
+    checks = check_table(path)
+    assert all(check.ok for check in checks)
+    assert ("fields of later versions", True, "schema 2 without run_id") in checks
+
+
 @pytest.mark.parametrize("column", ["state", "low", "people", "row"])
 def test_a_changed_row_is_found_even_if_the_certificate_is_changed_with_it(
     demo_table: Path, tmp_path: Path, column: str
