@@ -131,12 +131,13 @@ def draw_flows(
     flows = audited_setting(data, "flows", privacy, parameters)
     parts = []
     for panel in data.panels(report=report):
-        of_worker = np.repeat(np.arange(panel.inputs.count.size), panel.inputs.count)
-        segment = panel.inputs.segment[of_worker]
+        part = flows.part(panel)
+        of_worker = np.repeat(np.arange(part.drawn.count.size), part.drawn.count)
+        segment = part.drawn.segment[of_worker]
         parts.append(
             {
-                "destination_index": panel.inputs.destination[of_worker],
-                "origin_index": flows.part(panel).home_block,
+                "destination_index": part.drawn.destination[of_worker],
+                "origin_index": part.home_block,
                 "age": segment // 9 + 1,
                 "earnings": segment // 3 % 3 + 1,
                 "industry": segment % 3 + 1,

@@ -23,7 +23,7 @@ from typing import Final
 from scipy.special import stdtrit
 
 from engine.errors import EngineError, ParameterError
-from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
+from engine.parameters import PrivacyParameters, SynthesisParameters, Unit, exact_fraction
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep_draws import DRAWN, Floats, drawn_measures
@@ -32,10 +32,7 @@ from mapapp.progress import Report, part_of, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.presets import Options, with_preset
-from mapapp.publishing.public_part import (
-    PublicPart,
-    read_public_part,
-)
+from mapapp.publishing.public_part import PublicPart, read_public_part
 from mapapp.publishing.settings import DEFAULT_EPSILON, designed_choice, parameters_of
 
 Cell = str | int | float | None
@@ -77,7 +74,7 @@ COLUMNS: Final[Mapping[str, Callable[[str], Cell]]] = {
 }
 """Every value of a row and how it is read from text."""
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _STAGE: Final = "measuring settings"
 _CONFIDENCE: Final = 0.95
 
@@ -233,7 +230,7 @@ def run_sweep(
     ------
     SweptRow
     """
-    public = cache(lambda: read_public_part(data.store))
+    public = cache(lambda units: read_public_part(data.store, units))
     known = {} if kept is None else kept
     for number, setting in enumerate(settings):
         report(_STAGE, 100 * number, 100 * len(settings))
@@ -267,7 +264,7 @@ def _measured(
     setting: SweptSetting,
     tracts: Ints | None,
     seeds: int,
-    public: Callable[[], PublicPart],
+    public: Callable[[tuple[Unit, ...]], PublicPart],
     report: Report,
 ) -> dict[str, Cell]:
     privacy, parameters = setting.privacy, setting.parameters
@@ -275,7 +272,8 @@ def _measured(
     assert parameters is not None
     try:
         if setting.design is not None:
-            privacy, parameters, _ = choose_setting(public(), privacy, parameters, setting.design)
+            design = setting.design
+            privacy, parameters, _ = choose_setting(public(design.units), privacy, parameters, design)
         found = measure_setting(data, privacy, parameters, tracts=tracts, report=report)
         draws = drawn_measures(data, privacy, parameters, seeds, tracts=tracts, report=report)
     except EngineError as error:

@@ -78,6 +78,7 @@ def drawn_measures(
     """
     if not n_draws:
         return {}
+    data = data.drawn_from(parameters)
     keys = [_key(number) for number in range(n_draws)]
     prior = data.prior(parameters)
     sums = np.zeros((len(DRAWN), n_draws))

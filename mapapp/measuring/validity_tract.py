@@ -80,6 +80,7 @@ def measure_tract(
     EngineError
         The setting cannot be certified for this tract.
     """
+    data = data.drawn_from(parameters)
     (panel,) = data.panels(np.array([position]))
     inputs = panel.inputs
     chosen = PublicSeed.for_tests() if seed is None else seed

@@ -28,7 +28,7 @@ BARS: Final[Mapping[Attacker, tuple[str, str]]] = {
 """Attackers in the order of their bars, with what they use and their color."""
 
 
-def audit_chart(attackers: pandas.DataFrame, target: Target) -> go.Figure:
+def audit_chart(attackers: pandas.DataFrame, target: Target, place: str = "block and segment") -> go.Figure:
     """Share of workers named right, in percent.
 
     Parameters
@@ -37,8 +37,10 @@ def audit_chart(attackers: pandas.DataFrame, target: Target) -> go.Figure:
         Table `attackers` of an audit of one setting.
     target : str
         What is predicted.
+    place : str
+        What n counts the workers of, such as "block and segment".
     """
-    figure = chart("workers in the block and segment", "named right, %", height=300)
+    figure = chart(f"workers in the {place}", "named right, %", height=300)
     mine = attackers[attackers["target"] == target]
     for attacker, (name, color) in BARS.items():
         of_n = mine[mine["attacker"] == attacker].set_index("n")["accuracy"]

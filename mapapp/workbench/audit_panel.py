@@ -14,7 +14,7 @@ from mapapp.answers.words import aria, plain
 from mapapp.explore.pages.controls import segments
 from mapapp.measuring.audit.questions import Target
 from mapapp.measuring.audit.result import CLASSES, LIMITS, Attacker, Audit
-from mapapp.measuring.audit.words import TARGET_WORDS, alarm_line
+from mapapp.measuring.audit.words import TARGET_WORDS, alarm_line, place_of
 from mapapp.workbench.audit_chart import BARS, audit_chart
 from mapapp.workbench.audit_results import THIS_SETTING, AuditedSettings
 from mapapp.workbench.fields import percent, table
@@ -109,7 +109,8 @@ def audit_cards(found: AuditedSettings, target: Target, shown: Setting | None) -
 def _scope(found: AuditedSettings) -> str:
     facts = found.audits[0].facts
     of = "all workplace tracts" if found.extent == "whole" else "a sample of workplace tracts"
-    return f"{facts['workers']:,} workers of {of}; {facts['lone_workers']:,} are alone in their block and segment."
+    place = place_of(facts["releases"][0], "home point")
+    return f"{facts['workers']:,} workers of {of}; {facts['lone_workers']:,} are alone in their {place}."
 
 
 def _card(audit: Audit, target: Target) -> Component:
@@ -123,14 +124,14 @@ def _card(audit: Audit, target: Target) -> Component:
         for row in audit.tables["spread"].to_dict("records")
         if row["pairs"] and row["is_broken"]
     ]
-    attackers = audit.tables["attackers"]
+    attackers, place = audit.tables["attackers"], place_of(facts, target)
     return html.Section(
         [
             html.H2(f"{name}: {facts['mechanism']}, {promised}"),
             *[html.P(line, className="refusal", role="alert") for line in alarms],
             *[html.P(sentence) for sentence in audit.sentences],
-            dcc.Graph(figure=audit_chart(attackers, target), config=GRAPH_CONFIG, className="chart"),
-            html.Details([html.Summary("As a table"), _table(attackers, target)]),
+            dcc.Graph(figure=audit_chart(attackers, target, place), config=GRAPH_CONFIG, className="chart"),
+            html.Details([html.Summary("As a table"), _table(attackers, target, place)]),
             *[html.P(f"{_title(line)}.", className="quiet small") for line in facts["left_out"]],
         ],
         className="card",
@@ -138,14 +139,14 @@ def _card(audit: Audit, target: Target) -> Component:
     )
 
 
-def _table(attackers: pandas.DataFrame, target: Target) -> Component:
+def _table(attackers: pandas.DataFrame, target: Target, place: str) -> Component:
     mine = attackers[attackers["target"] == target]
     rows = []
     for attacker, (words, _) in BARS.items():
         of_n = mine[mine["attacker"] == attacker].set_index("n")["accuracy"]
         if len(of_n):
             rows.append((words, [percent(of_n.get(n)) for n in CLASSES]))
-    caption = f"{_title(TARGET_WORDS[target])} named right, by workers in the block and segment"
+    caption = f"{_title(TARGET_WORDS[target])} named right, by workers in the {place}"
     return table(caption, ["", *map(_range, CLASSES)], rows, "numbers small")
 
 

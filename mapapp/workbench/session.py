@@ -429,7 +429,7 @@ def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:
     setting = read_setting(values)
     choice = Choice(most_exposed=preset_ceiling(DEFAULT_PRESET))
     privacy, parameters, _ = choose_setting(
-        read_public_part(store), setting.privacy, setting.parameters, choice, report=report
+        read_public_part(store, choice.units), setting.privacy, setting.parameters, choice, report=report
     )
     return values_of(Setting(privacy, parameters))
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from mapapp.errors import UsageError
 from mapapp.measuring.audit.comparison import comparison_tables, require_schemes
+from mapapp.measuring.audit.margins import NOT_COMPARED
 from mapapp.measuring.audit.questions import Question
 from mapapp.measuring.audit.schemes import Scheme, read_schemes
 from mapapp.progress import Report, part_of
+from mapapp.publishing.marginal_segments import assigns_from_margins
 from mapapp.publishing.presets import PRESETS
 from mapapp.workbench.audit_results import THIS_SETTING
 from mapapp.workbench.measured_setting import Extent
@@ -45,6 +47,21 @@ def marked_settings(session: Session, setting: Setting) -> dict[str, Setting]:
     }
 
 
+def _compared(session: Session, settings: dict[str, Setting]) -> dict[str, Setting]:
+    """The settings that can be compared with other schemes; UsageError if the first cannot."""
+    first = next(iter(settings))
+    found = {
+        name: one
+        for name, one in settings.items()
+        if not assigns_from_margins(session.store, (one.parameters.unit,))
+    }
+    if first not in found:
+        raise UsageError(
+            f"for a setting that draws by {settings[first].parameters.unit}, {NOT_COMPARED}; draw by cell to compare"
+        )
+    return found
+
+
 def run_tradeoff(
     session: Session,
     settings: dict[str, Setting],
@@ -59,7 +76,8 @@ def run_tradeoff(
     ----------
     session : Session
     settings : dict of str to Setting
-        By the names that the tables give them; the first is that of the controls.
+        By the names that the tables give them; the first is that of the controls. Others that cannot be compared are
+        left out.
     schemes : sequence of Scheme
     question : str
     extent : {"sample", "whole"}
@@ -71,6 +89,7 @@ def run_tradeoff(
     UsageError, EngineError
         A setting cannot be certified, or a scheme cannot be made.
     """
+    settings = _compared(session, settings)
     total = len(settings) + len(schemes)
     found = [
         session.attacked(

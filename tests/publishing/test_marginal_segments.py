@@ -14,8 +14,6 @@ from geodata.recognize import sources_in
 from geodata.schema import JOBS
 from geodata.segments import joint_counts
 from geodata.store import Store, open_store
-from mapapp.errors import UsageError
-from mapapp.measuring.audit.audited import audited_release
 from mapapp.measuring.validity import AnalystData, measure_release
 from mapapp.publishing import marginal_segments
 from mapapp.publishing.certificate.recheck import check_release
@@ -111,8 +109,6 @@ def test_a_release_of_a_larger_unit(dataset: Store, unit: Unit, tmp_path: Path) 
     found = measure_release(data, release.path)
     assert found.facts["release"]["is_of_these_counts"]
     assert found.facts["scope"]["workers"] == dataset.manifest["n_jobs"]
-    with pytest.raises(UsageError, match="computed from margins"):
-        audited_release(data, release.path)
 
 
 def test_a_release_by_cell_keeps_the_numbers_of_the_source(dataset: Store, tmp_path: Path) -> None:

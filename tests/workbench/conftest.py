@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,10 @@ def tuned_dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def session(tuned_dataset: Path) -> Session:
     return Session(open_store(tuned_dataset, "dataset", verify=False))
+
+
+@pytest.fixture
+def assigned_session(tuned_dataset: Path) -> Session:
+    """Over the same dataset, as if import had assigned its joint segments."""
+    store = open_store(tuned_dataset, "dataset", verify=False)
+    return Session(replace(store, manifest={**store.manifest, "segments": "assigned"}))

@@ -18,6 +18,7 @@ from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Setting, preset_values, read_setting
 
 START = preset_values("onthemap-v3", has_flows=True)
+RECOMMENDED = preset_values("recommended", has_flows=True)
 
 
 @pytest.fixture
@@ -86,6 +87,15 @@ def test_cards_say_whose_numbers_they_are(found: AuditedSettings, settings: dict
     # Noise has no closed form, so one attacker is left out, and the page says so.
     assert found.audits[1].facts["releases"][0]["left_out"]
     assert "never replace it" in current
+
+
+def test_blocks_of_a_source_without_joint_segments_are_compared_by_block(assigned_session: Session) -> None:
+    setting = read_setting(RECOMMENDED | {"unit": "block"})
+    found = run_audits(assigned_session, {THIS_SETTING: setting}, "sample", lambda *_: None)
+    said = _text(audit_cards(found, "earnings", setting))
+    assert "are alone in their block." in said
+    assert "by workers in the block and band of earnings" in said
+    assert "no attacker knows the other bands of a worker" in said
 
 
 def _text(cards: object) -> str:

@@ -22,6 +22,7 @@ from mapapp.workbench.tradeoff_results import TradeOff
 from mapapp.workbench.tradeoffs import marked_settings, run_tradeoff, schemes_of
 
 PUBLISHED = preset_values("onthemap-v3", has_flows=True)
+RECOMMENDED = preset_values("recommended", has_flows=True)
 LAPLACE = PUBLISHED | {"mechanism": "laplace", "means": "whole", "epsilon": "4"}
 SCHEMES = "k=2,50 exponential=2 l-entropy=1.5,3"
 
@@ -65,6 +66,19 @@ def test_the_tables_are_those_of_the_command(session: Session, found: TradeOff) 
     expected = comparison_tables(session.data, [published], schemes, ["earnings"])
     mine = found.tradeoff[found.tradeoff["release"] == THIS_SETTING]
     assert mine.reset_index(drop=True).equals(expected["tradeoff"])
+
+
+def test_a_setting_that_cannot_be_compared_is_refused_and_others_are_left_out(
+    assigned_session: Session,
+) -> None:
+    session, by_block = assigned_session, read_setting(RECOMMENDED | {"unit": "block"})
+    schemes = schemes_of(session, "k=2", "home")
+    with pytest.raises(UsageError, match="other schemes are not compared"):
+        run_tradeoff(session, {THIS_SETTING: by_block}, schemes, "home", "sample", lambda *_: None)
+    settings = {THIS_SETTING: read_setting(PUBLISHED), "blocks": by_block}
+    assert run_tradeoff(session, settings, schemes, "home", "sample", lambda *_: None).names == (
+        THIS_SETTING,
+    )
 
 
 def test_progress_rises_to_its_end_and_can_stop_the_work(session: Session) -> None:

@@ -7,7 +7,7 @@ the certified prior weights, and a synthetic home for every worker.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from mapapp.measuring.validity_drawn import DrawnRelease, open_release, other_co
 from mapapp.publishing.batch import draw_workers
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.geography import Geography
+from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.support import Support, build_support
@@ -43,8 +44,10 @@ class AuditedPart:
     point_of_tract : int32[T, n_tracts]
         Local support point of every origin tract, -1 where editing dropped it.
     certified : CertifiedClasses
+    drawn : Inputs
+        What the draw reads: the workers of `panel`, in other segments where these were computed from margins.
     home_block : int32[W]
-        Row of `blocks` of every synthetic home, synthesizer by synthesizer, in the order of `panel.inputs`. Which of a
+        Row of `blocks` of every synthetic home, synthesizer by synthesizer, in the order of `drawn`. Which of a
         synthesizer's workers has which synthetic home means nothing.
     """
 
@@ -52,6 +55,7 @@ class AuditedPart:
     support: Support
     point_of_tract: Blocks
     certified: CertifiedClasses
+    drawn: Inputs
     home_block: Blocks
 
 
@@ -82,6 +86,12 @@ class Audited:
     _prior: PublicPrior
     _seed: PublicSeed
     _homes: Callable[[TractWorkers, Support, CertifiedClasses], Blocks]
+    _marginal: TractReader | None = None
+
+    @property
+    def has_joint_segments(self) -> bool:
+        """Whether real and synthetic workers have the same joint segments; if not, compare blocks and margins alone."""
+        return self._marginal is None
 
     def part(self, panel: TractWorkers) -> AuditedPart:
         """Rebuild the support points of some destination tracts, and read or draw their synthetic homes.
@@ -93,7 +103,7 @@ class Audited:
         EngineError
             The setting cannot be certified.
         """
-        inputs = panel.inputs
+        inputs = panel.inputs if self._marginal is None else self._marginal.read(panel.position)
         support = build_support(
             self._seed,
             self._geography.tracts,
@@ -108,7 +118,8 @@ class Audited:
             support=support,
             point_of_tract=support.point_of_tract,
             certified=certified,
-            home_block=self._homes(panel, support, certified),
+            drawn=inputs,
+            home_block=self._homes(replace(panel, inputs=inputs), support, certified),
         )
 
 
@@ -128,11 +139,6 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
             f"`commutemap validate {data.store.path} {path}`"
         )
     release = open_release(data, path)
-    if data.drawn_from(release.parameters) is not data:
-        raise UsageError(
-            f"{path}: its joint segments were computed from margins, and an audit compares workers by joint segment; "
-            "audit a release by cell, or the setting (--setting)"
-        )
     reader = TractReader(release.store, data.geography, release.workplaces)
     epsilon, delta = release.certificate["epsilon_final"], release.certificate["delta"]
 
@@ -150,7 +156,16 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
         _prior=release.prior,
         _seed=release.seed,
         _homes=homes,
+        _marginal=_marginal_reader(data, release.parameters),
     )
+
+
+def _marginal_reader(data: AnalystData, parameters: SynthesisParameters) -> TractReader | None:
+    """Reads the workers with segments from margins; None if the draw has the dataset's own."""
+    drawn_from = data.drawn_from(parameters)
+    if drawn_from is data:
+        return None
+    return TractReader(drawn_from.store, drawn_from.geography, drawn_from.workplaces)
 
 
 def _released_homes(
@@ -196,4 +211,5 @@ def audited_setting(
         _prior=data.prior(parameters),
         _seed=PublicSeed.for_tests(),
         _homes=homes,
+        _marginal=_marginal_reader(data, parameters),
     )

@@ -69,7 +69,7 @@ def comparison_tables(
     ----------
     data : AnalystData
     found : sequence of AuditedWorkers
-        Releases and settings, with their records; each is a marked point.
+        Releases and settings; each that has records is a marked point.
     schemes : sequence of Scheme
     questions : sequence of str
     tracts : int64[T], optional
@@ -81,7 +81,7 @@ def comparison_tables(
     Returns
     -------
     dict of str to DataFrame
-        `schemes` and `tradeoff`.
+        `schemes` and `tradeoff`; none if nothing has records.
 
     Raises
     ------
@@ -90,11 +90,14 @@ def comparison_tables(
     """
     areas = Areas.read(data.store, data.geography)
     blocks = CodedBlocks.read(data, areas)
-    records = _records(found[0])
+    marked = [one for one in found if one.records is not None]
+    if not marked:
+        return {}
+    records = _records(marked[0])
     asked = [compared(target, records, blocks) for target in _targets(questions)]
     for about in asked:
         require_feasible(schemes, about.target, about.records)
-    rows = [row for one in found for row in _release_rows(one, "release", one.facts["name"], asked, blocks)]
+    rows = [row for one in marked for row in _release_rows(one, "release", one.facts["name"], asked, blocks)]
     for number, scheme in enumerate(schemes):
         within = part_of(report, number, len(schemes), stage=_STAGE)
         within(_STAGE, 0, 1)

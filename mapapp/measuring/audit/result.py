@@ -31,7 +31,11 @@ Attacker = Literal[
 ATTACKERS: Final[tuple[Attacker, ...]] = get_args(Attacker)
 
 CLASSES: Final = {"all": (1, None), "1": (1, 1), "2-9": (2, 9), "10+": (10, None)}
-"""Classes of workers by n, the number of workers in their workplace block and segment: least and largest n."""
+"""Classes of workers by n, the number of workers in their workplace block and segment: least and largest n.
+
+Where a release is compared by block and margin, n is of the workplace block or, for earnings and industry, of block and
+band.
+"""
 
 LIMITS: Final = (
     "These numbers are a lower bound on what can be learned: a better attacker may exist. They complement epsilon and "
@@ -42,13 +46,14 @@ LIMITS: Final = (
 class ReleaseFacts(TypedDict):
     """One release or setting that was audited.
 
-    `left_out` says in a sentence each which attackers could not be run, and why.
+    `left_out` says in a sentence each which attackers could not be run, or know less, and why.
     """
 
     name: str
     is_release: bool
     mechanism: str
     unit: str
+    compared_by: Literal["block and segment", "block and margin"]
     epsilon_final: float | None
     delta: float | None
     left_out: list[str]

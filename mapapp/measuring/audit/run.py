@@ -25,6 +25,7 @@ from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, AuditedPart
 from mapapp.measuring.audit.informed import SpreadPart, informed_part, spread_row, why_not_informed
 from mapapp.measuring.audit.lone_workers import LonePart, lone_part, lone_row
+from mapapp.measuring.audit.margins import NOT_COMPARED, by_margin, part_by_margin, why_by_margin
 from mapapp.measuring.audit.naive_bayes import WholeAttack
 from mapapp.measuring.audit.outcomes import Outcomes
 from mapapp.measuring.audit.questions import (
@@ -57,10 +58,11 @@ class AuditedWorkers(NamedTuple):
     ----------
     facts : ReleaseFacts
     n_workers, n_lone : int
-        Workers who were attacked, and those who are alone in their block and segment: public.
+        Workers who were attacked, and those who are alone in their block and segment, or in their block and what else
+        the first question compares: public.
     tables : dict of str to DataFrame
     records : Records or None
-        All workers with their true and synthetic homes, if they were asked for. Confidential.
+        All workers with their true and synthetic homes, if they were asked for and have joint segments. Confidential.
     """
 
     facts: ReleaseFacts
@@ -92,7 +94,7 @@ def joined(data: AnalystData, found: Sequence[AuditedWorkers]) -> Audit:
     said = [
         f"{one.facts['name']}: {sentence}" if len(found) > 1 else sentence
         for one in found
-        for sentence in sentences_of(one.facts, one.tables, n_lone)
+        for sentence in sentences_of(one.facts, one.tables, one.n_lone)
     ]
     return Audit(
         facts={
@@ -154,20 +156,38 @@ def audited_workers(
 
     for workers in data.workers(tracts, report=of_this):
         part = audited.part(workers)
-        records = Records.of(workers.inputs, part.home_block)
         found.promised.append(_promised(audited, [part.certified]))
+        compared = _compared(audited, part, targets)
         for attack in whole:
-            attack.count(records)
-        for target in targets:
-            _attack(found, audited, part, ask(target, part, data.geography, areas))
-        if keeps_records:
-            found.records.append(records)
+            attack.count(compared[attack.target].records)
+        for target, (of_target, _) in compared.items():
+            _attack(found, audited, of_target, ask(target, of_target, data.geography, areas))
+        if keeps_records and audited.has_joint_segments:
+            found.records.append(compared[targets[0]].records)
     for attack in whole:
         attack.learn(found.outcomes)
     if n_passes == 2:
         for workers in data.workers(tracts, report=of_second):
-            _attack_with_all(found.outcomes, whole, workers.inputs)
+            _attack_with_all(found.outcomes, whole, workers.inputs, audited)
     return _summed_up(found, audited, questions, n_workers, [attack.left_out for attack in whole])
+
+
+class _ComparedPart(NamedTuple):
+    """Real and synthetic workers as one question compares them."""
+
+    part: AuditedPart
+    records: Records
+
+    @classmethod
+    def of(cls, part: AuditedPart) -> _ComparedPart:
+        return cls(part, Records.of(part.panel.inputs, part.home_block))
+
+
+def _compared(audited: Audited, part: AuditedPart, targets: Sequence[Target]) -> dict[Target, _ComparedPart]:
+    """Some destination tracts by question: workers by joint segment, or else by block and margin."""
+    if audited.has_joint_segments:
+        return dict.fromkeys(targets, _ComparedPart.of(part))
+    return {target: _ComparedPart.of(part_by_margin(part, target)) for target in targets}
 
 
 def _promised(audited: Audited, certified: Sequence[CertifiedClasses]) -> float | None:
@@ -191,9 +211,11 @@ def _summed_up(
         "is_release": audited.is_release,
         "mechanism": audited.parameters.mechanism,
         "unit": audited.parameters.unit,
+        "compared_by": "block and segment" if audited.has_joint_segments else "block and margin",
         "epsilon_final": promised,
         "delta": audited.delta,
         "left_out": [
+            *([] if audited.has_joint_segments else [why_by_margin(audited.parameters), NOT_COMPARED]),
             *(why for why in left_out if why is not None),
             *(why_not_informed(audited.parameters) if "home" in questions else []),
         ],
@@ -234,8 +256,10 @@ def _attack(found: _Collected, audited: Audited, part: AuditedPart, asked: Quest
         add("informed", informed.with_release)
 
 
-def _attack_with_all(outcomes: Outcomes, whole: Sequence[WholeAttack], inputs: Inputs) -> None:
+def _attack_with_all(
+    outcomes: Outcomes, whole: Sequence[WholeAttack], inputs: Inputs, audited: Audited
+) -> None:
     """Run the attackers who have learned from all workers on those of some destination tracts."""
-    records = Records.of(inputs, inputs.worker_origin)
     for attack in whole:
-        attack.predict(records, outcomes)
+        mine = inputs if audited.has_joint_segments else by_margin(inputs, attack.target)[0]
+        attack.predict(Records.of(mine, mine.worker_origin), outcomes)

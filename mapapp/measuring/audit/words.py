@@ -17,6 +17,7 @@ __all__ = [
     "alarm_line",
     "audit_lines",
     "of_100",
+    "place_of",
     "sentences_of",
 ]
 
@@ -54,7 +55,7 @@ def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_
     said = []
     if n_lone and ("home point", "lookup", "1") in accuracy:
         said.append(
-            f"Of {n_lone:,} workers who are alone in their workplace block and segment, "
+            f"Of {n_lone:,} workers who are alone in their workplace {place_of(facts, 'home point')}, "
             f"{of_100(accuracy['home point', 'lookup', '1'])} keep their true home area in {_this(facts)}."
         )
     if ("home point", "informed", "all") in accuracy:
@@ -83,6 +84,13 @@ def sentences_of(facts: ReleaseFacts, tables: Mapping[str, pandas.DataFrame], n_
 
 def _has(accuracy: Mapping[tuple[str, str, str], float], target: str) -> bool:
     return (target, "lookup", "all") in accuracy
+
+
+def place_of(facts: ReleaseFacts, target: str) -> str:
+    """What n counts the workers of."""
+    if facts["compared_by"] == "block and segment":
+        return "block and segment"
+    return "block" if target in TARGETS_OF["home"] else f"block and band of {target}"
 
 
 def _this(facts: ReleaseFacts) -> str:
@@ -114,10 +122,12 @@ def _leakage_sentence(accuracy: Mapping[tuple[str, str, str], float], facts: Rel
 
 
 def _band_sentence(accuracy: Mapping[tuple[str, str, str], float], target: str, facts: ReleaseFacts) -> str:
-    known = "age, and industry" if target == "earnings" else "age, and earnings"
+    known = f"Counts by workplace block, age, and {'industry' if target == 'earnings' else 'earnings'}"
+    if facts["compared_by"] != "block and segment":
+        known = f"Counts of {target} by workplace block"
     public, release = (accuracy[target, attacker, "all"] for attacker in ("public_prior", "lookup"))
     return (
-        f"Counts by workplace block, {known} are public and exact: they alone give the {target} of {of_100(public)} "
+        f"{known} are public and exact: they alone give the {target} of {of_100(public)} "
         f"workers; for somebody who also knows a worker's home tract, {_this(facts)} gives {of_100(release)}."
     )
 
@@ -146,7 +156,9 @@ def audit_lines(audit: Audit) -> list[str]:
     for target in asked:
         mine = attackers[attackers["target"] == target]
         if len(mine):
-            title = f"{TARGET_WORDS[target]}: workers named right, by the number of workers in their block and segment"
+            places = dict.fromkeys(place_of(release, target) for release in facts["releases"])
+            title = f"{TARGET_WORDS[target]}: workers named right, by the number of workers in their "
+            title += " or ".join(places)
             lines += ["", *accuracy_table(mine, title, names)]
     lines += _lone_lines(audit.tables["lone_workers"])
     lines += _confidence_lines(audit.tables["confidence"], names)
