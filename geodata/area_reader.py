@@ -22,6 +22,7 @@ import shapely
 
 from geodata.area_shapes import MAX_VERTICES, check_crossings, count_rings, mended
 from geodata.errors import GeodataError, GeometryError
+from geodata.process_limits import limit_memory
 from geodata.to_degrees import to_degrees
 
 MAX_FEATURES: Final = 5_000
@@ -172,11 +173,7 @@ def _limit(seconds: int) -> None:
     """Limit this process's processor time, and its memory if the system allows that."""
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    except ValueError:
-        if sys.platform == "linux":  # macOS has this limit and accepts no value for it
-            raise
+    limit_memory(MEMORY_BYTES)
 
 
 def main(arguments: list[str]) -> None:

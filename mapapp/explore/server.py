@@ -52,6 +52,7 @@ from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.page_heads import page_head
 from mapapp.explore.pages.frame import frame
 from mapapp.explore.processes import forwarding
+from mapapp.explore.processes.file_process import FileProcess
 from mapapp.explore.processes.messages import Setup
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
@@ -62,6 +63,7 @@ from mapapp.question.question import Question
 
 _VIEWS: Final = "commutemap"
 _POOL: Final = "commutemap processes"
+_FILES: Final = "commutemap file process"
 _MOST_OUTLINED: Final = 1_000_000
 """Blocks of a release whose first layers are dissolved before the server answers: a second or two for as many."""
 
@@ -143,12 +145,11 @@ def create_app(
             publications=tuple(Path(path).resolve() for path in publications),
             prefix=prefix,
             embed_from=tuple(embed_from),
-            number=0,
             n_processes=processes,
         )
         app.server.extensions[_POOL] = pool = Pool(setup, heavy_requests.n_places(processes) + MAX_AT_ONCE)
         forwarding.register(app.server, views, pool, places)
-    downloads.register(app.server, views, places)
+    downloads.register(app.server, views, places, partial(_drawn, views))
     table_routes.register(app.server, views, places)
     upload_routes.register(app.server, views)
     web_app.add_headers(app.server, app.csp_hashes(), embed_from)
@@ -160,6 +161,7 @@ def listen(
 ) -> tuple[AnyServer, str]:
     """Bind to a host and port, as :func:`mapapp.explore.web_app.listen` does, with the same options.
 
+    From then on, another process draws and typesets files (:class:`FileProcess`).
     The outlines of the layers that maps begin with are there when this returns (:func:`outline_first_layers`).
     Base layers and other outlines are prepared in the background, so that even the first visitor does not wait for
     them. If several processes compute answers, they are started, and have opened the publications.
@@ -172,6 +174,7 @@ def listen(
         If a trusted proxy is neither an address nor a network, or a process cannot open the publications.
     """
     server, address = web_app.listen(app, host, port, **options)
+    app.server.extensions[_FILES] = FileProcess(partial(_setup_of, _views_of(app)))
     for release in _views_of(app).releases.values():
         outline_first_layers(release)
     pool = app.server.extensions.get(_POOL)
@@ -237,6 +240,21 @@ def beside_lines(app: Dash) -> list[str]:
             for said in record_words.beside_sentences(release, (*served, *views.tables.values()))
         ),
     ]
+
+
+def _drawn(views: Views, name: str) -> flask.Response | None:
+    """The requested file if another process makes it."""
+    files = flask.current_app.extensions.get(_FILES)
+    return forwarding.drawn_file(views, files, name) if isinstance(files, FileProcess) else None
+
+
+def _setup_of(views: Views) -> Setup:
+    opened = (*views.releases.values(), *views.tables.values())
+    return Setup(
+        publications=tuple(each.store.path.resolve() for each in opened),
+        prefix=views.prefix,
+        embed_from=views.embed_from,
+    )
 
 
 def _head(views: Views) -> str:

@@ -16,6 +16,9 @@ MAX_SECONDS: Final = 120.0
 MAX_BYTES: Final = 300_000_000
 MAX_ROWS: Final = 200_000
 MAX_REPORT_ROWS: Final = 20_000  # hundreds of pages
+TOO_MUCH_MEMORY: Final = (
+    "This file takes too much memory to make here. Choose a smaller area, or use the command line."
+)
 
 
 def file_places() -> Admission:

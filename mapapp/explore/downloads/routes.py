@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal, cast
 from urllib.parse import parse_qsl, quote, urlencode
@@ -18,7 +19,7 @@ from mapapp.answers.watch import Refused
 from mapapp.errors import UsageError
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.downloads.bounds import FileWatch, file_places
+from mapapp.explore.downloads.bounds import TOO_MUCH_MEMORY, FileWatch, file_places
 from mapapp.explore.downloads.files import FILES, FileRequest, file_name
 from mapapp.explore.heavy_requests import departure, refusal
 from mapapp.explore.listener.proxies import client_key
@@ -39,8 +40,13 @@ def file_address(views: Views, release: ServedRelease, name: str, query: str, **
     return f"{views.prefix}{PATH}{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
 
 
-def register(server: flask.Flask, views: Views, admission: Admission | None = None) -> None:
-    """Serve the addresses of files."""
+def register(
+    server: flask.Flask,
+    views: Views,
+    admission: Admission | None = None,
+    elsewhere: Callable[[str], flask.Response | None] = lambda _: None,
+) -> None:
+    """Serve the addresses of files; `elsewhere` makes some of them, by name, in another process."""
     places = admission or file_places()
 
     @server.get(f"{views.prefix}{PATH}<slug>/<version>/<name>")
@@ -54,11 +60,13 @@ def register(server: flask.Flask, views: Views, admission: Admission | None = No
             wanted = file_request_of(views, release, flask.request.query_string.decode("ascii", "replace"))
             client = client_key(flask.request.remote_addr or "")
             with places.place(client, departure(flask.request)):
-                return _made(wanted, name)
+                return elsewhere(name) or _made(wanted, name)
         except Refused as refused:
             return refusal(refused.status, refused.text)
         except (UsageError, GeodataError) as error:
             return refusal(400, f"{error}.")
+        except MemoryError:
+            return refusal(413, TOO_MUCH_MEMORY)
         except Exception as error:
             views.log.error("a file could not be made", details=error)
             return refusal(500, "This file could not be made. The rest of the page still works.")

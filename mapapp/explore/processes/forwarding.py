@@ -21,6 +21,7 @@ from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import routes as downloads
 from mapapp.explore.heavy_requests import departure
 from mapapp.explore.listener.proxies import client_key
+from mapapp.explore.processes.file_process import DRAWN, FileProcess
 from mapapp.explore.processes.messages import Asked, Response
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
@@ -83,12 +84,25 @@ def register(server: flask.Flask, views: Views, pool: Pool, file_places: Admissi
     def forward() -> flask.Response | None:
         request, path = flask.request, _path(views)
         is_file = path.startswith(_FILES)
+        if path.startswith(downloads.PATH) and _is_drawn(path):  # another process makes it
+            return None
         if not (is_file or path == _CALLBACK or path.startswith(_SHAPES)):
             return None
         has_left = departure(request)
         client = client_key(request.remote_addr or "")
         with file_places.place(client, has_left) if is_file else nullcontext():
             return _response(pool.ask(asked_of(views), _key(), has_left))
+
+
+def drawn_file(views: Views, files: FileProcess, name: str) -> flask.Response | None:
+    """The requested file, made by another process; None if it is not drawn."""
+    if not _is_drawn(name):
+        return None
+    return _response(files.ask(asked_of(views), departure(flask.request)))
+
+
+def _is_drawn(path: str) -> bool:
+    return path.rpartition("/")[2].startswith(DRAWN)
 
 
 def asked_of(views: Views) -> Asked:

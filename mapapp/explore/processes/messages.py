@@ -28,13 +28,19 @@ class Setup:
     embed_from : tuple of str
     number, n_processes : int
         Which one it is, from 0, and how many there are.
+    files_in : str
+        Folder for the unfinished files of a process that makes files; empty for one that computes answers.
+    file_bytes : int
+        Most memory that its files take beyond the publications.
     """
 
     publications: tuple[Path, ...]
     prefix: str
     embed_from: tuple[str, ...]
-    number: int
-    n_processes: int
+    number: int = 0
+    n_processes: int = 1
+    files_in: str = ""
+    file_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

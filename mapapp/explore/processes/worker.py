@@ -6,12 +6,16 @@ The arguments are the numbers of its open sockets. It listens nowhere, and ends 
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
+from importlib import import_module
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
@@ -21,6 +25,7 @@ from dash import Dash
 
 from geodata.area_files import AreaFile
 from geodata.errors import GeodataError
+from geodata.process_limits import limit_memory, memory_bytes
 from mapapp.errors import UsageError
 from mapapp.explore import server
 from mapapp.explore.heavy_requests import HAS_LEFT
@@ -81,6 +86,8 @@ def main(files: Iterable[str]) -> int:
     try:
         setup = connections[0].recv()
         app = _opened(setup)
+        if setup.files_in:
+            _limit_files(setup)
         connections[0].send(Ready())
     except (EOFError, BrokenPipeError):
         return 0
@@ -94,8 +101,12 @@ def main(files: Iterable[str]) -> int:
     ]
     for thread in threads:
         thread.start()
-    server.prepare(app, has_outlines=setup.number == 0)
+    if not setup.files_in:
+        server.prepare(app, has_outlines=setup.number == 0)
     sys.stdin.buffer.read()
+    if setup.files_in:  # typesetting has no steps at which it could stop
+        shutil.rmtree(setup.files_in, ignore_errors=True)
+        os._exit(0)
     ending.set()
     for thread in threads:
         thread.join()
@@ -110,6 +121,13 @@ def _opened(setup: Setup) -> Dash:
         processes=setup.n_processes,
         uploads=CarriedUploads(),
     )
+
+
+def _limit_files(setup: Setup) -> None:
+    """Load what draws and typesets; then limit what files take, and where they lie until they are finished."""
+    import_module("mapapp.files.reports")  # a process that computes answers does without
+    tempfile.tempdir = setup.files_in
+    limit_memory(memory_bytes() + setup.file_bytes)
 
 
 def serve(application: flask.Flask, connection: Connection, ending: threading.Event) -> None:
