@@ -46,8 +46,10 @@ class Lines:
     workers, total : int
         Workers on the drawn lines, and in the whole answer.
     within : int or None
-        Workers with both ends in the chosen area, by block; for a flow matrix, with both ends in one unit or group, and
-        None if homes and workplaces are counted by different layers.
+        Workers with both ends in the chosen area, by block; for a flow matrix, with both ends in one unit, and None if
+        homes and workplaces are counted by different layers.
+    between_grouped : int
+        Workers with their ends in different units of one group, whose flows are not drawn.
     n_left_out : int
         Number of lines with fewer workers than asked for, or beyond the maximum.
     n_grouped : int
@@ -64,6 +66,7 @@ class Lines:
     frame: pandas.DataFrame
     workers: int
     within: int | None
+    between_grouped: int
     total: int
     n_left_out: int
     n_grouped: int
@@ -123,7 +126,8 @@ def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int 
         return Lines(
             frame,
             int(workers[shown].sum()),
-            None if flows.within is None else flows.within + same,
+            flows.within,
+            same,
             flows.total,
             len(pair) - len(shown),
             int((numpy.bincount(group)[group] > 1).sum()) if len(group) else 0,

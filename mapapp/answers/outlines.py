@@ -109,6 +109,12 @@ class Outlines:
         wkb = self._published(level).get(unit_id)
         return None if wkb is None else shapely.from_wkb(wkb)
 
+    def of_parts(self, level: str, blocks: Blocks) -> dict[str, shapely.Geometry]:
+        """Return the union of the cells of some blocks by unit of a layer; units without cells are left out."""
+        units = self._areas.units(level)
+        shapes, rows = dissolved(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
+        return dict(zip(units.rows["unit_id"].to_numpy(dtype=object)[rows].tolist(), shapes, strict=True))
+
     def of_layer(self, level: str) -> dict[str, shapely.Geometry]:
         """Return the outlines of a layer's units by identifier; units without an outline are left out.
 

@@ -9,6 +9,7 @@ other areas. A legend says which.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,6 +52,11 @@ class AreaClasses:
     texts: tuple[str, ...]
     sizes: tuple[int, ...]
     rule: Rule
+
+    def counting(self, known: npt.NDArray[numpy.bool_]) -> AreaClasses:
+        """Return the same classes, with the sizes of those areas alone of which something is known."""
+        sizes = numpy.bincount(self.of[known], minlength=len(self.texts))
+        return dataclasses.replace(self, sizes=tuple(sizes.tolist()))
 
     @property
     def n_classes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Final
 
 import numpy
@@ -31,9 +31,9 @@ def square_miles(shapes: npt.ArrayLike) -> Floats:
 
 
 def land_square_miles(
-    release: ServedRelease, level: str, shapes: Mapping[str, shapely.Geometry]
+    release: ServedRelease, key: Hashable, shapes: Mapping[str, shapely.Geometry]
 ) -> dict[str, float]:
-    """Return the land area of a layer's units, square miles, from their shapes in degrees."""
+    """Return the land area of units, square miles, from their shapes in degrees; `key` tells the shapes apart."""
 
     def make() -> dict[str, float]:
         found = shapely.make_valid(numpy.array([*shapes.values(), None], dtype=object)[:-1])
@@ -41,7 +41,7 @@ def land_square_miles(
         land = numpy.maximum(whole - _covered(release, found), LEAST_LAND * whole)
         return dict(zip(shapes, land.tolist(), strict=True))
 
-    return release.once(("land area", level), make)
+    return release.once(("land area", key), make)
 
 
 def _covered(release: ServedRelease, shapes: npt.NDArray[numpy.object_]) -> Floats:

@@ -130,19 +130,54 @@ def colored_units(release: ServedRelease, question: Question, view: View) -> Col
         total = max(served_answers.units(release, question)["workers"].sum(), 1)
         value, head = 100 * workers / total, ("Share of all workers", f"{who} in each {level}")
     elif view.per == "square-mile":
-        land = land_square_miles(release, question.layer, map_layers.unit_shapes(release, question.layer))
+        cut = question.area if map_layers.cut_shapes(release, question) else ""
+        shapes = map_layers.shown_shapes(release, question)
+        land = land_square_miles(release, (question.layer, cut), shapes)
         area = numpy.array([land[unit] for unit in units.ids])
         value, head = workers / area, ("Workers per square mile", f"{who} in each {level}")
     else:
         value, head = workers, (f"Workers {who}", f"in each {level}")
     classes = area_classes(value, workers, whole=view.per == "area", unit="%" if view.per == "share" else "")
+    classes = classes.counting(counted_units(release, question))
     return ColoredUnits(units, value, classes, (*head, *legend_notes(release, question, classes.rule)))
+
+
+def counted_units(release: ServedRelease, question: Question) -> npt.NDArray[numpy.bool_]:
+    """Which drawn units an answer can have workers in: a comparison has only those with blocks in its area."""
+    question = release.areas.usual.settled(question)
+    covered = covered_units(release, question)
+    if question.analysis != "comparison" or not question.areas:
+        return covered
+    rows = served_answers.units(release, question)
+    mine = set(rows.loc[rows["kind"] == "unit", "unit_id"])
+    drawn = drawn_units(release, question.layer).ids
+    found: npt.NDArray[numpy.bool_] = covered & numpy.array([unit in mine for unit in drawn], dtype=bool)
+    return found
+
+
+def covered_units(release: ServedRelease, question: Question) -> npt.NDArray[numpy.bool_]:
+    """Which drawn units the release can have workers in at the drawn end: it lacks workplaces in other states."""
+    question = release.areas.usual.settled(question)
+
+    def make() -> npt.NDArray[numpy.bool_]:
+        drawn, blocks = drawn_units(release, question.layer).ids, release.areas.with_workplaces(None)
+        if question.shown_end == "home" or blocks is None:
+            return numpy.ones(len(drawn), dtype=bool)
+        units = release.areas.units(question.layer)
+        found = units.rows["unit_id"].to_numpy(dtype=object)[numpy.unique(units.code[blocks])]
+        return numpy.isin(numpy.array(drawn, dtype=object).astype(str), found.astype(str))
+
+    return release.once(("covered units", question.shown_end, question.layer), make)
 
 
 def legend_notes(release: ServedRelease, question: Question, rule: Rule) -> tuple[str, ...]:
     """Lines below the title of a legend: how its limits were chosen, what is hatched."""
     hatched = (f"Hatched: {EXCEEDS}",) if has_uncertain_units(release, question) else ()
-    return (RULE_WORDS[rule], *hatched)
+    cut = (PARTLY,) if map_layers.cut_shapes(release, question) else ()
+    return (RULE_WORDS[rule], *hatched, *cut)
+
+
+PARTLY: Final = "Cut off at the border of the chosen area"
 
 
 def has_hatching(
@@ -161,7 +196,7 @@ def change_notes(before: ServedRelease, release: ServedRelease, question: Questi
 
 
 def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
-    """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing) and `lines`, the hover text."""
+    """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing), `known` and `lines`, the hover text."""
     question = release.areas.usual.settled(question)
     units = served_answers.result(release, question).tables()["units"]
     how = ratio_map_of(question)
@@ -173,6 +208,7 @@ def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
             "unit_id": drawn.ids,
             "name": drawn.names,
             "ratio": [math.nan if row is None else getattr(row, how.column) for row in rows],
+            "known": [row is not None for row in rows],
             "lines": [("not in the area",) if row is None else how.hover(row) for row in rows],
         }
     )
@@ -186,12 +222,13 @@ def ratio_map_of(question: Question) -> RatioMap:
 
 
 def change_frame(before: ServedRelease, release: ServedRelease, question: Question) -> pandas.DataFrame:
-    """Units of the later release on the map: `unit_id`, `name`, and workers `before`, `after` and `change`."""
+    """Units of the later release on the map: `unit_id`, `name`, `known`, and workers `before`, `after`, `change`."""
     frame = unit_frame(release, question).rename(columns={"workers": "after"})
     found = served_answers.units(before, question)
     workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
     earlier = workers.reindex(frame["unit_id"], fill_value=0).to_numpy()
-    return frame.assign(before=earlier, change=frame["after"].to_numpy() - earlier)
+    known = counted_units(release, question) | (earlier > 0)
+    return frame.assign(before=earlier, change=frame["after"].to_numpy() - earlier, known=known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +351,7 @@ def _lines_text(release: ServedRelease, question: Question, whose: str, drawn: c
         what = (
             f"Flows from {words.level_word(question.home_layer)} to {words.level_word(question.work_layer)}"
         )
-        where = "one place" if drawn.n_grouped else "one unit"
+        where = f"the same {words.level_word(question.home_layer)}"
     else:
         what = f"Commutes of {whose} by {words.level_word(question.layer)}"
         where = "the area"
@@ -322,7 +359,8 @@ def _lines_text(release: ServedRelease, question: Question, whose: str, drawn: c
     stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
     shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
     left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
-    grouped = " · nearby places are grouped" if drawn.n_grouped else ""
+    between = f" ({100 * drawn.between_grouped / total:.1f}% between them)" if drawn.between_grouped else ""
+    grouped = f" · nearby places are grouped{between}" if drawn.n_grouped else ""
     return f"{what} · {shown}{stay}{left_out}{grouped}"
 
 

@@ -36,6 +36,8 @@ PLACES: Final = "places"
 LAYERS: Final = (*BASE_LAYERS, *GROUND, PLACES)
 """Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
+_OF_PARTS: Final = {"comparison": False, "job-balance": True}
+"""Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
@@ -101,12 +103,49 @@ def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geo
     return release.once(("unit shapes", level), make)
 
 
+def shown_shapes(release: ServedRelease, question: Question) -> dict[str, shapely.Geometry]:
+    """Polygons of the units that a map colors; of a unit partly in the chosen area, only that part."""
+    question = release.areas.usual.settled(question)
+    parts = cut_shapes(release, question)
+    whole = unit_shapes(release, question.layer)
+    return whole | parts if parts else whole
+
+
+def shown_layer(release: ServedRelease, question: Question) -> bytes:
+    """Gzipped GeoJSON of :func:`shown_shapes`, each with its `id`."""
+    found = shown_shapes(release, question)
+    return packed(list(found), list(found.values()))
+
+
+def cut_shapes(release: ServedRelease, question: Question) -> dict[str, shapely.Geometry]:
+    """Polygons of the parts that an answer counts, for the units that are only partly in its area."""
+    question = release.areas.usual.settled(question)
+    if question.analysis not in _OF_PARTS or not question.areas:
+        return {}
+    areas, level, has_jobs = release.areas, question.layer, _OF_PARTS[question.analysis]
+
+    def make() -> dict[str, shapely.Geometry]:
+        blocks = areas.select(question.area).blocks
+        blocks = areas.with_workplaces(blocks) if has_jobs else blocks
+        if blocks is None:
+            return {}
+        units = areas.units(level)
+        n_mine = numpy.bincount(units.code[blocks], minlength=len(units.rows))
+        is_cut = (n_mine < units.n_blocks) & (units.rows["kind"] == "unit").to_numpy()
+        found = areas.outlines.of_parts(level, blocks[is_cut[units.code[blocks]]])
+        tolerance = _TOLERANCE_DEG["tracts"]
+        shapes = {unit: shapely.simplify(shape, tolerance) for unit, shape in found.items()}
+        return {unit: shape for unit, shape in shapes.items() if unit in unit_shapes(release, level)}
+
+    return release.once(("cut shapes", question.area, level, has_jobs), make)
+
+
 def uncertain_layer(release: ServedRelease, question: Question, before: ServedRelease | None = None) -> bytes:
     """Gzipped GeoJSON of the units whose count, or change since an earlier release, is uncertain."""
     question = release.areas.usual.settled(question)
 
     def make() -> bytes:
-        found = unit_shapes(release, question.layer)
+        found = shown_shapes(release, question)
         units = (
             uncertain_units(release, question)
             if before is None

@@ -439,6 +439,9 @@ def _add_files(server: flask.Flask, views: Views) -> None:
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
             known = tuple(area for area in areas if views.has_area(slug, area))
             return web_app.geojson(map_layers.outlines(release, known))
+        if name == "shown":
+            address, _ = views.parse(_view_query(slug))
+            return web_app.geojson(map_layers.shown_layer(release, address.question))
         if name == "uncertain":
             address, _ = views.parse(_view_query(slug))
             return web_app.geojson(

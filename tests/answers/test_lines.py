@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release
     assert commute_lines.lines(release, mixed).within is None
     assert "stay" not in map_content.what_is_drawn(release, mixed, View())
     same = Question(analysis="flow-matrix", home_layer="county", work_layer="county")
-    assert "stay in one unit" in map_content.what_is_drawn(release, same, View())
+    assert "stay in the same county" in map_content.what_is_drawn(release, same, View())
 
 
 def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: ServedRelease) -> None:
@@ -100,17 +101,21 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Serve
     n_lines = []
     for zoom in (4, 8, 10, commute_lines.MAX_ZOOM):
         found = commute_lines.lines(release, question, zoom=zoom)
-        assert found.within is not None
-        everyone = commute_lines.lines(release, question, zoom=zoom)
-        assert everyone.workers + found.within <= apart.total
+        assert found.within == apart.within, "who stays in a unit does not depend on the camera"
+        assert found.workers + found.within + found.between_grouped <= apart.total
         if not found.n_left_out and not apart.n_left_out:
-            assert found.workers + found.within == apart.workers + apart.within
+            assert found.workers + found.within + found.between_grouped == apart.workers + apart.within
         assert found.total == apart.total
         n_lines.append(len(found.frame) + found.n_left_out)
     assert n_lines == sorted(n_lines)
     assert n_lines[0] < n_lines[-1]
     text = map_content.what_is_drawn(release, question, View(), zoom=4.5)
     assert "nearby places are grouped" in text
+    stays = re.search(r"([\d.]+)% stay in the same tract", text)
+    assert stays is not None
+    assert float(stays[1]) == pytest.approx(100 * apart.within / apart.total, abs=0.05)
+    same = next(one for one in served_answers.result(release, question).findings() if "same tract" in one)
+    assert abs(float(re.findall(r"(\d+)%", same)[0]) - float(stays[1])) <= 0.55
     assert "grouped" not in map_content.what_is_drawn(release, question, View())
 
 

@@ -272,6 +272,18 @@ def test_the_slider_offers_the_threshold_of_the_address() -> None:
     assert flow_lines.slider_steps(0, 5) == [1, 5]
 
 
+def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release: ServedRelease) -> None:
+    question, view = shown(analysis="comparison", show="areas", layer="tract", areas=("all",))
+    found = map_content.colored_units(release, question, view)
+    covered = [unit.startswith("10") for unit in found.units.ids]
+    assert 0 < sum(covered) < len(covered)
+    assert sum(found.classes.sizes) == sum(covered)
+    labels = draw.unit_labels(release, question)
+    assert ["not covered" in text for text in labels.texts] == [not one for one in covered]
+    homes, view = shown(analysis="comparison", side="home", show="areas", layer="tract", areas=("all",))
+    assert sum(map_content.colored_units(release, homes, view).classes.sizes) == len(covered)
+
+
 def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
     figure = checked(
         draw.map_figure(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
@@ -302,7 +314,8 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: T
             assert limits[at - 1] <= units["jobs_per_resident"][unit_id] < limits[at]
             assert f"{units['jobs'][unit_id]:,} jobs" in label
     texts, colors = trace.colorbar.ticktext, [color for _, color in trace.colorscale[::2]]
-    sizes = numpy.bincount(numpy.asarray(trace.z), minlength=8)
+    sizes = numpy.bincount(numpy.asarray(trace.z)[numpy.isin(trace.locations, units.index)], minlength=8)
+    assert sizes.sum() < len(trace.z), "tracts outside the area are not counted"
     assert texts[0] == f"under 10 residents ({sizes[0]})"
     assert texts[4] == f"0.8–1.25 (even) ({sizes[4]})"
     assert len(set(colors)) == len(texts) == 8
@@ -432,3 +445,48 @@ def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease
     )
     assert map_content.density_image(release, replace(question, side="home"), ramp) is not image
     assert map_content.density_image(release, question, palette.COLOR_SCHEMES["dark"].ramp) is not image
+
+
+def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: ServedRelease) -> None:
+    cut, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="stplc")
+    blocks = release.store.table("blocks")
+    mine = blocks[blocks["county_id"] == "10001"]
+    of_place = blocks["layer_stplc"].value_counts().to_dict()
+    here = mine["layer_stplc"].value_counts().drop("", errors="ignore").to_dict()
+    partly = {place for place, n in here.items() if n < of_place[place]}
+    assert partly
+    county = map_layers.selected_shape(release, ("county:10001",)).buffer(5e-4)
+    whole, drawn = map_layers.unit_shapes(release, "stplc"), map_layers.shown_shapes(release, cut)
+    assert list(drawn) == list(whole)
+    for place, shape in drawn.items():
+        assert (shape is not whole[place]) == (place in partly)
+        assert place not in partly or county.covers(shape)
+        assert place not in partly or not county.covers(whole[place])
+    assert map_content.PARTLY in map_content.colored_units(release, cut, view).title
+    labels = draw.unit_labels(release, cut)
+    for place, text in zip(labels.ids, labels.texts, strict=True):
+        assert ("only its part" in text) == (place in partly)
+        assert ("not in the chosen area" in text) == (place not in set(here))
+    figure = draw.map_figure(release, cut, view, "/")
+    assert "shown.geojson?" in checked(figure).data[commute_map.UNITS].geojson
+    assert sum(map_content.colored_units(release, cut, view).classes.sizes) == len(set(here) & set(whole))
+
+
+def test_land_of_a_cut_unit_is_that_of_its_part(release: ServedRelease) -> None:
+    cut, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="stplc")
+    whole, view = map_content.colored_units(release, cut, view), replace(view, per="square-mile")
+    found = map_content.colored_units(release, cut, view)
+    shapes = map_layers.shown_shapes(release, cut)
+    for unit in map_layers.cut_shapes(release, cut):
+        at = found.units.ids.index(unit)
+        most = whole.value[at] / (land_area.LEAST_LAND * land_area.square_miles([shapes[unit]])[0])
+        least = whole.value[at] / land_area.square_miles([shapes[unit]])[0]
+        assert least - 1e-9 <= found.value[at] <= most + 1e-9
+
+
+def test_an_area_of_whole_units_is_drawn_as_all_units_are(release: ServedRelease) -> None:
+    whole, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="tract")
+    assert map_layers.shown_shapes(release, whole) is map_layers.unit_shapes(release, "tract")
+    assert map_content.PARTLY not in map_content.colored_units(release, whole, view).title
+    figure = checked(draw.map_figure(release, whole, view, "/"))
+    assert figure.data[commute_map.UNITS].geojson.endswith("/unit-tract.geojson")

@@ -23,7 +23,7 @@ from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.labels import change_texts, ratio_texts
 from mapapp.drawing.palette import ColorScheme
-from mapapp.drawing.paper.base_map import Frame, Units, draw_unit_borders, fill, layer_units, outline
+from mapapp.drawing.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
 from mapapp.drawing.paper.hatching import hatch
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
@@ -71,7 +71,7 @@ def _areas(
     found = map_content.colored_units(release, question, view)
     colors = palette.class_colors(found.classes.n_classes, scheme.ramp)
     class_of = dict(zip(found.units.ids, found.classes.of, strict=True))
-    units = layer_units(release, question.layer)
+    units = shown_units(release, question)
     fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
     hatch_units(axes, units, uncertain_units(release, question), frame, scheme)
     items = _class_items(found.classes.texts, [scheme.land, *colors], found.classes.sizes)
@@ -106,12 +106,13 @@ def _change(
     colors = palette.change_colors(len(limits), scheme)
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    units = layer_units(release, question.layer)
+    units = shown_units(release, question)
     fill_units(axes, units, class_of, dict(enumerate(colors)), frame, scheme)
     notes = map_content.change_notes(before, release, question)
     if notes:
         hatch_units(axes, units, uncertain_changes(before, release, question), frame, scheme)
-    items = _class_items(change_texts(limits), colors, numpy.bincount(of, minlength=len(colors)).tolist())
+    sizes = numpy.bincount(of[counted["known"]], minlength=len(colors)).tolist()
+    items = _class_items(change_texts(limits), colors, sizes)
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     noun = map_content.words_of(before, release).noun
     return Legend("classes", f"{noun.capitalize()} in workers {who}", items, notes=notes)
@@ -125,10 +126,8 @@ def _ratio(
     colors = palette.ratio_colors(scheme)
     of = palette.ratio_classes(found["ratio"].to_numpy())
     class_of = dict(zip(found["unit_id"], of, strict=True))
-    fill_units(
-        axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame, scheme
-    )
-    sizes = numpy.bincount(of, minlength=len(colors) + 1).tolist()
+    fill_units(axes, shown_units(release, question), class_of, dict(enumerate(colors, 1)), frame, scheme)
+    sizes = numpy.bincount(of[found["known"]], minlength=len(colors) + 1).tolist()
     items = _class_items([how.blank, *ratio_texts()], [scheme.land, *colors], sizes)
     title = how.legend.format(unit=words.level_word(question.layer)).replace("<br>", " ")
     return Legend("classes", title, items)

@@ -328,7 +328,7 @@ def change_trace(frame: pandas.DataFrame, *, geojson_url: str, title: str, schem
     Parameters
     ----------
     frame : pandas.DataFrame
-        `unit_id`, `label` (hover text) and `change`, one row per unit.
+        `unit_id`, `label` (hover text), `change` and `known` (the legend counts these units alone), one row per unit.
     geojson_url, title, scheme
         As for :func:`unit_trace`.
     """
@@ -336,7 +336,7 @@ def change_trace(frame: pandas.DataFrame, *, geojson_url: str, title: str, schem
     limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
     side = len(limits)
     of = change_classes(change, limits)
-    sizes = numpy.bincount(of + side, minlength=2 * side + 1).tolist()
+    sizes = numpy.bincount((of + side)[frame["known"]], minlength=2 * side + 1).tolist()
     return classed_trace(
         UnitLabels.of(frame),
         geojson_url,
@@ -355,7 +355,7 @@ def ratio_trace(
     Parameters
     ----------
     frame : pandas.DataFrame
-        `unit_id`, `label` (hover text) and `ratio`, one row a unit; NaN is not colored.
+        `unit_id`, `label` (hover text), `ratio` (NaN is not colored) and `known`, as above, one row a unit.
     blank : str
         Why a unit has no ratio, for the legend.
     geojson_url, title, scheme
@@ -363,7 +363,7 @@ def ratio_trace(
     """
     colors = ["rgba(0,0,0,0)", *palette.ratio_colors(scheme)]
     of = palette.ratio_classes(frame["ratio"].to_numpy())
-    sizes = numpy.bincount(of, minlength=len(colors)).tolist()
+    sizes = numpy.bincount(of[frame["known"]], minlength=len(colors)).tolist()
     return classed_trace(
         UnitLabels.of(frame),
         geojson_url,

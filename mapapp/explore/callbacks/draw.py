@@ -166,7 +166,7 @@ def _change_traces(
     traces = commute_map.no_traces()
     traces[commute_map.UNITS] = commute_map.change_trace(
         frame.assign(label=label),
-        geojson_url=map_layers.unit_url(prefix, release, question.layer),
+        geojson_url=shapes_url(prefix, release, question),
         title=legend_title(
             (
                 f"{noun.capitalize()} in workers",
@@ -188,11 +188,12 @@ def _traces(
     traces = commute_map.no_traces()
     labels: list[dict[str, object]] = []
     labeled = unit_labels(release, question)
-    shapes = map_layers.unit_url(prefix, release, question.layer)
     traces[commute_map.UNITS] = (
-        _unit_trace(release, question, view, shapes)
+        _unit_trace(release, question, view, shapes_url(prefix, release, question))
         if kind == "areas"
-        else commute_map.hover_trace(labeled, geojson_url=shapes, scheme=scheme)
+        else commute_map.hover_trace(
+            labeled, geojson_url=map_layers.unit_url(prefix, release, question.layer), scheme=scheme
+        )
     )
     if kind == "density":
         image = map_content.density_image(release, question, scheme.ramp)
@@ -260,7 +261,7 @@ def _ratio_trace(release: ServedRelease, question: Question, prefix: str, scheme
     ]
     return commute_map.ratio_trace(
         frame.assign(label=label),
-        geojson_url=map_layers.unit_url(prefix, release, question.layer),
+        geojson_url=shapes_url(prefix, release, question),
         title=how.legend.format(unit=words.level_word(question.layer)),
         blank=how.blank,
         scheme=scheme,
@@ -296,6 +297,16 @@ def _arrows(
 def density_url(prefix: str, release: ServedRelease, question: Question, view: View) -> str:
     """Address of the density picture of a question."""
     return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
+
+
+def shapes_url(prefix: str, release: ServedRelease, question: Question) -> str:
+    """Address of the shapes of the units that a map colors; few questions have shapes of their own."""
+    if not map_layers.cut_shapes(release, question):
+        return map_layers.unit_url(prefix, release, question.layer)
+    shown = Question(
+        analysis=question.analysis, areas=question.areas, side=question.side, layer=question.layer
+    )
+    return f"{prefix}geo/{release.slug}/{release.version}/shown.geojson{to_query(Address(question=shown))}"
 
 
 def hatching_url(
@@ -336,7 +347,16 @@ def unit_labels(release: ServedRelease, question: Question) -> UnitLabels:
     units, verb = map_content.drawn_units(release, question.layer), words.VERB[question.shown_end]
     counts = map_content.drawn_workers(release, question)
     texts = {count: _count(count, verb) for count in set(counts)}
-    labels = [f"<b>{name}</b><br>{texts[count]}" for name, count in zip(units.escaped, counts, strict=True)]
+    covered = map_content.covered_units(release, question).tolist()
+    known = map_content.counted_units(release, question).tolist()
+    cut = map_layers.cut_shapes(release, question)
+    labels = []
+    for unit, name, count, is_covered, is_known in zip(
+        units.ids, units.escaped, counts, covered, known, strict=True
+    ):
+        missing = "not in the chosen area" if is_covered else "workplaces here are not covered"
+        part = "<br>only its part in the chosen area counts" * (unit in cut)
+        labels.append(f"<b>{name}</b><br>{texts[count] if is_known else missing}{part}")
     return UnitLabels(units.ids, labels)
 
 
