@@ -87,19 +87,23 @@ def exactness(typical: TypicalErrors) -> Chapter:
     """Return the section that leads a report's method: how far typical numbers are off."""
     town = "town" if typical.inflow_layer == "ctycsub" else "county"
     flows = [
-        f"A flow of about {size} workers between two tracts is off by about {words.error_text(error)}."
-        for size, error in typical.flows.items()
+        f"The expected error of a flow of about {size} workers between two tracts is {words.error_text(half)} or less "
+        f"for half of these flows, and {words.error_text(most)} or less for nine in ten."
+        for size, (half, most) in typical.flows.items()
     ]
     inflow = (
         []
         if typical.inflow is None
-        else [f"The number of workers who come into a {town} is off by about {100 * typical.inflow:.1f}%."]
+        else [
+            f"The expected error of the number of workers who come into a {town} is {typical.inflow[0]:.1%} of it or "
+            f"less for half of the {words.plural(town)}, and {typical.inflow[1]:.1%} or less for nine in ten."
+        ]
     )
     return Chapter(
         title="How far the numbers are off",
         parts=(
             (*flows, *inflow),
-            "These are expected errors, computed from this release and its certificate alone: root mean squares over "
+            "Expected errors are root mean squares, computed from this release and its certificate alone; these are of "
             f"at most {MOST_FLOWS} flows of each size and {MOST_TOWNS} areas, evenly spaced by size. Each number in "
             "this report that has an expected error shows its own, average distances included. The release alone "
             "cannot show how many of the largest home areas are truly the largest.",
@@ -232,8 +236,7 @@ def _reading(release: ServedRelease) -> Chapter:
                 "dot. Their distance is measured from the middle of the state.",
                 "Distances are great-circle miles between block centers, not road miles. Within one block the "
                 "distance is zero.",
-                "Counts of 10 or more are safe to use. Use counts of 3 to 9 with caution. Counts of 1 and 2 vary "
-                "substantially from draw to draw.",
+                words.HOW_CERTAIN,
                 *([] if caution is None else [caution]),
             ),
         ),

@@ -30,6 +30,10 @@ DIRECTION_NAMES: Final = {
 }
 """By direction, in the order of `mapapp.answers.prepared.DIRECTIONS`."""
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
+HOW_CERTAIN: Final = (
+    "Judge a number by its ±: a count whose ± is half of it or more says little, however large it is. Where no ± is "
+    "shown, use counts of 3 to 9 with caution; counts of 1 and 2 vary substantially from draw to draw."
+)
 VERB: Final = {"work": "work", "home": "live"}
 OTHER_END: Final = {"work": "homes", "home": "workplaces"}
 

@@ -284,8 +284,7 @@ def _reading(certificate: Mapping[str, object]) -> Chapter:
                 "say little about real homes there.",
                 "Some attributes are linked in the model only through others, so differences between them may be "
                 "flattened. A cross table says so.",
-                "Counts of 10 or more are safe to use. Use counts of 3 to 9 with caution. Counts of 1 and 2 vary "
-                "substantially from draw to draw.",
+                words.HOW_CERTAIN,
             ),
         ),
     )
