@@ -385,6 +385,12 @@ def support_card(measured: MeasuredSetting) -> Component:
     )
 
 
+_BEFORE_CLEANING: Final = (
+    "These averages are of draws before cleaning, which moves workers from implausible homes after the draw. The "
+    "averages of the release differ from them."
+)
+
+
 def distance_card(measured: MeasuredSetting) -> Component:
     """Average commutes by size of the destination."""
     miles = ("real_mi", "expected_mi", "real_short_mi", "expected_short_mi")
@@ -405,6 +411,7 @@ def distance_card(measured: MeasuredSetting) -> Component:
                 rows,
                 "numbers small",
             ),
+            html.P(_BEFORE_CLEANING, className="quiet small") if measured.setting.parameters.clean else None,
         ],
         className="card",
         **aria(label="Average commute"),

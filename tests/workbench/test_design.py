@@ -15,7 +15,7 @@ from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.settings import designed_choice, parameters_of
 from mapapp.workbench.controls import controls
 from mapapp.workbench.design_callbacks import chosen_line, design, search_for
-from mapapp.workbench.panels import validity_card
+from mapapp.workbench.panels import distance_card, validity_card
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Setting, preset_values, read_setting, values_of
 from mapapp.workbench.side_by_side import dialog
@@ -74,9 +74,13 @@ def test_the_page_says_which_numbers_leave_cleaning_out_and_why_the_average_comm
     session: Session,
 ) -> None:
     said = {
-        cleaned: "".join(texts(validity_card(session.show("tab", read_setting(values)))))
+        cleaned: [
+            "".join(texts(card(session.show("tab", read_setting(values)))))
+            for card in (validity_card, distance_card)
+        ]
         for cleaned, values in ((True, session.start), (False, {**session.start, "cleaning": "off"}))
     }
-    assert "KL and IMSE are of draws before cleaning" in said[True]
-    assert "cleaning" not in said[False]
+    assert "KL and IMSE are of draws before cleaning" in said[True][0]
+    assert "These averages are of draws before cleaning" in said[True][1]
+    assert not any("cleaning" in text for text in said[False])
     assert "leaves out the average commute" in "".join(texts(dialog()))
