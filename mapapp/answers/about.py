@@ -63,6 +63,8 @@ class About:
         certificate; ``kind`` if it is one of worker records.
     notes : tuple of Note
         Notes that must be read with the numbers.
+    covered : tuple of str
+        Names of the states whose workplaces are counted; empty if the release does not say. Not in `to_dict`.
     no_errors : dict of str to str
         By name of a number or a table, the mark of the notes that say why it has, or why some of its rows have, no
         expected error, such as ``(a, b)``; empty unless the answer is about worker records and has errors.
@@ -84,6 +86,7 @@ class About:
     kept_attributes: tuple[str, ...] = ()
     promise: JsonObject = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    covered: tuple[str, ...] = ()
     no_errors: dict[str, str] = field(default_factory=dict)
 
     def has_note(self, code: str) -> bool:
@@ -104,6 +107,7 @@ class About:
     def to_dict(self) -> JsonObject:
         """Return plain values, with notes as text; without values of attributes or marks if there are none."""
         found = dataclasses.asdict(self) | {"notes": list(map(str, self.notes))}
+        del found["covered"]
         for name in ("kept_attributes", "no_errors"):
             if not found[name]:
                 del found[name]

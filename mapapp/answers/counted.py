@@ -127,6 +127,11 @@ def unit_table(units: LayerUnits, workers: Ints) -> pandas.DataFrame:
     return pandas.DataFrame(listed | columns(workers[rows], int(workers.sum())))
 
 
+def n_places(units: pandas.DataFrame) -> int:
+    """Return the number of units and far states in a table of units; the row of blocks in no unit is no place."""
+    return int((units["kind"] != "none").sum())
+
+
 def pair_table(
     homes: LayerUnits, works: LayerUnits, part: tuple[Ints, Ints, Ints], total: int
 ) -> pandas.DataFrame:

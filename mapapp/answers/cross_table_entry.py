@@ -15,7 +15,7 @@ from mapapp.answers.commute_pick import Pick
 from mapapp.answers.cross_table import ALL, KEYS, USUAL_ATTRIBUTES, CrossTable
 from mapapp.answers.distance_shares import compared_distances
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
-from mapapp.answers.finding_words import LEAST_WORKERS, ranked, share_text
+from mapapp.answers.finding_words import LEAST_WORKERS, ranked, residents, share_text
 from mapapp.answers.grids import ERROR, TOTAL, Limit
 from mapapp.answers.picks import Counts, PickOf, narrowed, of_area, with_values
 from mapapp.answers.results import Result
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _N_ERROR_ROWS: Final = 400
 _LARGEST: Final = 8
-_WHO: Final = {"work": "Workers who work in the area", "home": "Workers who live in the area"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +182,9 @@ def _caption(answer: CrossTable) -> str:
 
 
 def _who(answer: CrossTable) -> str:
-    return _WHO[answer.about.area_side]
+    if answer.about.area_side == "home":
+        return residents("Workers who live in the area", answer.about)
+    return "Workers who work in the area"
 
 
 def _findings(answer: CrossTable) -> tuple[str, ...]:

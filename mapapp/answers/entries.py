@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 import pandas
 
 from mapapp.answers import cross_table_entry, finding_sentences, grids, job_balance, picks, wide_tables, words
+from mapapp.answers.counted import n_places
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
+from mapapp.answers.finding_words import covered_in, residents
 from mapapp.answers.grids import Limit
 from mapapp.answers.measures import Number, Value
 from mapapp.answers.results import (
@@ -116,16 +118,22 @@ def _flow_matrix(release: Release, question: Question) -> Result:
 
 # Texts about the answers
 
-_WHO: Final = {
-    "work": "Workers who work in the area",
-    "home": "Workers who live in the area",
-    None: "Workers",
-}
 _END: Final = {"work": "workplaces", "home": "homes"}
 
 
 def _who(result: Result) -> str:
-    return _WHO[result.about.side]
+    side = result.about.side
+    if side == "home":
+        return residents("Workers who live in the area", result.about)
+    return "Workers" if side is None else "Workers who work in the area"
+
+
+def _all_who_live(where: str) -> Callable[[Result], str]:
+    return lambda result: residents(f"All who live {where}", result.about)
+
+
+def _who_stay(result: Result) -> str:
+    return residents("Share who stay (self-containment), of all who live here", result.about)
 
 
 def _units(layer: str) -> str:
@@ -169,11 +177,18 @@ def _other_end_title(result: Result) -> str:
     return _PAGE_END[OTHER_END[result.about.area_side]]
 
 
-def _all_units(result: AreaComparison | Destinations) -> str:
+def _all_rows(units: pandas.DataFrame, layer: str) -> str:
+    """Return what the rows of a table of units are; people in no unit have a row, too."""
+    word, n = words.level_word(layer), n_places(units)
+    rest = f", and the workers outside any {word}" if n < len(units) else ""
     return (
-        f"All {len(result.units):,} {_units(result.layer)} and states outside the area, most workers first; "
+        f"All {n:,} {words.plural(word)} and states outside the mapped area{rest}, most workers first; "
         "such states come last."
     )
+
+
+def _all_units(result: AreaComparison | Destinations) -> str:
+    return _all_rows(result.units, result.layer)
 
 
 def _all_parts(result: AreaComparison) -> str:
@@ -321,7 +336,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         findings=finding_sentences.of_inflow_outflow,
         headline=_all_three,
         glance=_in_and_out,
-        clause="live{s} or work{s} in {here}",
+        clause="work{s} in {here}, or live{s} there and work{s} {covered}",
         numbers=(
             NumberEntry(
                 "inflow", "Come in: work here, live elsewhere", tile="come in: work here, live outside"
@@ -331,13 +346,15 @@ ENTRIES: Final[dict[str, Entry]] = {
             ),
             NumberEntry("stay", "Live and work here", tile="live and work here"),
             NumberEntry("employed", "All who work here"),
-            NumberEntry("living", "All who live here"),
+            NumberEntry("living", _all_who_live("here")),
             NumberEntry("net_inflow", "Net flow: in minus out", "change", "net flow, in minus out"),
             NumberEntry(
                 "stay_of_living",
-                "Working residents who stay (self-containment)",
+                _who_stay,
                 "share",
-                "of working residents stay (self-containment)",
+                lambda result: (
+                    f"of the residents who work {covered_in(result.about)} stay (self-containment)"
+                ),
             ),
             NumberEntry(
                 "stay_of_employed",
@@ -368,13 +385,13 @@ ENTRIES: Final[dict[str, Entry]] = {
         clause=_FROM_TO,
         numbers=(
             NumberEntry("workers", "Live in the home area, work in the work area"),
-            NumberEntry("living", "All who live in the home area"),
+            NumberEntry("living", _all_who_live("in the home area")),
             NumberEntry("employed", "All who work in the work area"),
             NumberEntry(
                 "share_of_living",
-                "Of all who live in the home area",
+                lambda result: residents("Of all who live in the home area", result.about),
                 "share",
-                lambda result: f"of the {result.living.value:,} workers who live there",
+                lambda result: residents(f"of the {result.living.value:,} who live there", result.about),
             ),
             NumberEntry(
                 "share_of_employed",
@@ -399,13 +416,26 @@ ENTRIES: Final[dict[str, Entry]] = {
         clause=_FROM_TO,
         numbers=(
             _WORKERS,
-            NumberEntry("homes", _capital(_homes_of), tile=_homes_of, value=lambda result: len(result.homes)),
-            NumberEntry("works", _capital(_works_of), tile=_works_of, value=lambda result: len(result.works)),
+            NumberEntry(
+                "homes",
+                _capital(_homes_of),
+                tile=_homes_of,
+                value=lambda result: n_places(result.homes),
+                unit="places",
+            ),
+            NumberEntry(
+                "works",
+                _capital(_works_of),
+                tile=_works_of,
+                value=lambda result: n_places(result.works),
+                unit="places",
+            ),
             NumberEntry(
                 "cells",
                 "Pairs with workers",
                 tile="pairs with workers",
                 value=lambda result: len(result.cells),
+                unit="pairs",
             ),
         ),
         tables={
@@ -414,11 +444,11 @@ ENTRIES: Final[dict[str, Entry]] = {
             ),
             "homes": TableEntry(
                 lambda result: f"Homes by {words.level_word(result.home_layer)}",
-                lambda result: f"All {len(result.homes):,}, most workers first.",
+                lambda result: _all_rows(result.homes, result.home_layer),
             ),
             "works": TableEntry(
                 lambda result: f"Workplaces by {words.level_word(result.work_layer)}",
-                lambda result: f"All {len(result.works):,}, most workers first.",
+                lambda result: _all_rows(result.works, result.work_layer),
             ),
         },
         page_table=PageTable("From home to work", "Home → work", "cells"),

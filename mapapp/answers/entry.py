@@ -46,6 +46,8 @@ class NumberEntry:
         Computes it from the answer, if it is not the field itself.
     changed : str
         Short name of what changes, on the page; empty if the page does not show the change.
+    unit : str
+        What a count counts.
     """
 
     name: str
@@ -54,6 +56,7 @@ class NumberEntry:
     tile: Text = ""
     value: Read[Value] | None = None
     changed: str = ""
+    unit: str = "workers"
 
     def of(self, result: Result) -> Value:
         """Return the number in an answer: a Number, Miles, Ratio, a plain value, or None."""
@@ -266,7 +269,8 @@ class Entry:
         The answer in one line; by default the number of workers.
     clause : str
         The rest of a sentence that begins with synthetic workers. `{s}` is the ending of its verbs, `{here}` the area,
-        `{home}` and `{work}` the areas of an analysis that has two. Empty if the side says it.
+        `{home}` and `{work}` the areas of an analysis that has two, `{covered}` where the counted workplaces are, with
+        its preposition. Empty if the side says it.
     tail : callable
         Returns the end of the sentence.
     tables : dict of str to TableEntry

@@ -7,6 +7,7 @@ workers.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,9 @@ from mapapp.answers.finding_words import (
     Ranked,
     amount,
     amount_of,
+    and_work,
     capital,
+    covered_in,
     first_spoken,
     is_tied,
     ranked,
@@ -43,6 +46,7 @@ from mapapp.answers.results import (
     Result,
 )
 from mapapp.answers.unit_names import spoken_name
+from mapapp.question.filters import BANDS
 
 Sentences = tuple[str, ...]
 
@@ -80,7 +84,8 @@ def of_profile(answer: AreaProfile) -> Sentences:
 def of_comparison(answer: AreaComparison) -> Sentences:
     """Return how many people there are, and the units with the most of them."""
     rows = _units(answer.units)
-    most = "the places with the most " + {"work": "jobs", "home": "resident workers"}[answer.about.area_side]
+    what = {"work": "jobs", "home": "resident workers"}[answer.about.area_side]
+    most = f"the places with the most {'of them' if answer.about.filters else what}"
     return _some(
         _who_is_there(answer, answer.workers),
         ranking(rows, answer.workers.value, most) if _is_large(answer.workers) else "",
@@ -126,10 +131,16 @@ def of_inflow_outflow(answer: InflowOutflow) -> Sentences:
     if here == EVERYWHERE:
         return (f"{capital(stay.people)}{those} work{stay.s} {here}, wherever they live{stay.error}.",)
     again = here if len(here) <= _LONGEST_AGAIN else "there"
+    first = (
+        f"{capital(come.people)}{those} come{come.s} to work {here} and live{come.s} elsewhere{come.error}."
+    )
+    both = f"live{stay.s} and work{stay.s} there{stay.error}."
+    if here == covered_in(answer.about):  # of those who go out, none is in the release
+        return (first, f"{capital(stay.people)} both {both}")
+    elsewhere = f"elsewhere {covered_in(answer.about)}"
     return (
-        f"{capital(come.people)}{those} come{come.s} to work {here} and live{come.s} elsewhere{come.error}.",
-        f"{capital(go.people)} live{go.s} {again} and work{go.s} elsewhere{go.error}, and {stay.they} both "
-        f"live{stay.s} and work{stay.s} there{stay.error}.",
+        first,
+        f"{capital(go.people)} live{go.s} {again} and work{go.s} {elsewhere}{go.error}, and {stay.they} both {both}",
         _net(answer),
     )
 
@@ -140,13 +151,15 @@ def _net(answer: InflowOutflow) -> str:
     stay = ""
     if answer.stay_of_living is not None and answer.living.value >= LEAST_WORKERS:
         share = share_text(answer.stay.value, answer.living.value, answer.stay.expected_error)
-        stay = f"; {share} of the working residents stay" if answer.stay.value else ""
+        residents = f"the residents{_of_groups(answer)} who work {covered_in(answer.about)}"
+        stay = f"; {share} of {residents} stay" if answer.stay.value else ""
     if not net.value or is_tied(Ranked("", abs(net.value), net.expected_error), Ranked("", 0, 0.0)):
         whole = "Equally many people come in and go out"
         if net.expected_error:
             whole = "The flows in and out cannot be told apart in size"
         return f"{whole}{stay}."
-    more, less = ("come in", "go out") if net.value > 0 else ("go out", "come in")
+    out = f"go out to work elsewhere {covered_in(answer.about)}"
+    more, less = ("come in", out) if net.value > 0 else (out, "come in")
     return f"More people {more} than {less}, by {apart.text}{apart.error}{stay}."
 
 
@@ -161,9 +174,11 @@ def of_paired(answer: PairedAreas) -> Sentences:
         return (first,)
     of_living = share_text(count.value, answer.living.value, count.expected_error)
     of_employed = share_text(count.value, answer.employed.value, count.expected_error)
-    shares = (
-        f"They are {of_living} of the workers who live {there} and {of_employed} of those who work {here}."
-    )
+    people = f"the people{_of_groups(answer)} who"
+    parts = [f"{of_employed} of {people} work {here}"]
+    if here != covered_in(answer.about):  # otherwise they are all of those whom the release counts
+        parts.insert(0, f"{of_living} of {people} live {there}{and_work(answer.about, there)}")
+    shares = f"They are {words.listed(parts)}."
     return _some(first, "" if EVERYWHERE in (there, here) else shares, f"{_half_travel(answer)}.")
 
 
@@ -174,6 +189,7 @@ def of_flow_matrix(answer: FlowMatrix) -> Sentences:
     there, here = map(_inside, names, answer.about.area_text.split(" | "))
     homes = _places(answer.homes, answer.home_layer, there)
     works = _places(answer.works, answer.work_layer, here)
+    homes += "," * (", or" in homes)
     first = f"{capital(n.people)}{_those(answer)} live{n.s} in {homes} and work{n.s} in {works}{n.error}."
     if not _is_large(answer.workers):
         return (first,) if answer.workers.value else ("No one is in this matrix.",)
@@ -215,11 +231,18 @@ def _those(answer: Result) -> str:
     return f" in the chosen groups ({answer.about.filters})" if answer.about.filters else ""
 
 
+def _of_groups(answer: Result) -> str:
+    """Return whom a share is of if only some workers are counted, to follow "people"; empty for all."""
+    return " in these groups" if answer.about.filters else ""
+
+
 def _who_is_there(answer: Result, workers: Number, more: str = "") -> str:
     n, side, here = amount(workers), answer.about.area_side, where(answer.about)
     verb, end = words.VERB[side], ""
     if here == EVERYWHERE and side == "home":
         verb, end = "work", ", wherever they live"
+    elif side == "home":
+        end = and_work(answer.about, here, n.s)
     return f"{capital(n.people)}{_those(answer)} {verb}{n.s} {here}{end}{n.error}{more}."
 
 
@@ -317,7 +340,8 @@ def _largest_segment(answer: AreaProfile) -> str:
     who = words.listed([phrases[first[name] - 1] for name, phrases in _WHO.items()])
     doubt = "; the next group may be as large" if is_tied(rows[0], rows[1]) else ""
     share = share_text(rows[0].workers, n, rows[0].error)
-    return f"The largest of the 27 joint groups, {share}, {who}{doubt}."
+    n_groups = math.prod(len(kept) or len(BANDS) for kept in answer.about.kept_bands)
+    return f"The largest of the {n_groups} joint groups, {share}, {who}{doubt}."
 
 
 def _half_travel(answer: DistanceDirection | PairedAreas) -> str:
@@ -333,12 +357,14 @@ def _plural(layer: str) -> str:
 
 def _places(margin: pandas.DataFrame, layer: str, inside: str) -> str:
     """Return how many units and states beyond the map one end of a matrix has, and where they are."""
-    if len(margin) == 1:
+    if len(margin) == 1 and margin["kind"].iloc[0] != "none":
         return spoken_name(margin["name"].iloc[0])
     n_units, n_states = (int((margin["kind"] == kind).sum()) for kind in ("unit", "elsewhere"))
-    parts = [(n_units, words.level_word(layer), ""), (n_states, "state", " beyond the mapped area")]
+    unit = words.level_word(layer)
+    parts = [(n_units, unit, ""), (n_states, "state", " beyond the mapped area")]
     texts = [f"{n:,} {one if n == 1 else words.plural(one)}{more}" for n, one, more in parts if n]
-    return (words.listed(texts) or f"no {words.level_word(layer)}") + inside
+    rest = f", or outside any {unit}" if (margin["kind"] == "none").any() else ""
+    return (words.listed(texts) or f"no {unit}") + inside + rest
 
 
 def _inside(name: str, text: str) -> str:

@@ -24,6 +24,12 @@ N_RANKED: Final = 3
 _LONG_NAMES: Final = 60
 """If two pairs of names have more letters, a sentence calls them neighbors instead of repeating the names."""
 
+_MOST_STATES: Final = 3
+"""Most states that a sentence names as covered."""
+
+_VAGUE: Final = 2.5
+"""Expected error, in percentage points, from which a share is "about" so much."""
+
 LEAST_WORKERS: Final = 10
 """With fewer workers, an answer has only its first sentence."""
 
@@ -111,21 +117,36 @@ def _rounded(value: int, error: float) -> int:
 
 
 def share_text(part: int, whole: int, error: float | None = None) -> str:
-    """Return a share in whole percent, or in steps of 5 or 10 if it is not known better."""
+    """Return a share in whole percent, as tables have it, and "about" if it is not known to 2.5 percentage points."""
     percent = 100 * part / whole
     off = 0.0 if error is None or math.isnan(error) else 100 * error / whole
-    step = 10 if off >= 5 else 5 if off >= 2.5 else 1
-    near = round(percent / step) * step
+    near = round(percent)
     if near <= 0 < part:
-        return f"less than {step}%"
+        return "less than 1%"
     if near >= 100 and part < whole:
-        return f"more than {100 - step}%"
-    return f"{near}%"
+        return "more than 99%"
+    return f"{'about ' if off >= _VAGUE else ''}{near}%"
 
 
 def capital(text: str) -> str:
     """Return a sentence with a capital first letter."""
     return text[:1].upper() + text[1:]
+
+
+def covered_in(about: About) -> str:
+    """Return where the workplaces are that a release counts: "in Rhode Island"."""
+    return f"in {words.listed(list(about.covered))}" if 0 < len(about.covered) <= _MOST_STATES else EVERYWHERE
+
+
+def and_work(about: About, here: str, s: str = "") -> str:
+    """Return where residents work who are counted, to follow "live in Providence": only some states are covered."""
+    covered = covered_in(about)
+    return f" and work{s} {'there' if covered == here else covered}"
+
+
+def residents(who: str, about: About) -> str:
+    """Return residents with where those work who are counted, given "All who live in the area" or the like."""
+    return f"{who} and work {covered_in(about)}"
 
 
 def where(about: About) -> str:

@@ -13,7 +13,9 @@ from mapapp.answers.finding_words import (
     EVERYWHERE,
     LEAST_WORKERS,
     amount_of,
+    and_work,
     capital,
+    covered_in,
     spoken_names,
     where,
     where_of,
@@ -73,13 +75,17 @@ def _people(answer: Result) -> str:
     about, clause = answer.about, entry_of(answer).clause
     those = f" in the chosen groups ({about.filters})" if about.filters else ""
     if not clause:
-        return f"people{those} who {words.VERB[about.area_side]} {where(about)}"
+        here = where(about)
+        if about.area_side == "work" or here == EVERYWHERE:
+            return f"people{those} who work {here}"
+        return f"people{those} who live {here}{and_work(about, here)}"
     ends = dict(zip(("home", "work"), _ends(answer), strict=True))
     if ends["home"] == EVERYWHERE:
         clause = _WORK_THERE
     here = where(about) if " | " not in about.area_text else ""
     for name, place in {"here": here, **ends}.items():
         clause = clause.replace(f"in {{{name}}}", place)
+    clause = clause.replace("{covered}", covered_in(about))
     return f"people{those} who {clause.replace('{s}', '')}"
 
 

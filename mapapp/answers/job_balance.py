@@ -18,6 +18,7 @@ from mapapp.answers import counted, words
 from mapapp.answers.about import Note
 from mapapp.answers.areas import Areas
 from mapapp.answers.commute_pick import Blocks, Pick
+from mapapp.answers.counted import n_places
 from mapapp.answers.entry import (
     BarsEntry,
     ColumnEntry,
@@ -27,7 +28,7 @@ from mapapp.answers.entry import (
     RatioMap,
     TableEntry,
 )
-from mapapp.answers.finding_words import amount, first_spoken, where
+from mapapp.answers.finding_words import EVERYWHERE, amount, and_work, covered_in, first_spoken, where
 from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Number, Ratio
@@ -184,14 +185,16 @@ def _unit(result: JobBalance) -> str:
 
 
 def _all_units(result: JobBalance) -> str:
+    units, word = result.units, _unit(result)
+    rest = f", and what is outside any {word}" if n_places(units) < len(units) else ""
     return (
-        f"All {len(result.units):,} {words.plural(_unit(result))} of the area, most resident workers first. "
+        f"All {n_places(units):,} {words.plural(word)} of the area{rest}, most resident workers first. "
         "If a unit is only partly in the area, only that part counts."
     )
 
 
 def _where_most_live(result: JobBalance) -> str:
-    n_rows = len(result.units)
+    n_rows = n_places(result.units)
     which = f": the {BARS} largest of {n_rows:,}" if n_rows > BARS else ""
     return f"Where resident workers live, by {_unit(result)}{which}"
 
@@ -218,15 +221,25 @@ def _hover(row: Row) -> tuple[str, ...]:
 
 def _findings(result: JobBalance) -> tuple[str, ...]:
     """Return the ratio with both counts, and of the units with errors those with the highest and lowest ratio."""
-    about, place = result.about, where(result.about)
+    about, place = result.about, _counted_place(result)
     jobs, residents, ratio = amount(result.jobs), amount(result.workers), result.jobs_per_resident
     those = f" for people in the chosen groups ({about.filters})" if about.filters else ""
     verb = "is" if jobs.shown == 1 else "are"
-    workers = residents.of("resident worker", "resident workers")
-    first = f"There {verb} {jobs.of('job', 'jobs')} and {workers}{those} {place}"
+    there = "" if place == covered_in(about) else " there"
+    living = f"{residents.people}{' in these groups' * bool(those)} live{residents.s}{there}"
+    living += and_work(about, place, residents.s)
+    first = f"There {verb} {jobs.of('job', 'jobs')}{those} {place}, and {living}"
     each = "" if ratio.value is None else f": {words.ratio(ratio.value)} jobs for each resident worker"
     error = words.ratio_error(ratio.expected_error, sign=", ±") if ratio.value is not None else ""
     return tuple(text for text in (f"{first}{residents.error}{each}{error}.", _extremes(result)) if text)
+
+
+def _counted_place(result: JobBalance) -> str:
+    """Return the area of an answer with its preposition, without the states that are left out."""
+    place, covered = where(result.about), covered_in(result.about)
+    if covered == EVERYWHERE or not result.about.has_note(LEFT_OUT):
+        return place
+    return covered if place == EVERYWHERE else f"{place} ({covered} only)"
 
 
 def _extremes(result: JobBalance) -> str:
@@ -259,8 +272,10 @@ ENTRY: Final = Entry(
     findings=_findings,
     with_derived_errors=_with_ratio_errors,
     numbers=(
-        NumberEntry("jobs", "Jobs in the area", tile="jobs in the area"),
-        NumberEntry("workers", "Workers who live in the area"),
+        NumberEntry("jobs", "Jobs in the area", tile="jobs in the area", unit="jobs"),
+        NumberEntry(
+            "workers", lambda result: f"Workers who live in the area and work {covered_in(result.about)}"
+        ),
         NumberEntry(
             "jobs_per_resident",
             "Jobs per resident worker",
@@ -271,7 +286,7 @@ ENTRY: Final = Entry(
     ),
     n_about=lambda result: result.workers.value + result.jobs.value,
     glance=_glance,
-    clause="live{s} in {here}",
+    clause="live{s} in {here} and work{s} {covered}",
     tail=_tail,
     tables={
         "units": TableEntry(

@@ -183,6 +183,7 @@ class OpenedRelease:
             kept_attributes=tuple(filters.attributes),
             promise=self.promise,
             notes=notes + edge_notes(area.n_edge_blocks),
+            covered=tuple(self._covered_names),
         )
 
     def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:
@@ -194,7 +195,7 @@ class OpenedRelease:
             area_text=f"{home.text} | {work.text}",
             n_blocks=home.n_blocks + work.n_blocks,
             n_edge_blocks=edge,
-            notes=edge_notes(edge),
+            notes=self._cover_notes() + edge_notes(edge),
         )
 
     @property

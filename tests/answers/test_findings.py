@@ -159,6 +159,12 @@ def test_an_amount_is_rounded_by_no_more_than_its_error(count: int, error: float
 @given(st.integers(1, 1000), st.integers(0, 100_000), st.floats(0, 1000))
 def test_a_share_never_says_nothing_of_something_or_all_of_a_part(part: int, rest: int, error: float) -> None:
     text = share_text(part, part + rest, error)
+    if not text.startswith(("less", "more")):
+        table = 100 * part / (part + rest)
+        assert abs(int(text.removeprefix("about ").removesuffix("%")) - table) <= 0.5, (
+            "tables have the same share"
+        )
+        assert text.startswith("about") == (100 * error / (part + rest) >= 2.5)
     assert text != "0%"
     assert text != "100%" or not rest
 

@@ -15,6 +15,7 @@ from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import characteristics_of, entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
 from mapapp.answers.error_marks import has_row_errors
+from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
@@ -90,7 +91,6 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
     number = headline_of(shown)
     unit = "synthetic worker" if number.value == 1 else "synthetic workers"
     about = shown.about
-    covered = about.has_note(COVERAGE)
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
@@ -105,8 +105,8 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
             ),
             html.P(_who(release, question, shown, number.value)),
             html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
-            html.P(_coverage(release, question), className="quiet")
-            if question.areas and not covered
+            html.P(_coverage(release, question, shown), className="quiet")
+            if question.areas or about.has_note(COVERAGE)
             else None,
         ],
         className="headline",
@@ -126,9 +126,12 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
     here = "" if is_everything else words.place_name(release, question)
     names = {"here": here or covered} | {end: getattr(shown, f"{end}_area", "") for end in ("home", "work")}
     clause = [(text, name) for text, name, _, _ in Formatter().parse(entry_of(shown).clause)]
-    if clause and all(name == "s" or names[name] for _, name in clause if name):
+    plain = {"s": s, "covered": covered_in(shown.about), None: ""}
+    if clause and all(name in plain or names[name] for _, name in clause if name):
         return [
-            part for text, name in clause for part in (text, s if name == "s" else html.Strong(names[name]))
+            part
+            for text, name in clause
+            for part in (text, plain[name] if name in plain else html.Strong(names[name or ""]))
         ]
     if not here:
         return [
@@ -136,7 +139,8 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
             html.Strong(covered),
             ", wherever they live" if question.side == "home" else "",
         ]
-    return [words.VERB[question.side] + s + " in ", html.Strong(here)]
+    ending = and_work(shown.about, f"in {here}", s) if shown.about.side == "home" else ""
+    return [words.VERB[question.side] + s + " in ", html.Strong(here), ending]
 
 
 def promise(release: ServedRelease) -> Component:
@@ -274,7 +278,8 @@ def _miles(distance: Miles) -> list[Child]:
 
 def remarks(result: Result) -> Component | None:
     """Notes that a reader needs to understand the numbers."""
-    notes: list[Component] = list(map(note_item, result.about.notes))
+    # The headline has the note on coverage.
+    notes: list[Component] = [note_item(note) for note in result.about.notes if note.code != COVERAGE]
     main = main_result(result)
     numbers = main.numbers().values()
     is_known = any(getattr(number, "expected_error", None) is not None for number in numbers)
@@ -355,6 +360,10 @@ def no_match(release: ServedRelease, address: Address) -> Component:
     return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 
 
-def _coverage(release: ServedRelease, question: Question) -> str:
+def _coverage(release: ServedRelease, question: Question, shown: Result) -> str:
+    """The answer's own note on which workplaces are covered, or else that of the release."""
+    noted = next((note.text for note in shown.about.notes if note.code == COVERAGE), "")
+    if noted:
+        return noted
     stated = words.coverage(words.covered_states(release), of_residents=question.side == "home")
     return stated or "It is not stated which workplaces are covered."

@@ -146,6 +146,7 @@ class KeyNumber:
     error: float | None = None
     caution: str = ""
     no_error: str = ""
+    unit: str = "workers"
 
     @property
     def error_text(self) -> str:

@@ -12,6 +12,7 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
+from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
@@ -34,6 +35,7 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
         replace(
             _key_number(text_of(number.label, result), number.kind, value),
             no_error=result.about.no_errors.get(number.name, ""),
+            unit=number.unit,
         )
         for number, value in numbers_of(result)
     )
@@ -153,7 +155,11 @@ def sentence(release: ServedRelease, question: Question, result: Result) -> str:
     here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
     clause = entry.clause or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
     who = f"{n:,} synthetic worker{'s' * (n != 1)}"
-    return f"{who} {clause.format(s=s, here=here, home=here, work=other)}{entry.tail(result)}."
+    if result.about.side == "home" and not entry.clause and here != whole:
+        clause += and_work(result.about, f"in {here}", "{s}")
+    covered = covered_in(result.about)
+    text = clause.format(s=s, here=here, home=here, work=other, covered=covered)
+    return f"{who} {text}{entry.tail(result)}."
 
 
 def why_empty(release: ServedRelease, question: Question, result: Result) -> str:

@@ -208,7 +208,7 @@ def _numbers(answer: Answer) -> tuple[Table, ...]:
     )
     units = {"share": "share, 0 to 1", "miles": "miles", "ratio": "ratio", "ratio change": "ratio"}
     rows = tuple(
-        (each.label, each.value, units.get(each.kind, "workers"), each.error_cell, each.caution)
+        (each.label, each.value, units.get(each.kind, each.unit), each.error_cell, each.caution)
         for each in answer.numbers
     )
     table = Table(
