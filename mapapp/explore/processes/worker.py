@@ -106,7 +106,7 @@ def main(files: Iterable[str]) -> int:
     sys.stdin.buffer.read()
     if setup.files_in:  # typesetting has no steps at which it could stop
         shutil.rmtree(setup.files_in, ignore_errors=True)
-        os._exit(0)
+        os.kill(os.getpid(), signal.SIGKILL)
     ending.set()
     for thread in threads:
         thread.join()
