@@ -151,15 +151,14 @@ def _net(answer: InflowOutflow) -> str:
     stay = ""
     if answer.stay_of_living is not None and answer.living.value >= LEAST_WORKERS:
         share = share_text(answer.stay.value, answer.living.value, answer.stay.expected_error)
-        residents = f"the residents{_of_groups(answer)} who work {covered_in(answer.about)}"
-        stay = f"; {share} of {residents} stay" if answer.stay.value else ""
+        # The sentence before says where these residents work; a phone has to show the number below, too.
+        stay = f"; {share} of these residents stay" if answer.stay.value else ""
     if not net.value or is_tied(Ranked("", abs(net.value), net.expected_error), Ranked("", 0, 0.0)):
         whole = "Equally many people come in and go out"
         if net.expected_error:
-            whole = "The flows in and out cannot be told apart in size"
+            whole = "The two flows cannot be told apart in size"
         return f"{whole}{stay}."
-    out = f"go out to work elsewhere {covered_in(answer.about)}"
-    more, less = ("come in", out) if net.value > 0 else (out, "come in")
+    more, less = ("come in", "go out") if net.value > 0 else ("go out", "come in")
     return f"More people {more} than {less}, by {apart.text}{apart.error}{stay}."
 
 
