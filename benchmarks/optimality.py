@@ -3,8 +3,8 @@
 A linear program over all epsilon-differentially private mechanisms on tables of n workers over k support points, with
 the number of workers public, finds the smallest expected number of misplaced workers: averaged over all tables, and in
 the worst table. Averaging a mechanism over all relabelings of the points keeps its privacy and its error, so one
-variable for each orbit of pairs (real table, released table) is enough. Beside it: the same error of the mechanisms
-that the engine has, exactly, but for the projected noise, of which copies are drawn.
+variable for each orbit of pairs (real table, released table) is enough. Beside it: the same error of the engine's
+mechanisms and of two from `engine.comparison`, exactly, but for the projected noise, of which copies are drawn.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from scipy import sparse, stats
 from scipy.optimize import brentq, linprog, minimize_scalar
 
+from engine.comparison.randomizing import geometric_histogram
 from engine.errors import EngineError
-from engine.mechanisms.randomizing import geometric_histogram
 from engine.mechanisms.thetas import THETA_BITS, exponential_epsilon, inverse_theta
 from engine.sound_bound import least_sound_weight
 from engine.streams import SecretKey

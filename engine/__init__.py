@@ -15,12 +15,11 @@ From confidential home-to-work counts to formally private synthetic counts, in t
   (``certify_sound``, ``certify_classes``, ``SynthesizerClasses``);
 - :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``synthesize``,
   ``redraw_remainder``, ``SyntheticPoints``);
-- :mod:`engine.accept_reject`: unrepresentative outputs drawn again (``certify_accepted``, ``synthesize_accepted``);
-- :mod:`engine.mechanisms`: other mechanisms, for comparison (``laplace_histogram``, ``sparse_histogram``,
-  ``plug_in_multinomial``);
+- :mod:`engine.mechanisms`: the exponential mechanism (``exponential``);
 - :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);
 - :mod:`engine.audit`: what an attacker would learn, from releases and from other schemes (``naive_bayes``,
   ``lookup``, ``informed``, ``syntactic_tree``, ``private_tree``);
+- :mod:`engine.comparison`: six other mechanisms, for benchmarks alone;
 - :mod:`engine.streams`: the key and its streams (``SecretKey``, ``Stage``, ``stream_words``);
 - :mod:`engine.errors`: errors about unusable input.
 

@@ -45,7 +45,7 @@ def _kernel_digest() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).parent
     for source in sorted(
-        (*package.glob("_jit.py"), *package.glob("_numba_*.py"), *package.glob("_kernels/*.py"))
+        (*package.glob("_jit.py"), *package.glob("_numba_*.py"), *package.glob("**/_kernels/*.py"))
     ):
         digest.update(source.read_bytes())
     return digest.hexdigest()

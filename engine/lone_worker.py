@@ -22,11 +22,10 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["stay_apart", "stay_geometric", "stay_laplace", "stay_sparse", "stay_weighted"]
+__all__ = ["stay_apart", "stay_weighted"]
 
 _NODES: Final = 40
 _POWER: Final = 4
-_LOG_LEAST: Final = math.log(1e-14)
 
 
 @cache
@@ -67,74 +66,6 @@ def stay_weighted(alpha: Floats, retention: Floats, home: Floats) -> float:
     # The worker's own point is certain: its factor is t^alpha in place of 1 - f + f t^alpha.
     of_home = np.exp(log_all - log_factor + weight * log_t) @ step
     return float(homes @ ((1.0 + weight[:, 0]) * of_home))
-
-
-def stay_laplace(epsilon: float, share: Floats, home: Floats | None = None) -> float:
-    """Chance under the Laplace sanitizer: noisy counts, clamped at 0, share out one worker.
-
-    Parameters
-    ----------
-    epsilon : float
-        Of the release.
-    share : float64[k]
-        Chance of each point to be drawn from the public prior, if no noisy count is above 0.
-    home : float64[k], optional
-        As in :func:`stay_weighted`; `share` by default.
-    """
-    weight = share if home is None else home
-    q, k = math.exp(-epsilon / 2.0), share.size
-    log_t, step = _quadrature()
-    t = np.exp(log_t)
-    # E[t^Z] of noise clamped at 0, and the sum over y of y t^(y - 1) P(1 + Z = y).
-    others = (k - 1) * np.log((1.0 - q * q * t) / ((1.0 + q) * (1.0 - q * t)))
-    own = (1.0 - q) / (1.0 + q) / (1.0 - q * t) ** 2
-    none = q / (1.0 + q) ** k
-    drawn = float((own * np.exp(others)) @ step)
-    return float(drawn * _whole(home) + none * float(share @ weight))
-
-
-def stay_geometric(epsilon: float, n_points: int) -> float:
-    """Chance under projected geometric noise: the largest noisy count gets the worker, one of several at random.
-
-    With F the distribution of the noisy count of an empty point, a point with y noisy workers wins with chance
-    (F(y)^k - F(y - 1)^k)/(k P(y)).
-    """
-    q = math.exp(-epsilon / 2.0)
-    most = math.ceil(_LOG_LEAST / math.log(q)) + 2
-    y = np.arange(most)
-    empty = (1.0 - q) / (1.0 + q) * q**y
-    own = (1.0 - q) / (1.0 + q) * q ** np.abs(y - 1.0)
-    empty[0], own[0] = 1.0 / (1.0 + q), q / (1.0 + q)
-    up_to = np.asarray(1.0 - q ** (y + 1.0) / (1.0 + q), dtype=np.float64)
-    below: Floats = np.append(0.0, up_to[:-1])
-    wins = _difference_of_powers(up_to, below, n_points) / (n_points * empty)
-    return float(own @ wins)
-
-
-def _difference_of_powers(high: Floats, low: Floats, power: int) -> Floats:
-    """Return high^power - low^power without the loss of digits where both are close to 1."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(-(high**power) * np.expm1(power * (np.log(low) - np.log(high))))
-
-
-def stay_sparse(published: float, share: Floats, home: Floats | None = None) -> float:
-    """Chance under the sparse histogram: the worker's count is published, or the public prior draws the point.
-
-    Parameters
-    ----------
-    published : float
-        Chance that the count of a worker alone in a point is published.
-    share : float64[k]
-        Chance of each point to be drawn from the public prior.
-    home : float64[k], optional
-        As in :func:`stay_weighted`; `share` by default.
-    """
-    weight = share if home is None else home
-    return float(published * _whole(home) + (1.0 - published) * float(share @ weight))
-
-
-def _whole(home: Floats | None) -> float:
-    return 1.0 if home is None else float(home.sum())
 
 
 @lru_cache(maxsize=1 << 14)  # many tracts have as many points, and moves at the workbench ask again

@@ -17,7 +17,6 @@ from engine.errors import ParameterError
 
 __all__ = [
     "LARGEST_EPSILON",
-    "UNIT_MECHANISMS",
     "Accountant",
     "Editing",
     "Mechanism",
@@ -34,19 +33,7 @@ Accountant = Literal["paper", "sound"]
 Editing = Literal["none", "pool", "drop"]
 Prior = Literal["gravity", "flows", "uniform"]
 Placement = Literal["population", "representative"]
-Mechanism = Literal[
-    "dirichlet-multinomial",
-    "exponential",
-    "keep-or-redraw",
-    "geometric",
-    "accept-reject",
-    "laplace",
-    "sparse-histogram",
-    "plug-in",
-]
-UNIT_MECHANISMS: Final[tuple[Mechanism, ...]] = ("exponential", "keep-or-redraw", "geometric")
-"""Mechanisms that can draw larger units than a cell."""
-
+Mechanism = Literal["exponential", "dirichlet-multinomial"]
 Unit = Literal["cell", "block", "tract"]
 
 _USUAL_MECHANISM: Final = "dirichlet-multinomial"
@@ -242,13 +229,11 @@ class SynthesisParameters:
     replication : bool, optional
         Allow steps of the 2010 release that no proof covers; the result is then stamped "not for release".
     mechanism : str, optional
-        "dirichlet-multinomial", "exponential", "keep-or-redraw", "geometric", "accept-reject", "laplace",
-        "sparse-histogram" or "plug-in":
-        how synthetic workers are drawn. The result of "plug-in" is not private and is stamped accordingly. `strength`
-        and `retention_scale` apply only to "dirichlet-multinomial" and "accept-reject".
+        "exponential" or "dirichlet-multinomial": how synthetic workers are drawn. `strength` and `retention_scale`
+        apply only to "dirichlet-multinomial".
     unit : {"cell", "block", "tract"}, optional
-        Workers whom exponential, keep-or-redraw and geometric draw together: those of a block and segment, a block, or
-        a workplace tract. Larger units keep more of what is small, but lose which home goes with which segment.
+        Workers whom the exponential mechanism draws together: those of a block and segment, a block, or a workplace
+        tract. Larger units keep more of what is small, but lose which home goes with which segment.
     clean : bool, optional
         Take the expected noise of the exponential mechanism out of each tract's commute ranges after the draw.
 
@@ -284,10 +269,10 @@ class SynthesisParameters:
     def __post_init__(self) -> None:
         _require_choice("mechanism", self.mechanism, get_args(Mechanism))
         _require_choice("unit", self.unit, get_args(Unit))
-        if self.unit != "cell" and self.mechanism not in UNIT_MECHANISMS:
+        if self.unit != "cell" and self.mechanism != "exponential":
             raise ParameterError(
-                f"unit is {self.unit!r} and mechanism {self.mechanism!r}; only {', '.join(UNIT_MECHANISMS)} draw "
-                "larger units than a cell: leave the unit out"
+                f"unit is {self.unit!r} and mechanism {self.mechanism!r}; only the exponential mechanism draws larger "
+                "units than a cell: leave the unit out"
             )
         if not isinstance(self.clean, bool):
             raise ParameterError(f"clean is {self.clean!r}; true or false is needed")
@@ -388,8 +373,6 @@ class SynthesisParameters:
             reasons.append("replication: repeats the 2010 release, parts of which no proof covers")
         if self.editing == "drop":
             reasons.append("editing 'drop': removes confidential workers, so n differs between neighbors")
-        if self.mechanism == "plug-in":
-            reasons.append("mechanism 'plug-in': not private, shows where real workers live")
         return tuple(reasons)
 
     def to_dict(self) -> dict[str, object]:
@@ -408,7 +391,7 @@ class SynthesisParameters:
             del values["far_state_miles"]
         if self.mechanism == _USUAL_MECHANISM:
             del values["mechanism"]
-        if self.mechanism not in UNIT_MECHANISMS:
+        if self.mechanism != "exponential":
             del values["unit"]
         if not self.clean:
             del values["clean"]

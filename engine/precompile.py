@@ -93,19 +93,14 @@ _ONLY_FOR: dict[str, Mechanism] = {
     "move": "exponential",
     "price": "exponential",
 }
-"""Stages of a synthesis that one mechanism needs and the other of these two does not."""
+"""Stages of a synthesis that one mechanism needs and the other does not."""
 
 _ALL_STAGES: Stages = STAGES | TABLE_STAGES | AUDIT_STAGES | RECORD_STAGES
 
 
 def stages_of(parameters: SynthesisParameters, mechanisms: Collection[Mechanism] = ()) -> Stages:
-    """The stages that a synthesis needs: those of its mechanism, or of those that it may choose from.
-
-    All stages, unless the mechanism is that of Algorithms 1 and 2 or the exponential one, as in the presets.
-    """
+    """The stages that a synthesis needs: those of its mechanism, or of those that it may choose from."""
     possible = set(mechanisms) or {parameters.mechanism}
-    if not possible <= set(_ONLY_FOR.values()):
-        return STAGES
     left_out = {name for name, mechanism in _ONLY_FOR.items() if mechanism not in possible}
     if not parameters.clean and "exponential" not in possible:
         left_out.add("clean")

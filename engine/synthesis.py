@@ -35,6 +35,7 @@ __all__ = [
     "SyntheticPoints",
     "check_fit",
     "redraw_remainder",
+    "refuse_run_out",
     "synthesize",
 ]
 
@@ -195,7 +196,7 @@ def synthesize(
         )
 
     work = n_workers + _FIXED_WORK
-    _refuse_run_out(run_ranges(draw, work, threads), synthesizers)
+    refuse_run_out(run_ranges(draw, work, threads), synthesizers)
     return SyntheticPoints(synthetic_ptr=synthetic.ptr, synthetic_point=synthetic.point)
 
 
@@ -245,7 +246,7 @@ def _retain_blocks(class_ptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return blocks
 
 
-def _refuse_run_out(failed: list[int], synthesizers: Synthesizers) -> None:
+def refuse_run_out(failed: list[int], synthesizers: Synthesizers) -> None:
     """Raise if a kernel says that a stream ran past its end."""
     worst = max(failed, default=-1)
     if worst >= 0:
@@ -357,7 +358,7 @@ def redraw_remainder(
         bounds, stream = (start, stop), new_stream()
         return redraw_range(bounds, coarsening.support_ptr, addresses, table, key.words, stream, redrawn)
 
-    _refuse_run_out(run_ranges(draw, np.diff(redrawn.ptr), threads), synthesizers)
+    refuse_run_out(run_ranges(draw, np.diff(redrawn.ptr), threads), synthesizers)
     return SyntheticPoints(synthetic_ptr=redrawn.ptr, synthetic_point=redrawn.point)
 
 

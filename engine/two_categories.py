@@ -175,7 +175,7 @@ def laplace_printed(n: int, epsilon: float) -> Floats:
 
 
 def laplace_drawn(n: int, m: int, alpha: float, epsilon: float) -> Floats:
-    """What :func:`engine.mechanisms.laplace.laplace_histogram` draws of two categories: float64[n + 1, m + 1].
+    """What :func:`engine.comparison.laplace.laplace_histogram` draws of two categories: float64[n + 1, m + 1].
 
     Discrete Laplace noise, P(z) ∝ exp(-epsilon |z| / 2), on both counts, clamped at zero; the m workers in proportion
     to what comes out, with one random offset, or from the prior where nothing does.

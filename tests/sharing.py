@@ -24,7 +24,7 @@ SLOWEST_FIRST = (
     "tests/geodata/test_real_files.py",
     "tests/engine/test_jit.py",
     "tests/publishing/test_mechanisms.py",
-    "tests/engine/test_mechanisms_law.py",
+    "tests/engine/comparison/test_histograms_law.py",
     "tests/files/test_reports.py",
 )
 """Groups of tests that take longest, by processor time; a run that ends with short ones keeps every processor busy."""

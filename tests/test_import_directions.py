@@ -107,6 +107,13 @@ def package_faults(root: Path) -> list[str]:
     return faults
 
 
+def comparison_faults(root: Path) -> list[str]:
+    """Modules of the product that import the mechanisms kept for benchmarks alone."""
+    comparison = root / "engine" / "comparison"
+    files = [file for package in PACKAGES for file in sources(root / package)]
+    return _imports(root, [file for file in files if comparison not in file.parents], ["engine.comparison"])
+
+
 def library_faults(root: Path) -> list[str]:
     """Libraries that the engine must not know, and numba outside the two modules that wrap it."""
     faults = []
@@ -158,6 +165,10 @@ def _shown(file: Path, root: Path) -> str:
 
 def test_packages_import_only_what_the_architecture_allows() -> None:
     assert package_faults(ROOT) == []
+
+
+def test_the_product_imports_no_mechanism_that_is_kept_for_benchmarks() -> None:
+    assert comparison_faults(ROOT) == []
 
 
 def test_the_engine_knows_no_file_format_and_only_its_wrappers_import_numba() -> None:
@@ -227,6 +238,8 @@ def tree(tmp_path: Path) -> Path:
         ("geodata/store.py", "from mapapp.errors import UsageError", package_faults),
         ("geodata/store.py", "import engine.streams", package_faults),
         ("engine/prior.py", "from geodata import store", package_faults),
+        ("engine/prior.py", "from engine.comparison.laplace import laplace_histogram", comparison_faults),
+        ("mapapp/publishing/run.py", "import engine.comparison.plug_in", comparison_faults),
         ("engine/prior.py", "import pandas as pd", library_faults),
         ("geodata/cells.py", "from numba.core import types", library_faults),
         ("engine/prior.py", "from numba import njit", library_faults),

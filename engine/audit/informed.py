@@ -174,7 +174,7 @@ class Exponential:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepOrRedraw:
-    """Keep-or-redraw, as :func:`engine.mechanisms.randomizing.keep_or_redraw` draws single cells.
+    """Keep-or-redraw, as :func:`engine.comparison.randomizing.keep_or_redraw` draws single cells.
 
     Attributes
     ----------
@@ -219,9 +219,7 @@ def likelihood_of(mechanism: Mechanism, unit: Unit, privacy: PrivacyParameters) 
         return None
     if mechanism == "dirichlet-multinomial":
         return DirichletMultinomial()
-    if mechanism == "exponential":
-        return Exponential(epsilon=privacy.epsilon)
-    return KeepOrRedraw(epsilon=privacy.epsilon) if mechanism == "keep-or-redraw" else None
+    return Exponential(epsilon=privacy.epsilon)
 
 
 def informed_attack(

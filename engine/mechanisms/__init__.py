@@ -1,11 +1,7 @@
-"""Other mechanisms, for comparison with the Dirichlet-multinomial: same input, same output, different promises.
+"""The exponential mechanism: a draw with a proof of its own, which needs no prior weights.
 
-- :mod:`engine.mechanisms.laplace`: noise on every support point (``laplace_histogram``);
-- :mod:`engine.mechanisms.sparse`: noise on occupied points and a threshold (``sparse_histogram``);
-- :mod:`engine.mechanisms.plug_in`: draws from the counts themselves, not private (``plug_in_multinomial``);
-- :mod:`engine.mechanisms.promise`: what each of them promises (``MechanismPromise``);
+- :mod:`engine.mechanisms.exponential`: its draw and its promise (``exponential``, ``exponential_promise``);
+- :mod:`engine.mechanisms.prices` and :mod:`engine.mechanisms.thetas`: its noise (``law_of``);
+- :mod:`engine.mechanisms.unit`: cells pooled into units and dealt out again;
 - :mod:`engine.mechanisms.chances`: chances such as e^-x, digit by digit and exactly.
-
-Each takes a key, the synthesizers and their support points, and returns one support point for every synthetic
-worker, as :func:`engine.synthesis.synthesize` does.
 """

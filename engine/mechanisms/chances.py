@@ -6,16 +6,28 @@ be computed, so the draw has exactly that chance; see :mod:`engine._kernels.nois
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["digits_of", "exponential_bounds", "gap_digits", "geometric_digits", "noise_digits"]
+__all__ = [
+    "digits_of",
+    "exponential_bounds",
+    "geometric_digits",
+    "noise_digits",
+    "with_digits",
+]
 
 Bounds = tuple[int, int]
 Digits = npt.NDArray[np.int64]
 
+_Drawn = TypeVar("_Drawn")
+
 _MOST_BITS = 32
+
+_FIRST_DIGITS = 4
+"""128 bits: a draw needs more with a chance of 2^-128."""
 
 
 def exponential_bounds(rate: Fraction, bits: int) -> Bounds:
@@ -108,19 +120,12 @@ def noise_digits(rate: Fraction, n_digits: int) -> Digits:
     return geometric_digits(lambda place, bits: exponential_bounds(rate * (1 << place), bits), n_digits)
 
 
-def gap_digits(rate: Fraction, n_digits: int) -> Digits:
-    """The chances of :func:`geometric_digits` for c = 1 / (1 + q), the chance that noise is not above 0.
-
-    G is the number of points passed over until noise is above 0.
-    """
-
-    def base(place: int, bits: int) -> Bounds:
-        work = bits + 2 * place + 16
-        one = 1 << work
-        q_low, q_high = exponential_bounds(rate, work)
-        low, high = (one << work) // (one + q_high), -(-(one << work) // (one + q_low))
-        for _ in range(place):
-            low, high = low * low >> work, -(-high * high >> work)
-        return low >> (work - bits), -(-high >> (work - bits))
-
-    return geometric_digits(base, n_digits)
+def with_digits(draw: Callable[[int, Digits], _Drawn]) -> _Drawn:
+    """Return ``draw(n_digits, short)``, repeated with twice the digits as long as it raises the flag ``short[0]``."""
+    n_digits = _FIRST_DIGITS
+    while True:
+        short = np.zeros(1, dtype=np.int64)
+        drawn = draw(n_digits, short)
+        if not short[0]:
+            return drawn
+        n_digits *= 2

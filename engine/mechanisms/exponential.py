@@ -12,11 +12,12 @@ docs/method.md, section 7d.
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.arrays import PointLists
+from engine._kernels.arrays import Addresses, PointLists
 from engine._kernels.chacha import LANE_WORDS, WINDOW_WORDS
 from engine._kernels.exponential import (
     MOST_POINTS,
@@ -25,20 +26,19 @@ from engine._kernels.exponential import (
     Thetas,
     exponential_range,
 )
-from engine._kernels.histograms import HistogramInputs
 from engine._kernels.priced import PricedSpace
+from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError
-from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.prices import PRICE_BITS, TableLaw, law_of
-from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
 from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_BITS, exponential_epsilon
 from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey, new_stream
 from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.synthesis import Synthesizers, SyntheticPoints, check_fit, refuse_run_out
 
 __all__ = [
+    "ExponentialPromise",
     "exponential",
     "exponential_promise",
     "unit_thetas",
@@ -52,7 +52,35 @@ _PRICED_RULE = (
 )
 
 
-def exponential_promise(epsilon: Number, *, priced: bool = True) -> MechanismPromise:
+_TAKEN_FOR_GRANTED = (
+    "neighboring tables: one worker moves between two support points of one destination and segment, n stays",
+    "one worker is in one destination and segment, so the promise of a release is that of its worst synthesizer",
+    "support points and prior weights are public; the synthetic total m is public",
+    "as many workers are drawn as there are; no published count replaces a real one",
+)
+
+
+class ExponentialPromise(NamedTuple):
+    """What :func:`exponential` promises for each synthesizer, and so for the release; delta is 0.
+
+    Attributes
+    ----------
+    epsilon : Fraction
+    rule : str
+        From which the promise follows.
+    taken_for_granted : tuple of str
+        Assumptions of the proof.
+    numbers : dict of str to int
+        With which it can be checked.
+    """
+
+    epsilon: Fraction
+    rule: str
+    taken_for_granted: tuple[str, ...]
+    numbers: dict[str, int]
+
+
+def exponential_promise(epsilon: Number, *, priced: bool = True) -> ExponentialPromise:
     """What :func:`exponential` promises: epsilon-differential privacy, delta 0.
 
     Parameters
@@ -66,22 +94,11 @@ def exponential_promise(epsilon: Number, *, priced: bool = True) -> MechanismPro
     ParameterError
         Epsilon is below 1/1024 or above 25.
     """
-    exact = exponential_epsilon(epsilon)
-    numbers: dict[str, Fraction | int] = {"theta_bits": THETA_BITS}
+    numbers = {"theta_bits": THETA_BITS}
     if priced:
         numbers["price_bits"] = PRICE_BITS
-    return MechanismPromise(
-        mechanism="exponential",
-        epsilon=exact,
-        delta=Fraction(0),
-        rule=_PRICED_RULE if priced else _PLAIN_RULE,
-        preconditions=(
-            *NEIGHBORS,
-            "as many workers are drawn as there are; no published count replaces a real one",
-        ),
-        holds_as_probabilistic=True,
-        numbers=numbers,
-    )
+    rule = _PRICED_RULE if priced else _PLAIN_RULE
+    return ExponentialPromise(exponential_epsilon(epsilon), rule, _TAKEN_FOR_GRANTED, numbers)
 
 
 def exponential(
@@ -144,35 +161,22 @@ def exponential(
 def _draw_units(
     key: SecretKey, units: Synthesizers, support: SupportTable, epsilon: Fraction, threads: int
 ) -> SyntheticPoints:
-    def draw(
-        bounds: tuple[int, int],
-        inputs: HistogramInputs,
-        thetas: Digits,
-        _short: Ints,
-        synthetic: PointLists,
-    ) -> int:
-        most_workers = int(units.n_likelihood[bounds[0] : bounds[1]].max(initial=0))
-        space = _space(most_workers, int(support.n_support.max(initial=1)))
+    synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(units.n_synthetic)))
+    check_fit(units, support, synthetic_ptr)
+    synthetic = PointLists(synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32))
+    workers = PointLists(units.worker_ptr, units.worker_point)
+    addresses = Addresses(units.tract, units.destination, units.segment)
+    thetas = unit_thetas(epsilon, units, support)
+    most_points = int(support.n_support.max(initial=1))
+
+    def draw(start: int, stop: int) -> int:
+        bounds, space = (start, stop), _space(int(units.n_likelihood[start:stop].max(initial=0)), most_points)
         return exponential_range(
-            bounds,
-            inputs.workers,
-            inputs.addresses,
-            inputs.support_ptr,
-            Thetas(*thetas),
-            key.words,
-            space,
-            synthetic,
+            bounds, workers, addresses, support.support_ptr, thetas, key.words, space, synthetic
         )
 
-    # Thetas are found after the units have been checked.
-    return draw_histogram(
-        units,
-        support,
-        lambda n_digits: unit_thetas(epsilon, units, support),
-        draw,
-        units.n_synthetic,
-        threads,
-    )
+    refuse_run_out(run_ranges(draw, units.n_synthetic, threads), units)
+    return SyntheticPoints(synthetic_ptr=synthetic.ptr, synthetic_point=synthetic.point)
 
 
 def _space(most_workers: int, most_points: int) -> MoveSpace:

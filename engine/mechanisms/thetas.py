@@ -15,11 +15,11 @@ from functools import cache
 
 from engine.errors import CertificateError, ParameterError
 from engine.mechanisms.chances import exponential_bounds
-from engine.mechanisms.promise import LEAST_NOISE_EPSILON
 from engine.parameters import Number, exact_fraction
 
 __all__ = [
     "LARGEST_EXPONENTIAL_EPSILON",
+    "LEAST_NOISE_EPSILON",
     "MOST_EXACT_WORKERS",
     "THETA_BITS",
     "THETA_UNITS",
@@ -30,6 +30,9 @@ __all__ = [
 
 THETA_BITS = 20
 """1 / theta is a whole number of 2^-20."""
+
+LEAST_NOISE_EPSILON = Fraction(1, 1024)
+"""Below this, noise of thousands of workers on every point would leave nothing worth publishing."""
 
 LARGEST_EXPONENTIAL_EPSILON = 25
 """Above this, fewer than one worker in ten million would move among 1,000 points: nothing would be protected."""

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from engine._kernels import record_candidates as kernels
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.mechanisms.chances import digits_of, noise_digits
-from engine.mechanisms.drawing import with_digits
+from engine.mechanisms.chances import digits_of, noise_digits, with_digits
 from engine.records.acceptance import Acceptance
 from engine.records.drawing import blocks
 from engine.records.groups import GroupTable, Seeds

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from engine._kernels.chacha import STREAM_FIELDS, open_stream
 from engine._kernels.noise import fill_noise
 from engine.errors import ParameterError
-from engine.mechanisms.chances import noise_digits
-from engine.mechanisms.drawing import with_digits
+from engine.mechanisms.chances import noise_digits, with_digits
 from engine.streams import SecretKey, Stage
 
 __all__ = ["entropy", "entropy_sensitivity", "noisy_entropies", "paper_sensitivity", "symmetric_uncertainty"]

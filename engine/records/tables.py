@@ -20,8 +20,7 @@ import numpy.typing as npt
 from engine._kernels import record_model as kernels
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.mechanisms.chances import noise_digits
-from engine.mechanisms.drawing import with_digits
+from engine.mechanisms.chances import noise_digits, with_digits
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 from engine.records.cells import TableCells
 from engine.records.structure import Structure

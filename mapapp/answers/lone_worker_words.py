@@ -11,10 +11,6 @@ from geodata.json_objects import JsonMapping
 __all__ = ["lone_worker_sentence", "odds_sentence", "stay_text", "true_tract_text"]
 
 _LARGEST_EXPONENT: Final = 700.0
-_EXAMPLES: Final = {
-    "apart": "if they all live in different areas, each of them",
-    "alone in a unit": "a worker with whom no other was drawn",
-}
 
 
 def stay_text(facts: object) -> str | None:
@@ -41,8 +37,7 @@ def _text(facts: object, name: str) -> str | None:
     if chances is None:
         return None
     least, typical, greatest = (_percent(chances[which]) for which in ("least", "typical", "greatest"))
-    bound = "at most " if isinstance(facts, Mapping) and facts.get("is_bound") else ""
-    return bound + (typical if least == greatest else f"{typical} (from {least} to {greatest})")
+    return typical if least == greatest else f"{typical} (from {least} to {greatest})"
 
 
 def lone_worker_sentence(facts: object) -> str | None:
@@ -50,12 +45,11 @@ def lone_worker_sentence(facts: object) -> str | None:
     text = stay_text(facts)
     if text is None or not isinstance(facts, Mapping):
         return None
-    example = _EXAMPLES.get(str(facts.get("case")))
-    if example is not None:
+    if facts.get("case") == "apart":
         return (
             "Workers of several kinds or workplaces were drawn together here, so what one worker risks depends on "
-            f"where the others live. As an example: {example} keeps the true home area with a chance of {text}."
-            + _tract_sentence(facts)
+            "where the others live. As an example: if they all live in different areas, each of them keeps the true "
+            f"home area with a chance of {text}." + _tract_sentence(facts)
         )
     return (
         "Some workers are the only one of their age, earnings and industry group at their workplace. They are the most "

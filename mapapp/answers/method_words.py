@@ -17,35 +17,16 @@ from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 
-_HOW_DRAWN_USUALLY: Final = (
-    "So for every workplace the homes were drawn at random. A lottery was set up from the true homes and from public "
-    "knowledge of usual commutes. Every worker got a home from the lottery, and only the result was kept."
-)
 _HOW_DRAWN: Final = {
     "exponential": (
         "For each workplace and kind of worker, a lottery chose among all possible assignments of homes to the public "
         "number of workers. The fewer workers an assignment moves from their real homes, the better its chances were; "
         "every assignment had some chance."
     ),
-    "keep-or-redraw": (
-        "For each worker, a lottery decided whether the real home area was kept or replaced by any other area, all of "
-        "them equally likely."
+    "dirichlet-multinomial": (
+        "So for every workplace the homes were drawn at random. A lottery was set up from the true homes and from "
+        "public knowledge of usual commutes. Every worker got a home from the lottery, and only the result was kept."
     ),
-    "geometric": (
-        "Chance noise was added to the number of homes in every area, and the noisy numbers were moved to the nearest "
-        "ones that add up to the public number of workers. Only the result was kept."
-    ),
-    "accept-reject": f"{_HOW_DRAWN_USUALLY} Results far from the truth were drawn again.",
-    "laplace": (
-        "So for every workplace the number of homes in every area was changed at random, even where it was zero. "
-        "Workers got homes in proportion to the changed numbers, and only the result was kept."
-    ),
-    "sparse-histogram": (
-        "So for every workplace the number of homes was changed at random in every area that has some, and small "
-        "results were removed. Workers got homes in proportion to the remaining numbers, or from public knowledge of "
-        "usual commutes, and only the result was kept."
-    ),
-    "plug-in": "Here nothing hides it: every home was picked at random from those of real workers at that workplace.",
 }
 
 
@@ -72,10 +53,9 @@ def chapters(
             *_together(release, others),
             _authentic(certificate),
         ]
-    promised = _promise(certificate) if words.is_private(certificate) else _NO_PROMISE
     return [
         _synthetic(certificate),
-        promised,
+        _promise(certificate),
         *_together(release, served),
         _reading(release),
         _authentic(certificate),
@@ -112,18 +92,17 @@ def exactness(typical: TypicalErrors) -> Chapter:
 
 
 def _synthetic(certificate: Mapping[str, object]) -> Chapter:
-    private = words.is_private(certificate)
-    drawn = _HOW_DRAWN.get(words.mechanism(certificate), _HOW_DRAWN_USUALLY)
+    drawn = _HOW_DRAWN.get(words.mechanism(certificate), _HOW_DRAWN["dirichlet-multinomial"])
     return Chapter(
-        title="Nobody on this map is a real person" if private else "Dots lie where real workers live",
+        title="Nobody on this map is a real person",
         parts=(
             "The map starts from confidential records of the census blocks in which people work and live. How many "
             "people work in a block, by age, earnings, and industry, is already public. Where each of them lives is "
             "not.",
             f"{drawn} Distant homes were first grouped into larger areas. A dot on the map is a worker drawn in this "
             "way; its exact position within the block is random, too.",
-            "Totals at each workplace are exact. Patterns over many workers are close to the truth"
-            + ("; a single dot does not represent any one person." if private else "."),
+            "Totals at each workplace are exact. Patterns over many workers are close to the truth; a single dot does "
+            "not represent any one person.",
         ),
     )
 
@@ -183,15 +162,6 @@ def _almost(certificate: Mapping[str, object]) -> str:
         "“Almost every” is measured by δ (delta), the probability that a draw falls outside the promise. Here it is "
         f"{delta}. {proof}"
     )
-
-
-_NO_PROMISE: Final = Chapter(
-    title="What is promised",
-    parts=(
-        "Nothing. Every dot reveals that somebody at that workplace lives in that area. The only purpose of this "
-        "release is to show what privacy costs with the other mechanisms. Do not publish it.",
-    ),
-)
 
 
 def _authentic(certificate: Mapping[str, object]) -> Chapter:

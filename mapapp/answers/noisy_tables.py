@@ -15,7 +15,6 @@ from mapapp.answers.support_prior import Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 __all__ = [
     "DrawnTables",
@@ -86,46 +85,33 @@ class NoiseOfTables(NamedTuple):
         Variance of the number of workers whom each point loses.
     lost : float64[rows], optional
         Workers whom each point loses, where that does not depend on how many it has.
-    hidden : bool[rows], optional
-        Whether all of a point's workers were drawn again.
     gained : float64[tables], optional
         Workers who seem to have arrived at all points together, if they are not those who were freed.
-    kept_at : float64[tables, len(FULLNESS)], optional
-        Part of its workers that a point keeps that has so many, if that depends on it.
+    kept_at : float64[tables, len(FULLNESS)]
+        Part of its workers that a point keeps that has so many.
     """
 
     freed: Floats
     gained_variance: Floats
     lost_variance: Floats
+    kept_at: Floats
     lost: Floats | None = None
-    hidden: Bools | None = None
     gained: Floats | None = None
-    kept_at: Floats | None = None
 
 
 class Noise(Protocol):
-    """The noise of a mechanism that draws some workers again, over all points or by the public prior."""
+    """The noise of a mechanism that draws some workers again, evenly over all points."""
 
     @property
     def unit(self) -> str:
         """Which workers are drawn together: "cell", "block" or "tract"."""
-
-    @property
-    def is_even(self) -> bool:
-        """Whether workers are drawn again evenly over all points, and not by the public prior."""
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether all tables keep the same part of their workers, whatever their size."""
 
     def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
         """Return what the mechanism is expected to have done to released tables with these support points."""
 
 
 class NoisyTables(NamedTuple):
-    """All tables of a workplace tract, added up by J classes, over K points.
-
-    Classes are those of n. If a mechanism hides points, the same classes follow again, for the points that it hides.
+    """All tables of a workplace tract, added up by J classes of n, over K points.
 
     Attributes
     ----------
@@ -135,8 +121,6 @@ class NoisyTables(NamedTuple):
         Workers who are expected to be spread over all points, those who seem to have arrived, and their variance.
     even : float64[K]
         Expected share of each point in the draw of freed workers.
-    n_sizes : int
-        Classes of n.
     n_tables : float64[J], optional
         Tables of each class.
     kept_at : float64[J, len(FULLNESS)], optional
@@ -150,7 +134,6 @@ class NoisyTables(NamedTuple):
     gained: Floats
     gained_variance: Floats
     even: Floats
-    n_sizes: int
     n_tables: Floats | None = None
     kept_at: Floats | None = None
 
@@ -187,29 +170,25 @@ def add_up_tables(tables: DrawnTables, noise: Noise, prior: TractPrior) -> Noisy
     n_shares = prior.share.size
     size = size_class(tables.n_workers)
     n_sizes = int(size.max()) + 1
-    hidden = np.zeros(tables.table.size, dtype=np.bool_) if found.hidden is None else found.hidden
-    n_classes = n_sizes if found.hidden is None else 2 * n_sizes
-    row_class = size[tables.table] + n_sizes * hidden
-    freed_class = size + n_sizes * (found.hidden is not None)
+    key = size[tables.table] * n_shares + tables.point
 
     def by_point(values: Floats | Ints) -> Floats:
-        added = np.bincount(row_class * n_shares + tables.point, values, n_classes * n_shares)
-        return added.reshape(n_classes, n_shares).astype(np.float64)
+        added = np.bincount(key, values, n_sizes * n_shares)
+        return added.reshape(n_sizes, n_shares).astype(np.float64)
 
     def by_class(values: Floats) -> Floats:
-        return np.bincount(freed_class, values, n_classes).astype(np.float64)
+        return np.bincount(size, values, n_sizes).astype(np.float64)
 
     return NoisyTables(
         workers=by_point(tables.workers),
-        lost=by_point(np.zeros(hidden.size) if found.lost is None else found.lost),
+        lost=by_point(np.zeros(tables.table.size) if found.lost is None else found.lost),
         lost_variance=by_point(found.lost_variance),
         freed=by_class(found.freed),
         gained=by_class(found.freed if found.gained is None else found.gained),
         gained_variance=by_class(found.gained_variance),
-        even=prior.even if noise.is_even else prior.share,
-        n_sizes=n_sizes,
+        even=prior.even,
         n_tables=np.bincount(size, minlength=n_sizes).astype(np.float64),
-        kept_at=None if found.kept_at is None else _means(found.kept_at, size, n_sizes),
+        kept_at=_means(found.kept_at, size, n_sizes),
     )
 
 

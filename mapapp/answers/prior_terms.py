@@ -16,28 +16,17 @@ from geodata.json_objects import JsonMapping
 __all__ = [
     "CLEANED_RANGES_MI",
     "EXPONENTIAL",
-    "GEOMETRIC",
-    "KEEP_OR_REDRAW",
-    "LAPLACE",
-    "SPARSE",
-    "WEIGHTED",
+    "USUAL_MECHANISM",
     "ExponentialTerms",
     "SupportTerms",
     "WeightTerms",
-    "delta_of",
-    "epsilon_of",
     "is_cleaned",
     "mechanism_of",
     "unit_of",
 ]
 
-WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
-"""Mechanisms that have prior weights."""
 EXPONENTIAL: Final = "exponential"
-KEEP_OR_REDRAW: Final = "keep-or-redraw"
-GEOMETRIC: Final = "geometric"
-LAPLACE: Final = "laplace"
-SPARSE: Final = "sparse-histogram"
+USUAL_MECHANISM: Final = "dirichlet-multinomial"
 UNITS: Final = ("cell", "block", "tract")
 CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
 """Miles between the commute ranges that cleaning takes noise out of."""
@@ -176,17 +165,7 @@ class ExponentialTerms:
 
 def mechanism_of(certificate: JsonMapping) -> str:
     """Return the mechanism of a release; certificates of the first version do not name it."""
-    return str(certificate["parameters"]["synthesis"].get("mechanism", WEIGHTED[0]))
-
-
-def epsilon_of(certificate: JsonMapping) -> float:
-    """Return the epsilon of a mechanism that has no other privacy parameter; errors as :meth:`WeightTerms.of`."""
-    return _fraction(str(certificate["parameters"]["privacy"]["epsilon"]))
-
-
-def delta_of(certificate: JsonMapping) -> float:
-    """Return the delta of a mechanism that has epsilon and delta alone; errors as :meth:`WeightTerms.of`."""
-    return _fraction(str(certificate["parameters"]["privacy"]["delta"]))
+    return str(certificate["parameters"]["synthesis"].get("mechanism", USUAL_MECHANISM))
 
 
 def is_cleaned(certificate: JsonMapping) -> bool:

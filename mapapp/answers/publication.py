@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.manifest import read_manifest
 from geodata.schema import StoreKind
@@ -58,6 +59,16 @@ PUBLISH_DIGEST_NOTE: Final = (
     "Names, shapes, titles, and years are bound by this digest alone: state it elsewhere, too."
 )
 
+_FORMER_MECHANISMS: Final = (
+    "accept-reject",
+    "geometric",
+    "keep-or-redraw",
+    "laplace",
+    "plug-in",
+    "sparse-histogram",
+)
+"""Mechanisms of version 0.1, whose releases this version does not open."""
+
 RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records")
 """Publications that answer every analysis: synthetic jobs, and synthetic worker records."""
 
@@ -79,7 +90,7 @@ def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
     Raises
     ------
     StoreError
-        It is not a complete, unaltered store of one of these kinds.
+        It is not a complete, unaltered store of one of these kinds, or a release by a mechanism that has left.
     UsageError
         The path is not a path.
     """
@@ -87,7 +98,25 @@ def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError(f"{kind} {str(path)[:60]!r}: give the path of the {kind}'s directory")
     found = read_manifest(Path(path)).get("kind")
-    return open_store(Path(path), next((each for each in kinds if each == found), kind))
+    store = open_store(Path(path), next((each for each in kinds if each == found), kind))
+    if store.kind == "release":
+        _refuse_former_mechanism(store)
+    return store
+
+
+def _refuse_former_mechanism(store: Store) -> None:
+    """Refuse a release that version 0.1 drew with a mechanism that is gone; other faults are found later."""
+    try:
+        certificate: object = store.document(CERTIFICATE)
+    except (OSError, ValueError):
+        return
+    for name in ("parameters", "synthesis", "mechanism"):
+        certificate = certificate.get(name) if isinstance(certificate, Mapping) else None
+    if certificate in _FORMER_MECHANISMS:
+        raise StoreError(
+            f"{store.path}: drawn with the mechanism {certificate}, which this version no longer has; open it with "
+            "version 0.1, or make a release with --mechanism exponential"
+        )
 
 
 def public_facts(manifest: Mapping[str, object]) -> JsonObject:

@@ -31,7 +31,7 @@ Somebody in a point that H cuts may live in H or not, so the error of such a cou
 Averaged over releases, the error stated for a count is no less than its real one where the prior has no effect: the
 variance of C enters twice, once through the estimate of X.
 
-Source: docs/validity.md, "Under mechanisms that redraw workers".
+Source: docs/validity.md, "Under the exponential mechanism".
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ __all__ = [
     "add_up",
     "errors_of",
     "expected_count",
-    "in_one_class",
     "prior_variances",
 ]
 
@@ -118,18 +117,6 @@ class NoisyCounts(NamedTuple):
     cut: Floats
     moved: Floats
     within: Floats
-
-
-def in_one_class(counts: NoisyCounts) -> NoisyCounts:
-    """Return counts whose classes keep the same part of their workers as counts of one class.
-
-    Then the count as a whole says what its classes say, whatever homes they have.
-    """
-    total = {
-        name: getattr(counts, name).sum(axis=-1, keepdims=True)
-        for name in ("read", "gained", "variance", "part", "independent", "sampled")
-    }
-    return counts._replace(kept=counts.kept.min(axis=-1, keepdims=True), **total)
 
 
 class _Said(NamedTuple):

@@ -1,4 +1,4 @@
-"""Expected errors of counts under mechanisms that draw workers again.
+"""Expected errors of counts under the exponential mechanism, which draws workers again.
 
 Of a table of n workers over k points, R workers are redrawn. A count over points with shares s in the home area gains
 E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own; points of large
@@ -7,14 +7,14 @@ whom point i loses, its variance is
 
     sum of Var[L_i] (s_i - s_mean)^2  +  (variance of who arrives) (mean of s^2 - s_mean^2)
 
-added up over the tables of a workplace tract, by classes of n. `mapapp.answers.table_noise` gives the terms of a
-mechanism, `mapapp.answers.cleaned` what cleaning changes, and `mapapp.answers.real_counts` what follows for the error.
+added up over the tables of a workplace tract, by classes of n. `mapapp.answers.table_noise` gives its
+terms, `mapapp.answers.cleaned` what cleaning changes, and `mapapp.answers.real_counts` what follows for the error.
 
 Approximations: of a work area's tables in a tract, only the numbers of workers are used: they are taken to be like the
 tract's other tables of that size. Fuller points lose more than others, by a few percent. Domain editing enters by its
 probability. Losses of different points of one table are taken to be independent, which overstates the variance.
 
-Source: docs/method.md, sections 7b and 7d to 7f; docs/validity.md, "Under mechanisms that redraw workers".
+Source: docs/method.md, sections 7d and 7f; docs/validity.md, "Under the exponential mechanism".
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ from mapapp.answers.real_counts import (
     add_up,
     errors_of,
     expected_count,
-    in_one_class,
     prior_variances,
 )
 from mapapp.answers.redrawn import FULLNESS
@@ -60,7 +59,7 @@ _LOG_FULLNESS: Final = np.log(FULLNESS)
 
 
 class TableErrors:
-    """The errors that one workplace tract adds under a mechanism that redraws workers uniformly.
+    """The errors that one workplace tract adds under the exponential mechanism.
 
     Parameters
     ----------
@@ -100,7 +99,8 @@ class TableErrors:
         priors = [self._support.of_tract(tract) for tract in tracts]
         found, of_row = asked.found, asked.of_row
         classes = _Classes.of(made)
-        part, within = classes.parts(made, asked.synthesizers)
+        n_classes = np.array([each.n_classes for each in made])
+        part, within = parts_of_sizes(classes.workers, n_classes, asked.synthesizers)
         cells = HomeCells(asked.values, int(of_row.max()) + 1, priors)
         points = (
             points_of_counts(cells, made, part, of_row) if is_count else points_of_sums(cells, made, part)
@@ -140,9 +140,7 @@ class TableErrors:
             apart=apart * np.abs(of["shown"]) + changed * of["change_size"],
             moved=more * of["moved"],
         )
-        if self._noise.is_alike:
-            counts = in_one_class(counts)
-        elif is_count and classes.kept_at is not None:
+        if is_count and classes.kept_at is not None:
             full = of["usual"] ** 2 / np.maximum(of["full"], 1e-300)
             counts = counts._replace(kept=_kept_of_full_points(counts, classes, part, full))
         return np.asarray(add_up(counts, is_count=is_count).sum(axis=1))
@@ -194,26 +192,6 @@ class _Classes(NamedTuple):
             kept_at=padded(kept_at, (n_classes, kept_at[0].shape[1])) if kept_at else None,
             noise=np.array([each.noise for each in made]),
         )
-
-    def parts(self, made: Sequence[PreparedTables], synthesizers: Synthesizers) -> tuple[Floats, Floats]:
-        """Return the part of each class that counts cover, and the same times their part of a synthesizer: [T, R, J].
-
-        Hidden points have the same classes of n once more, behind the others.
-        """
-        n_sizes, n_classes = (
-            np.array([getattr(each, name) for each in made]) for name in ("n_sizes", "n_classes")
-        )
-        if (n_classes == n_sizes).all():
-            return parts_of_sizes(self.workers, n_sizes, synthesizers)
-        every = np.arange(self.workers.shape[1])
-        size, there = every % n_sizes[:, None], every < n_classes[:, None]
-        whole = np.zeros((len(made), int(n_sizes.max())))
-        np.add.at(whole, (np.arange(len(made))[:, None], size), self.workers)
-        part, within = (
-            np.take_along_axis(each, size[:, None], axis=2) * there[:, None]
-            for each in parts_of_sizes(whole, n_sizes, synthesizers)
-        )
-        return part, within
 
     @property
     def kept(self) -> Floats:

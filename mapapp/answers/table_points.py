@@ -39,8 +39,6 @@ class PreparedTables(NamedTuple):
         What the values of counts are multiplied by: workers and lost workers by class, prior share, change by
         cleaning, and share of all released workers; then, for squares too, the variance of lost workers by class, the
         share in the draw of freed workers, and absolute or squared values of others (:func:`_columns`).
-    n_sizes : int
-        Classes of n.
     by_class : float64[7, J]
         Sums over points: workers, lost workers, and variance of these; freed and gained workers, and variance of
         these; and the number of tables.
@@ -52,7 +50,6 @@ class PreparedTables(NamedTuple):
     """
 
     columns: Floats
-    n_sizes: int
     by_class: Floats
     kept_at: Floats | None
     noise: float
@@ -61,14 +58,12 @@ class PreparedTables(NamedTuple):
     @classmethod
     def of(cls, tables: NoisyTables, cleaning: Cleaning, prior: TractPrior) -> PreparedTables:
         """Prepare the tables of a tract."""
-        n_tables = np.zeros(len(tables.workers))
-        if tables.n_tables is not None:  # hidden points have classes, but no tables, of their own
-            n_tables[: tables.n_tables.size] = tables.n_tables
+        n_tables = np.zeros(len(tables.workers)) if tables.n_tables is None else tables.n_tables
         sums = [each.sum(axis=1) for each in (tables.workers, tables.lost, tables.lost_variance)]
         by_class = np.stack([*sums, tables.freed, tables.gained, tables.gained_variance, n_tables])
         columns = _columns(tables, cleaning.change, prior.share)
         noise = float(np.max(cleaning.noise))
-        return cls(columns, tables.n_sizes, by_class, tables.kept_at, noise, prior.squares)
+        return cls(columns, by_class, tables.kept_at, noise, prior.squares)
 
     @property
     def n_classes(self) -> int:

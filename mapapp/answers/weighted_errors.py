@@ -1,4 +1,4 @@
-"""Expected errors of counts under a mechanism with prior weights: Dirichlet-multinomial, or accept/reject.
+"""Expected errors of counts under the Dirichlet-multinomial, the mechanism with prior weights.
 
 A count C of synthetic workers who work in an area W and live in an area H estimates the real count N, which is secret.
 C comes from synthesizers of n workers each (n is public). Let alpha be the prior weights that the certificate states, f

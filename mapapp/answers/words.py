@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from geodata.json_objects import JsonObject
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.publication import is_of_records
@@ -132,23 +131,13 @@ def mechanism(certificate: Mapping[str, object]) -> str:
             if certificate.get("seeds")
             else "worker records from a model"
         )
-    return str(_section(certificate).get("name") or "dirichlet-multinomial")
-
-
-def is_private(certificate: Mapping[str, object]) -> bool:
-    """Return whether the certificate promises privacy at all."""
-    return _section(certificate).get("is_private") is not False
-
-
-def _section(certificate: Mapping[str, object]) -> JsonObject:
     section = certificate.get("mechanism")
-    return section if isinstance(section, dict) else {}
+    name = section.get("name") if isinstance(section, dict) else None
+    return str(name or "dirichlet-multinomial")
 
 
 def promise(certificate: Mapping[str, object]) -> str:
-    """Return epsilon_final and delta in one line, or that nothing is promised."""
-    if not is_private(certificate):
-        return "not private: nothing is promised"
+    """Return epsilon_final and delta in one line."""
     shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
     return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
 
@@ -162,7 +151,7 @@ def accountant(certificate: Mapping[str, object]) -> str:
 
 
 def has_accountant(certificate: Mapping[str, object]) -> bool:
-    """Return whether an accountant certifies the promise; if not, the mechanism has its own proof or none."""
+    """Return whether an accountant certifies the promise; if not, the mechanism has its own proof."""
     return accountant(certificate) != "none"
 
 

@@ -52,8 +52,8 @@ def ledger(
     The promises of releases of the same workers add up: as ordinary differential privacy (DP) over whole releases, or
     as probabilistic differential privacy (PDP) for each workplace block and segment separately. The PDP sum is shown
     if every release has a PDP promise. Releases made with the test key or for replication are listed but not counted,
-    because they must not be published. Neither are releases that are not private (--mechanism plug-in), which are
-    shown as infinite. A release that was withdrawn still counts.
+    because they must not be published. Neither are the plug-in releases of version 0.1, which promised nothing and
+    are shown as infinite. A release that was withdrawn still counts.
 
     With several datasets or releases, such as one for each year, the promises are added up for a person who is in all
     of them. A person with two jobs counts as two workers.

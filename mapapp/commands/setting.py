@@ -58,21 +58,18 @@ _SETTING: Final = (
         default=None,
         show_default=f"exponential; with onthemap-v3, {USUAL_MECHANISM}",
         help="How workers are drawn. exponential makes tables close to the real one more likely, with several times "
-        "less error for the same promise. keep-or-redraw keeps each home or redraws it; geometric adds noise to every "
-        "support point and keeps the total. accept-reject draws again if the output is far from the data. For "
-        "comparison: laplace (noise on every support point), sparse-histogram (noise on occupied points, then a "
-        "threshold), plug-in (not private). With --design auto, auto compares exponential, dirichlet-multinomial, "
-        "keep-or-redraw, and geometric at the same epsilon and chooses. See docs/privacy-promise.md; options that a "
-        "mechanism does not use are refused.",
+        "less error for the same promise; dirichlet-multinomial is Algorithms 1 and 2. With --design auto, auto "
+        "compares both at the same epsilon and chooses. See docs/privacy-promise.md; options that a mechanism does not "
+        "use are refused.",
     ),
     click.option(
         "--unit",
         type=click.Choice([*get_args(Unit), AUTO]),
         default=None,
         show_default="cell",
-        help="Which workers exponential, keep-or-redraw, and geometric draw together: those of a workplace block and "
-        "segment (cell), of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at "
-        "a small epsilon, but within it homes are assigned to segments, or to blocks, at random.",
+        help="Which workers the exponential mechanism draws together: those of a workplace block and segment (cell), "
+        "of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at a small epsilon, "
+        "but within it homes are assigned to segments, or to blocks, at random.",
     ),
     click.option(
         "--delta",
@@ -94,7 +91,7 @@ _SETTING: Final = (
         metavar="CHANCE|none",
         callback=_number_or_none("a number"),
         default=None,
-        show_default="0.5; with onthemap-v3 or another mechanism, none",
+        show_default="0.5; with onthemap-v3 or dirichlet-multinomial, none",
         help="With --design auto, choose among settings that show a worker who is alone in block and segment in the "
         "true home tract with at most this chance, on average and as expected from public data. Where no setting does, "
         "the least exposed one is taken, and the result says so.",
@@ -186,7 +183,7 @@ _SETTING: Final = (
     click.option(
         "--clean/--no-clean",
         default=None,
-        show_default="clean; with onthemap-v3 or another mechanism, no-clean",
+        show_default="clean; with onthemap-v3 or dirichlet-multinomial, no-clean",
         help="After --mechanism exponential, take the expected noise out of each tract's commute ranges, so that long "
         "commutes are not overstated. Costs no privacy. Unless this is given, --design auto leaves it out for --unit "
         "block or tract where homes simulated from public data say that it does not pay.",

@@ -27,11 +27,6 @@ from mapapp.progress import show_progress
 @click.argument("release", type=STORE)
 @setting_options
 @click.option(
-    "--not-private",
-    is_flag=True,
-    help="Allow --mechanism plug-in, which reveals where real workers live; the result is marked not for release.",
-)
-@click.option(
     "--test-key",
     is_flag=True,
     help="Use the published test key: the result is reproducible and marked not for release.",
@@ -71,7 +66,6 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
       commutemap synthesize ri.dataset ri.release --epsilon 4
       commutemap synthesize ri.dataset ri-v3.release --preset onthemap-v3
       commutemap synthesize ri.dataset ri-v3.release --preset onthemap-v3 --min-retention 0.05 --delta 1e-7
-      commutemap synthesize ri.dataset ri-laplace.release --epsilon-final 8 --mechanism laplace
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     with no_collection():

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from mapapp.answers import words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
 from mapapp.question.address import Address
@@ -59,11 +58,7 @@ def page_description(release: ServedRelease, address: Address, before: ServedRel
     """Return a sentence or two on what a page shows, for search engines and for previews of links."""
     question = address.question
     where = _where_and_when(release, address, before) if question.areas else release.title
-    kind = (
-        "synthetic workers; no record is a real person"
-        if words.is_private(release.certificate)
-        else "workers; the numbers are not protected"
-    )
+    kind = "synthetic workers; no record is a real person"
     return f"{question.entry.words} {where}: a map, key numbers with their expected errors, and tables of {kind}."
 
 

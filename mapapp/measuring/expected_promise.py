@@ -21,7 +21,6 @@ from mapapp.measuring.validity_part import SettingPart
 from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise, Plain
 from mapapp.publishing.certified_weights import CertifiedClasses, badness_of, pruned_as_a_whole
 from mapapp.publishing.lone_worker import lone_worker_facts
-from mapapp.publishing.mechanisms import OWN_PROOFS
 
 
 def certificate_facts(
@@ -29,8 +28,8 @@ def certificate_facts(
 ) -> ExpectedPromise:
     """What a certificate would say of a setting, on the tracts that were measured."""
     lone = lone_worker_facts([part.lone_workers for part in parts], parameters)
-    if parameters.mechanism in OWN_PROOFS:
-        return _of_own_proof(privacy, parameters, lone)
+    if parameters.mechanism == "exponential":
+        return _of_exponential(privacy, lone)
     certified = [part.certified for part in parts]
     accountings = [part.accounting for part in certified if part.accounting is not None]
     final, summands = (
@@ -52,29 +51,23 @@ def certificate_facts(
 
 def epsilon_final_of(
     privacy: PrivacyParameters, parameters: SynthesisParameters, certified: Sequence[CertifiedClasses]
-) -> float | None:
-    """Return the whole promise of a setting, pruning included; None for a mechanism that promises nothing."""
-    if parameters.mechanism in OWN_PROOFS:
-        promised = OWN_PROOFS[parameters.mechanism].promise(privacy).epsilon
-        return None if promised is None else float(promised)
-    if privacy.accountant == "sound":
+) -> float:
+    """Return the whole promise of a setting, pruning included."""
+    if parameters.mechanism == "exponential" or privacy.accountant == "sound":
         return float(privacy.epsilon)
     return _under_paper(privacy, [part.accounting for part in certified if part.accounting is not None])[0]
 
 
-def _of_own_proof(
-    privacy: PrivacyParameters, parameters: SynthesisParameters, lone: dict[str, Plain]
-) -> ExpectedPromise:
-    promise = OWN_PROOFS[parameters.mechanism].promise(privacy)
-    whole = None if promise.epsilon is None else float(promise.epsilon)
+def _of_exponential(privacy: PrivacyParameters, lone: dict[str, Plain]) -> ExpectedPromise:
+    whole = float(privacy.epsilon)
     return {
-        "mechanism": parameters.mechanism,
+        "mechanism": "exponential",
         "accountant": "none",
         "epsilon_final": whole,
-        "delta": None if promise.delta is None else float(promise.delta),
+        "delta": 0.0,
         "delta_bound": None,
-        "parts": [] if whole is None else [{"name": "whole, by the mechanism's own proof", "value": whole}],
-        "refusal": None if promise.is_private else "not private: do not publish it",
+        "parts": [{"name": "whole, by the mechanism's own proof", "value": whole}],
+        "refusal": None,
         "lone_worker": lone,
     }
 

@@ -12,17 +12,19 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import SecretKey, attempt_key
 from engine.synthesis import Synthesizers
 from geodata.in_order import work_in_order
 from mapapp.publishing.certified_weights import SynthesizerWeights
+from mapapp.publishing.drawn_points import draw_support_points
 from mapapp.publishing.inputs import Inputs
-from mapapp.publishing.mechanisms import Units, draw_support_points
 from mapapp.publishing.support import Support
 
 N_DRAWS: Final = 10
 """Draws of a mechanism that has no closed form."""
+
+NO_CLOSED_FORM: Final[tuple[Mechanism, ...]] = ("exponential",)
 
 
 def simulated_points(
@@ -64,9 +66,8 @@ def simulated_points(
             synthesizers,
             support.table,
             privacy,
-            parameters.mechanism,
-            units=Units(parameters.unit, inputs.destination_tract),
-            accepted_ratio=None,
+            parameters,
+            destination_tract=inputs.destination_tract,
         ).synthetic_point
 
     return work_in_order(drawn, range(n_draws), os.cpu_count() or 1)

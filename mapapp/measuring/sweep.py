@@ -151,8 +151,7 @@ def swept_settings(data: AnalystData, options: Options, axes: Sequence[Axis]) ->
     ----------
     data : AnalystData
     options : mapping
-        As :func:`mapapp.publishing.settings.parameters_of` reads them; whether `not_private` is given is of no matter,
-        since nothing is released.
+        As :func:`mapapp.publishing.settings.parameters_of` reads them.
     axes : sequence of Axis
 
     Raises
@@ -178,7 +177,6 @@ def _setting(
     changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}
     mine = {**options, **changed}
     filled = with_preset(mine)
-    mine["not_private"] = filled["mechanism"] == "plug-in"
     try:
         privacy, parameters = parameters_of(data.store.path, mine)
         if parameters.prior == "flows" and data.geography.flows.empty:

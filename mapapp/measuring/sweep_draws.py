@@ -94,7 +94,6 @@ def drawn_measures(
 
 def _key(number: int) -> SecretKey:
     test_key = SecretKey.for_tests()
-    # The first attempts are taken: accept/reject draws again with their keys.
     return test_key if number == 0 else attempt_key(test_key, (1 << 32) - number)
 
 

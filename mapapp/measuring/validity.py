@@ -51,8 +51,8 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
         that `destinations` lists, with root mean squared differences expected_error_mi and expected_short_error_mi.
     Of a release, and of a setting that was drawn, also flows, top_areas, in_out: see docs/validity.md.
 
-Closed form exists for the Dirichlet-multinomial, and for accept/reject as that of one round. Other mechanisms are drawn
-a few times with the published test key, on the analyst's machine, and `basis` says "simulated".
+Closed form exists for the Dirichlet-multinomial. The exponential mechanism is drawn a few times with the published test
+key, on the analyst's machine, and `basis` says "simulated".
 
 Source: docs/method.md, section 10; P10 "Analytical Validity Measures"; P08 §VI.
 """

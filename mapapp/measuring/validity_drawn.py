@@ -23,12 +23,13 @@ from engine.validity import (
 )
 from geodata.errors import StoreError
 from geodata.schema import GEOGRAPHY
-from geodata.store import Store, open_store
+from geodata.store import Store
 from mapapp.answers.certificate_reader import read_certificate
+from mapapp.answers.publication import open_publication
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
 from mapapp.measuring.compared_workers import ratio
-from mapapp.publishing.certificate.mechanism import read_privacy
+from mapapp.publishing.certificate.exponential import read_privacy
 from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import Certificate
 from mapapp.publishing.compared_homes import ComparedHomes, Places, commute_miles, compare_homes
@@ -101,7 +102,7 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
     UsageError
         Its geography or its workplaces are not those of the dataset.
     """
-    store = open_store(path, "release")
+    store = open_publication(path, "release")
     dataset = data.store
     require_same_geography(store, dataset)
     try:

@@ -28,14 +28,13 @@ from engine.validity import (
 from mapapp.measuring.analyst import Panel
 from mapapp.measuring.compared_workers import ExpectedWorkers, RealWorkers, mean_of_draws, ratio
 from mapapp.measuring.prepared_part import DomainPair, PreparedPart
-from mapapp.measuring.simulated_draws import N_DRAWS, simulated_points
+from mapapp.measuring.simulated_draws import N_DRAWS, NO_CLOSED_FORM, simulated_points
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.compared_homes import ComparedHomes, Places
 from mapapp.publishing.drawn_homes import drawn_homes
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.lone_worker import LoneWorkers, lone_workers
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.support import Support, weigh
 
 Floats = npt.NDArray[np.float64]
@@ -164,7 +163,7 @@ def measure_part(
         worker_ptr=inputs.worker_ptr,
         worker_point=prepared.worker_point,
     )
-    if parameters.mechanism in OWN_PROOFS:
+    if parameters.mechanism in NO_CLOSED_FORM:
         weights = certified.of_synthesizers()
         points = simulated_points(inputs, support, weights, privacy, parameters, prepared.local, N_DRAWS)
         first = np.repeat(support.table.support_ptr[inputs.tract], inputs.count)

@@ -73,11 +73,10 @@ def release_result(
 
 def _release_facts(release: DrawnRelease) -> MeasuredRelease:
     certificate = release.certificate
-    final, delta = certificate["epsilon_final"], certificate["delta"]
     return {
         "path": str(release.store.path),
         "status": certificate["status"],
-        "epsilon_final": None if final is None else float(final["value"]),
-        "delta": None if delta is None else float(delta["value"]),
+        "epsilon_final": float(certificate["epsilon_final"]["value"]),
+        "delta": float(certificate["delta"]["value"]),
         "is_of_these_counts": release.is_of_these_counts,
     }

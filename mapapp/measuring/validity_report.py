@@ -114,8 +114,6 @@ def _basis(found: Validity) -> str:
 
 
 def _promise(certificate: ExpectedPromise) -> str:
-    if certificate["epsilon_final"] is None:
-        return "none: not private"
     final, delta = certificate["epsilon_final"], certificate["delta"]
     return f"epsilon_final {final:.3f}, delta {delta:g}, {certificate['mechanism']}"
 

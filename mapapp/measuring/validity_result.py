@@ -49,8 +49,8 @@ class ExpectedPromise(TypedDict):
 
     mechanism: str
     accountant: str
-    epsilon_final: float | None
-    delta: float | None
+    epsilon_final: float
+    delta: float
     delta_bound: float | None
     parts: list[EpsilonPart]
     refusal: str | None
@@ -62,8 +62,8 @@ class MeasuredRelease(TypedDict):
 
     path: str
     status: str
-    epsilon_final: float | None
-    delta: float | None
+    epsilon_final: float
+    delta: float
     is_of_these_counts: bool
 
 

@@ -17,9 +17,9 @@ from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.expected_promise import certificate_facts
 from mapapp.measuring.prepared_part import DomainPoints
+from mapapp.measuring.simulated_draws import NO_CLOSED_FORM
 from mapapp.measuring.validity_part import PriorMass, SettingPart
 from mapapp.measuring.validity_result import Basis, Scope, Validity
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.plain_measures import average_commutes, plain_tables
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ def setting_result(
         tables |= plain_tables(homes, is_sample=scope(data, parts)["is_sample"])
         real_mi, drawn_mi = average_commutes(homes)
         summary |= {"distance_blocks_real_mi": real_mi, "distance_blocks_drawn_mi": drawn_mi}
-    basis: Basis = "simulated" if parameters.mechanism in OWN_PROOFS else "closed form"
+    basis: Basis = "simulated" if parameters.mechanism in NO_CLOSED_FORM else "closed form"
     return Validity(
         basis=basis,
         facts={

@@ -36,7 +36,6 @@ from mapapp.publishing.inputs import (
     read_homes,
     read_inputs,
 )
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import FittedDecays, PublicPrior, public_prior
 from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
@@ -76,7 +75,6 @@ class SynthesisSource:
 
     def support(self, destination_tract: Ints) -> Support:
         """Make the support points of some destination tracts."""
-        proof = OWN_PROOFS.get(self.parameters.mechanism)
         return build_support(
             self.seed,
             self.geography.tracts,
@@ -84,7 +82,7 @@ class SynthesisSource:
             self.prior,
             self.privacy,
             self.parameters,
-            weighted=proof is None or proof.uses_weights,
+            weighted=self.parameters.mechanism != "exponential",
         )
 
 
@@ -218,7 +216,6 @@ def draw_workers(
         privacy,
         parameters,
         destination_tract=inputs.destination_tract,
-        accepted_ratio=weights.accepted_ratio,
     )
     placed = place_blocks(
         key, synthesizers, drawn, support.coarsening_of_homes, geography.blocks, mode=parameters.placement

@@ -22,8 +22,7 @@ from mapapp.publishing.batch import (
     prepare_batch,
 )
 from mapapp.publishing.block_cells import read_cells
-from mapapp.publishing.certificate.mechanism import find_laws
-from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.certificate.exponential import find_laws
 from mapapp.publishing.promise import CertifiedBatch
 
 Columns = dict[str, npt.NDArray[np.generic]]
@@ -88,8 +87,7 @@ class ThreadRunner:
     def _kept(self, batch: PreparedBatch) -> PreparedBatch:
         """What drawing needs of a batch."""
         parameters = self._source.parameters
-        proof = OWN_PROOFS.get(parameters.mechanism)
-        weighted, n_points = proof is None or proof.uses_weights, batch.support.share.size
+        weighted, n_points = parameters.mechanism != "exponential", batch.support.share.size
         if not weighted and self._ones.size < n_points:
             self._ones = np.ones(2 * n_points, dtype=np.int64)
         return replace(

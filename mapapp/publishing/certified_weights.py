@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine.accept_reject import certify_accepted
 from engine.accountant import (
     RULES,
     Accounting,
@@ -29,7 +28,6 @@ from engine.validity import PriorClasses
 from mapapp.publishing.certificate.terms import RULE_4_4
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.inputs import CountedSynthesizers
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.support import Support
 
 Bools = npt.NDArray[np.bool_]
@@ -46,13 +44,10 @@ class SynthesizerWeights:
         Least prior weight in units of 2^-20.
     prunes : bool[S]
         False where a synthesizer keeps all its points.
-    accepted_ratio : int64[S] or None
-        What accept/reject accepts; None for other mechanisms.
     """
 
     min_prior_weight: Ints
     prunes: Bools
-    accepted_ratio: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,16 +81,13 @@ class CertifiedClasses:
     class_of : int64[S]
         Class of each synthesizer.
     accounting : Accounting, SoundAccounting or None
-        What certifies each class; None if the mechanism has a proof of its own and so no weights to certify.
-    accepted_ratio : int64[n_classes] or None
-        What accept/reject accepts; None for other mechanisms.
+        What certifies each class; None for the exponential mechanism, which has no weights to certify.
     """
 
     prior: SupportTable
     classes: SynthesizerClasses
     class_of: Ints
     accounting: Accounting | SoundAccounting | None = None
-    accepted_ratio: Ints | None = None
 
     @property
     def min_weight(self) -> Ints:
@@ -116,11 +108,8 @@ class CertifiedClasses:
 
     def of_synthesizers(self) -> SynthesizerWeights:
         """The weights of every synthesizer."""
-        ratio = self.accepted_ratio
         return SynthesizerWeights(
-            min_prior_weight=self.min_weight[self.class_of],
-            prunes=self.prunes[self.class_of],
-            accepted_ratio=None if ratio is None else ratio[self.class_of],
+            min_prior_weight=self.min_weight[self.class_of], prunes=self.prunes[self.class_of]
         )
 
     def prior_classes(self) -> PriorClasses:
@@ -151,18 +140,7 @@ def certify_weights(
     """
     classes, class_of = classes_of(synthesizers)
     prior = support.table
-    if mechanism in OWN_PROOFS:
-        return CertifiedClasses(prior=prior, classes=classes, class_of=class_of)
-    if mechanism == "accept-reject":
-        accepted = certify_accepted(prior, classes, privacy)
-        return CertifiedClasses(
-            prior=prior,
-            classes=classes,
-            class_of=class_of,
-            accounting=accepted.sound,
-            accepted_ratio=accepted.ratio,
-        )
-    accounting = _certify(prior, classes, privacy)
+    accounting = None if mechanism == "exponential" else _certify(prior, classes, privacy)
     return CertifiedClasses(prior=prior, classes=classes, class_of=class_of, accounting=accounting)
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from engine.errors import ParameterError
 from engine.parameters import Mechanism, Prior, PrivacyParameters, SynthesisParameters, Unit
 from geodata.json_objects import JsonMapping
 from geodata.store import Store
 from mapapp.progress import Report, silent
-from mapapp.publishing.certificate.mechanism import read_privacy, stated_privacy
+from mapapp.publishing.certificate.exponential import read_privacy, stated_privacy
 from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 from mapapp.publishing.design import DesignFacts, design_parameters, expected_divergence
-from mapapp.publishing.drawn_design import DrawnDesignFacts, design_by_drawing, expected_misplaced
+from mapapp.publishing.drawn_design import (
+    COMPARED_MECHANISMS,
+    DrawnDesignFacts,
+    design_by_drawing,
+    expected_misplaced,
+)
 from mapapp.publishing.presets import USUAL_MECHANISM
 from mapapp.publishing.public_part import PublicPart, read_public_part
 
 __all__ = [
-    "DESIGNED_MECHANISMS",
     "Choice",
     "check_design",
     "choose_setting",
@@ -29,10 +33,8 @@ __all__ = [
     "exposure_line",
 ]
 
-DESIGNED_MECHANISMS: Final[tuple[Mechanism, ...]] = ("dirichlet-multinomial", "exponential")
-"""Mechanisms that a setting can be chosen for."""
-
 _SAME: Final = 1e-3  # relative; expected values are stated to four digits
+_EQUAL: Final = 1.02  # of an earlier choice; 2% more would have ended its search
 
 
 class Choice(NamedTuple):
@@ -78,8 +80,6 @@ def choose_setting(
     EngineError
         As :func:`mapapp.publishing.design.design_parameters` and
         :func:`mapapp.publishing.drawn_design.design_by_drawing`.
-    ParameterError
-        Nothing is chosen for this mechanism.
     """
     if choice.mechanisms or parameters.mechanism == "exponential":
         return design_by_drawing(
@@ -94,8 +94,6 @@ def choose_setting(
             report=report,
             threads=threads,
         )
-    if parameters.mechanism != "dirichlet-multinomial":
-        raise ParameterError(f"mechanism is {parameters.mechanism!r}; no setting is chosen for it")
     return design_parameters(
         public,
         privacy.epsilon,
@@ -110,14 +108,14 @@ def choose_setting(
 def expected_of(
     public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> dict[str, float]:
-    """Expected errors of a setting, from homes simulated from public data; empty if the mechanism has no model.
+    """Expected errors of a setting, from homes simulated from public data; empty under editing `drop`.
 
     The share of misplaced workers for the exponential mechanism, divergences for the Dirichlet-multinomial; names as in
     the facts of a choice.
     """
     if parameters.mechanism == "exponential":
         return {"expected_misplaced": expected_misplaced(public, privacy, parameters)}
-    if parameters.mechanism == "dirichlet-multinomial" and parameters.editing != "drop":
+    if parameters.editing != "drop":
         kl_all, kl_small = expected_divergence(public, privacy, parameters)
         return {"expected_kl_all": kl_all, "expected_kl_small": kl_small}
     return {}
@@ -185,10 +183,12 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
     """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
     stated, parameters = certificate["construction"]["design"], certificate["parameters"]
     given, privacy = SynthesisParameters.from_dict(parameters["synthesis"]), read_privacy(parameters)
+    compared = tuple(stated.get("mechanisms", ()))
+    left = [mechanism for mechanism in compared if mechanism not in COMPARED_MECHANISMS]
     choice = Choice(
         priors=tuple(stated.get("priors", ())),
         units=tuple(stated.get("units", ("cell",))),
-        mechanisms=tuple(stated.get("mechanisms", ())),
+        mechanisms=tuple(mechanism for mechanism in compared if mechanism not in left),
         cleaning="expected_misplaced_if_cleaned" in stated,
         most_exposed=stated.get("most_exposed"),
     )
@@ -200,7 +200,10 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
         privacy = PrivacyParameters(
             epsilon=privacy.epsilon, delta=stated.get("delta", "1e-6"), accountant="sound"
         )
-    found = choose_setting(read_public_part(release, choice.units), privacy, given, choice)
+    public = read_public_part(release, choice.units)
+    found = choose_setting(public, privacy, given, choice)
+    if left:
+        return _check_earlier_choice(public, certificate, found[2], left)
     again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
     facts: JsonMapping = {**found[2]}
     if "most_exposed" not in stated:  # from before there were ceilings
@@ -220,6 +223,26 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
         False,
         f"stated: {_described(parameters)}; from the release's public tables: {_described(again)}; {values}",
     )
+
+
+def _check_earlier_choice(
+    public: PublicPart, certificate: Certificate, facts: JsonMapping, left: Sequence[Mechanism]
+) -> CertificateCheck:
+    """Check a choice in which mechanisms took part that have left, which decided how the search began.
+
+    `facts` are those of the choice among the mechanisms that remain. Radii near the minimum are about equally good, so
+    the stated setting may differ, but what it is expected to misplace must be as stated, and hardly more.
+    """
+    stated, parameters = certificate["construction"]["design"], certificate["parameters"]
+    share = expected_misplaced(
+        public, read_privacy(parameters), SynthesisParameters.from_dict(parameters["synthesis"])
+    )
+    good = _is_near(share, stated["expected_misplaced"]) and share <= _EQUAL * facts["expected_misplaced"]
+    detail = (
+        f"expected_misplaced {stated['expected_misplaced']} and {share:.4g}; without {', '.join(left)}, which only "
+        f"version 0.1 can compare, {facts['expected_misplaced']}"
+    )
+    return CertificateCheck("design", good, detail)
 
 
 def _is_near(value: float | None, stated: float | None) -> bool:

@@ -15,11 +15,10 @@ from typing import Final, NotRequired, Self, TypedDict
 import numpy as np
 
 from engine.errors import CertificateError, ParameterError
-from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.progress import Report, silent
 from mapapp.publishing.expected_exposure import expected_exposure
 from mapapp.publishing.measured_ahead import MeasuredAhead
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.misplacement import OBJECTIVE, Misplaced, Misplacement, standard_error
 from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart, PublicPriors
 
@@ -28,16 +27,10 @@ __all__ = [
     "DrawnDesignFacts",
     "design_by_drawing",
     "expected_misplaced",
-    "needs_delta",
 ]
 
-COMPARED_MECHANISMS: Final[tuple[Mechanism, ...]] = (
-    "exponential",
-    "dirichlet-multinomial",
-    "keep-or-redraw",
-    "geometric",
-)
-"""What `--mechanism auto` chooses from; a later one must misplace 0.5% fewer workers than an earlier one."""
+COMPARED_MECHANISMS: Final[tuple[Mechanism, ...]] = ("exponential", "dirichlet-multinomial")
+"""What `--mechanism auto` chooses from; the second must misplace 0.5% fewer workers than the first."""
 
 _TRACT_RADII_MI: Final = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 40.0, 60.0)
 _EXPOSED_RADII_MI: Final = (4.0, 5.0, 6.0, 7.0, *_TRACT_RADII_MI[1:])  # near the radii that a ceiling allows
@@ -88,7 +81,7 @@ class _Setting:
     puma_radius_mi: float
 
     def text(self) -> str:
-        unit = f"unit {self.unit}, " if self.mechanism in UNIT_MECHANISMS else ""
+        unit = f"unit {self.unit}, " if self.mechanism == "exponential" else ""
         return f"{unit}radii {self.tract_radius_mi:g} and {self.puma_radius_mi:g} mi"
 
 
@@ -116,10 +109,10 @@ def design_by_drawing(
         Everything that is not chosen. `clean` applies to the exponential mechanism.
     units : sequence of {"cell", "block", "tract"}
     mechanisms : sequence of str, optional
-        Mechanisms to compare; that of `base` by default. One that draws cells only takes part if "cell" is among the
+        Mechanisms to compare; that of `base` by default. The Dirichlet-multinomial takes part if "cell" is among the
         units; its prior weights are the least that can be certified, and nothing is pruned.
     delta : Fraction, str, int or float, optional
-        For mechanisms that need one.
+        For the Dirichlet-multinomial.
     cleaning : bool, optional
         Leave `clean` of `base` out if that misplaces fewer of all workers, at the radii chosen with it, and the unit is
         larger than a cell.
@@ -181,7 +174,7 @@ def design_by_drawing(
         }
     if mechanisms:
         facts |= {"mechanisms": list(mechanisms), "clean": base.clean}
-        if any(map(needs_delta, mechanisms)):
+        if "dirichlet-multinomial" in mechanisms:
             facts["delta"] = str(privacy.delta)
         if second is not None:
             facts["runner_up"] = f"{second.mechanism}, {second.text()}"
@@ -196,11 +189,6 @@ def design_by_drawing(
         "expected_misplaced_if_cleaned": _rounded(search.objective(best)),
     }
     return privacy, replace(chosen, clean=False), facts
-
-
-def needs_delta(mechanism: Mechanism) -> bool:
-    """Whether a mechanism's promise may fail with a chance of delta."""
-    return mechanism not in OWN_PROOFS or "delta" in OWN_PROOFS[mechanism].uses
 
 
 def expected_misplaced(
@@ -220,7 +208,7 @@ def _starts(mechanisms: Sequence[Mechanism], units: Sequence[Unit]) -> list[_Set
         _Setting(mechanism, unit, *_START_MI)
         for mechanism in mechanisms
         for unit in units
-        if unit == "cell" or mechanism in UNIT_MECHANISMS
+        if unit == "cell" or mechanism == "exponential"
     ]
 
 

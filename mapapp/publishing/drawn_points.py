@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from engine.cleaning import clean_points
 from engine.expected_noise import expected_noise
 from engine.far_states import split_far_states
+from engine.mechanisms.exponential import exponential
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.prior import redraw_weight
 from engine.streams import SecretKey
-from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from engine.units import WEIGHT_UNITS
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.mechanisms import Units, draw_support_points
 from mapapp.publishing.support import Support
 
-__all__ = ["draw_points"]
+__all__ = ["draw_points", "draw_support_points"]
 
 
 def draw_points(
@@ -27,7 +26,6 @@ def draw_points(
     parameters: SynthesisParameters,
     *,
     destination_tract: Ints,
-    accepted_ratio: npt.NDArray[np.int64] | None,
 ) -> SyntheticPoints:
     """Draw the support points of synthetic workers, clean them, and split far states, as a release does.
 
@@ -42,8 +40,6 @@ def draw_points(
         What the release is made of.
     destination_tract : int64[T]
         Rows of `tracts`.
-    accepted_ratio : int64[S] or None
-        What accept/reject accepts; None for other mechanisms.
 
     Returns
     -------
@@ -56,13 +52,7 @@ def draw_points(
         As the mechanism's own function.
     """
     released = draw_support_points(
-        key,
-        synthesizers,
-        support.table,
-        privacy,
-        parameters.mechanism,
-        units=Units(parameters.unit, destination_tract),
-        accepted_ratio=accepted_ratio,
+        key, synthesizers, support.table, privacy, parameters, destination_tract=destination_tract
     )
     drawn = released
     if support.n_eliminated:  # else no point is a remainder, and shares need not be kept
@@ -82,3 +72,32 @@ def draw_points(
     if support.far_split is not None:
         drawn = split_far_states(key, synthesizers, drawn, support.far_split)
     return drawn
+
+
+def draw_support_points(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    destination_tract: Ints,
+) -> SyntheticPoints:
+    """Draw a support point for every synthetic worker by the mechanism alone; arguments as in :func:`draw_points`.
+
+    Raises
+    ------
+    EngineError
+        As the mechanism's own function.
+    """
+    if parameters.mechanism == "exponential":
+        return exponential(
+            key,
+            synthesizers,
+            support,
+            epsilon=privacy.epsilon,
+            unit=parameters.unit,
+            tract_number=destination_tract,
+        )
+    # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
+    return synthesize(key, synthesizers, support, certain_above=WEIGHT_UNITS)

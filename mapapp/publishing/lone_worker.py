@@ -3,15 +3,14 @@
 The chance that the true home tract is shown is expected for homes as the public prior has them.
 
 For units of drawing larger than a block and segment, the chance depends on where the others live. It is then given for
-an example: under the exponential mechanism for units whose workers all live in different support points, otherwise for
-units of one worker.
+an example: units whose workers all live in different support points.
 
 Source: docs/method.md, section 7g; docs/privacy-promise.md, "What a lone worker risks".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, NamedTuple, Protocol
@@ -19,9 +18,8 @@ from typing import Final, Literal, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engine.lone_worker import stay_apart, stay_geometric, stay_laplace, stay_sparse, stay_weighted
+from engine.lone_worker import stay_apart, stay_weighted
 from engine.mechanisms.prices import PRICE_UNITS, law_of
-from engine.mechanisms.sparse import least_threshold
 from engine.mechanisms.thetas import THETA_BITS
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
@@ -34,20 +32,17 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 __all__ = [
-    "LONE_CHANCES",
     "Case",
-    "LonePoints",
     "LoneWorkers",
     "PlacedSynthesizers",
-    "case_of",
-    "lone_points_of",
     "lone_worker_facts",
     "lone_workers",
     "mean_chance",
+    "stay_chance",
 ]
 
-Case = Literal["lone workers", "apart", "alone in a unit"]
-"""Lone workers; or an example: workers drawn together who all live in different points, or only one in a unit."""
+Case = Literal["lone workers", "apart"]
+"""Lone workers; or an example: workers drawn together who all live in different points."""
 
 _MOST_TRACTS: Final = 2_000
 
@@ -93,7 +88,7 @@ class LoneWorkers:
     n_workers: int
 
 
-class LonePoints(NamedTuple):
+class _LonePoints(NamedTuple):
     """Support points of one destination tract, for one worker."""
 
     alpha: Floats
@@ -118,16 +113,15 @@ def lone_workers(
     every = 1 if is_sample else max(support.coarsening.tracts.n_tracts // _MOST_TRACTS, 1)
     is_looked_at = support.coarsening.destination % every == 0
     if parameters.unit != "cell":
-        example = _apart if parameters.mechanism == "exponential" else _alone_in_a_unit
-        return example(certified, synthesizers, support, privacy, parameters, is_looked_at)
-    chance = LONE_CHANCES[parameters.mechanism]
+        return _apart(certified, synthesizers, support, privacy, parameters, is_looked_at)
+    mechanism = parameters.mechanism
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
     alone = np.flatnonzero(is_alone & is_looked_at[certified.classes.tract])
-    stay = [chance(certified, int(one), privacy) for one in alone]
+    stay = [stay_chance(certified, int(one), privacy, mechanism) for one in alone]
     weights = (true_tract_weights(support, tract) for tract in certified.classes.tract[alone].tolist())
     true_tract = [
-        chance(certified, one, privacy, of_point)
+        stay_chance(certified, one, privacy, mechanism, of_point)
         for one, of_point in zip(alone.tolist(), weights, strict=True)
     ]
     return LoneWorkers(
@@ -146,15 +140,16 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
     dict
         `workers`, how many there are; `stay`, with the `least`, the mean over workers (`typical`) and the `greatest`
         chance to keep the true support point, None without workers; `true_tract`, with the same of the chance that the
-        true tract is shown; `is_bound`, whether these are upper bounds; `case`, from :func:`case_of`.
+        true tract is shown; `is_bound`, false, since these are no upper bounds; `case`, of whom the chances are.
     """
     workers = np.concatenate([part.workers for part in parts])
+    case: Case = "lone workers" if parameters.unit == "cell" else "apart"
     return {
         "workers": sum(part.n_workers for part in parts),
         "stay": _chances(np.concatenate([part.stay for part in parts]), workers),
         "true_tract": _chances(np.concatenate([part.true_tract for part in parts]), workers),
-        "is_bound": parameters.mechanism == "accept-reject",
-        "case": case_of(parameters),
+        "is_bound": False,
+        "case": case,
     }
 
 
@@ -181,14 +176,7 @@ def _share(chance: float, workers: int) -> Fraction:
     return Fraction(chance) * workers
 
 
-def case_of(parameters: SynthesisParameters) -> Case:
-    """Return of whom the chances are: of lone workers or, where larger units are drawn together, of which example."""
-    if parameters.unit == "cell":
-        return "lone workers"
-    return "apart" if parameters.mechanism == "exponential" else "alone in a unit"
-
-
-def lone_points_of(certified: CertifiedClasses, number: int) -> LonePoints:
+def _lone_points_of(certified: CertifiedClasses, number: int) -> _LonePoints:
     """Return the support points of the destination tract of a class."""
     tract = int(certified.classes.tract[number])
     mine = slice(*certified.prior.support_ptr[tract : tract + 2])
@@ -198,41 +186,32 @@ def lone_points_of(certified: CertifiedClasses, number: int) -> LonePoints:
     # As drawn: what weighs more than one worker is never pruned.
     kept = np.where(certified.prunes[number] & (alpha <= 1.0), retention, 1.0)
     home = base if base.any() else np.ones_like(base)
-    return LonePoints(alpha, kept, home / home.sum())
+    return _LonePoints(alpha, kept, home / home.sum())
 
 
-class _LoneChance(Protocol):
-    """Chance to keep the true support point; with `home`, summed over points with these weights of theirs."""
-
-    def __call__(
-        self,
-        certified: CertifiedClasses,
-        number: int,
-        privacy: PrivacyParameters,
-        home: Floats | None = None,
-        /,
-    ) -> float: ...
-
-
-def _weighted(
-    certified: CertifiedClasses, number: int, _privacy: PrivacyParameters, home: Floats | None = None
+def stay_chance(
+    certified: CertifiedClasses,
+    number: int,
+    privacy: PrivacyParameters,
+    mechanism: Mechanism,
+    home: Floats | None = None,
 ) -> float:
-    points = lone_points_of(certified, number)
+    """Return the chance of a class's lone workers to keep the true support point.
+
+    Parameters
+    ----------
+    certified, number
+        The class.
+    privacy, mechanism
+        What the release is made of.
+    home : float64[k], optional
+        Weights of the support points over whose chances it is summed; by default the prior's shares.
+    """
+    if mechanism == "exponential":
+        n_points = np.diff(certified.prior.support_ptr)[certified.classes.tract[number]]
+        return _stay_apart(privacy, int(n_points), 1) * (1.0 if home is None else float(home.sum()))
+    points = _lone_points_of(certified, number)
     return stay_weighted(points.alpha, points.retention, points.home if home is None else home)
-
-
-def _accepted(
-    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
-) -> float:
-    """Bound: an output is drawn again with a chance of at most delta, which leaves the others so much likelier."""
-    of_a_round = _weighted(certified, number, privacy, home)
-    return min(of_a_round / (1.0 - float(privacy.delta)), _whole(home))
-
-
-def _exponential(
-    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
-) -> float:
-    return _stay_apart(privacy, _n_points(certified, number), 1) * _whole(home)
 
 
 def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> float:
@@ -240,53 +219,6 @@ def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> fl
     return stay_apart(
         law.inverse_theta / (1 << THETA_BITS), n_points, n_workers, price=law.price / PRICE_UNITS
     )
-
-
-def _geometric(
-    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
-) -> float:
-    return stay_geometric(float(privacy.epsilon), _n_points(certified, number)) * _whole(home)
-
-
-def _laplace(
-    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
-) -> float:
-    alpha = lone_points_of(certified, number).alpha
-    return stay_laplace(float(privacy.epsilon), alpha / alpha.sum(), home)
-
-
-def _sparse(
-    certified: CertifiedClasses, number: int, privacy: PrivacyParameters, home: Floats | None = None
-) -> float:
-    alpha = lone_points_of(certified, number).alpha
-    published = least_threshold(privacy.epsilon, privacy.delta).delta_bound
-    return stay_sparse(float(published), alpha / alpha.sum(), home)
-
-
-def _plug_in(
-    _certified: CertifiedClasses, _number: int, _privacy: PrivacyParameters, home: Floats | None = None
-) -> float:
-    return _whole(home)
-
-
-def _n_points(certified: CertifiedClasses, number: int) -> int:
-    return int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
-
-
-def _whole(home: Floats | None) -> float:
-    return 1.0 if home is None else float(home.sum())
-
-
-LONE_CHANCES: Final[Mapping[Mechanism, _LoneChance]] = {
-    "dirichlet-multinomial": _weighted,
-    "accept-reject": _accepted,
-    "exponential": _exponential,
-    "keep-or-redraw": _exponential,
-    "geometric": _geometric,
-    "laplace": _laplace,
-    "sparse-histogram": _sparse,
-    "plug-in": _plug_in,
-}
 
 
 def _apart(
@@ -321,27 +253,4 @@ def _true_tract_shares(support: Support, is_looked_at: Bools) -> Floats:
             true_tract_weights(support, position).sum() if is_known else np.nan
             for position, is_known in enumerate(is_looked_at.tolist())
         ]
-    )
-
-
-def _alone_in_a_unit(
-    certified: CertifiedClasses,
-    synthesizers: PlacedSynthesizers,
-    support: Support,
-    privacy: PrivacyParameters,
-    parameters: SynthesisParameters,
-    is_looked_at: Bools,
-) -> LoneWorkers:
-    """Return the chances of a worker who is the only one of a unit, in every destination tract."""
-    tract, first = np.unique(certified.classes.tract, return_index=True)
-    chance = LONE_CHANCES[parameters.mechanism]
-    true_tract = [
-        chance(certified, one, privacy, true_tract_weights(support, at)) if is_looked_at[at] else np.nan
-        for at, one in zip(tract.tolist(), first.tolist(), strict=True)
-    ]
-    return LoneWorkers(
-        stay=np.array([chance(certified, int(one), privacy) for one in first], dtype=np.float64),
-        true_tract=np.array(true_tract, dtype=np.float64),
-        workers=np.bincount(synthesizers.tract, synthesizers.count)[tract].astype(np.int64),
-        n_workers=int(synthesizers.count.sum()),
     )

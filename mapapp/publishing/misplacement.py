@@ -164,7 +164,6 @@ class Misplacement:
                 privacy,
                 parameters,
                 destination_tract=sample.destination_tract,
-                accepted_ratio=weights.accepted_ratio,
             )
             home = self._placed(points.synthetic_point, of_tracts)
             errors = self._errors(home)

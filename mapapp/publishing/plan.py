@@ -44,7 +44,7 @@ class Plan:
     certificate : dict
         Its claims; the editing seed in it is for this plan alone.
     expected : dict
-        Expected errors, from homes simulated from public data; empty for a mechanism without an error model.
+        Expected errors, from homes simulated from public data; empty under editing `drop`.
     plain : PlainMeasures
         What a planner would see, from the same homes.
     sizes : ReleaseSizes
@@ -72,7 +72,7 @@ class Plan:
         stay, tract = stay_text(facts), true_tract_text(facts)
         lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
         shown = "" if tract is None else f"; expected chance of the true home tract: {tract}"
-        expected = expected_line(self.expected) if self.expected else "not known for this mechanism"
+        expected = expected_line(self.expected) if self.expected else "not known where points are dropped"
         return [
             f"dry run: {sizes.n_workers:,} workers of {sizes.n_synthesizers:,} synthesizers; "
             "nothing was spent or drawn",

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.accept_reject import inner_privacy
 from engine.errors import CertificateError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
@@ -31,7 +30,6 @@ from mapapp.publishing.inputs import WorkplaceCounts
 from mapapp.publishing.last_release import LAST_RELEASE_CAVEAT
 from mapapp.publishing.lone_worker import LoneWorkers, lone_worker_facts, lone_workers
 from mapapp.publishing.marginal_segments import assigns_from_margins
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.settings import preset_of
 from mapapp.publishing.support import Support
@@ -73,19 +71,18 @@ def certify_batch(
 ) -> CertifiedBatch:
     """Certify the prior weights of every synthesizer of a batch, and write its rows of the certificate.
 
-    A mechanism with a proof of its own has no weights to certify: its prior weights are shares of the prior.
+    The exponential mechanism has no weights to certify: its prior weights are shares of the prior.
 
     Raises
     ------
     EngineError
         When no weight keeps the promise.
     """
-    mechanism = parameters.mechanism
-    certified = certify_weights(counts, support, privacy, mechanism)
+    certified = certify_weights(counts, support, privacy, parameters.mechanism)
     n_support = support.coarsening.n_support
     return CertifiedBatch(
         weights=certified.of_synthesizers(),
-        rows=_rows(certified, privacy, mechanism),
+        rows=_rows(certified, privacy),
         n_support=(int(n_support.min()), int(n_support.sum()), int(n_support.max())),
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
@@ -94,14 +91,11 @@ def certify_batch(
     )
 
 
-def _rows(certified: CertifiedClasses, privacy: PrivacyParameters, mechanism: Mechanism) -> list[Row]:
-    if mechanism == "exponential":
-        return _rows_by_support(certified)
+def _rows(certified: CertifiedClasses, privacy: PrivacyParameters) -> list[Row]:
     if certified.accounting is None:
-        return [{"synthesizers": int(certified.class_of.size)}]
-    of_draw = inner_privacy(privacy) if mechanism == "accept-reject" else privacy
+        return _rows_by_support(certified)
     times = np.bincount(certified.class_of)
-    return certificate_rows(of_draw, certified.classes, certified.accounting, times)
+    return certificate_rows(privacy, certified.classes, certified.accounting, times)
 
 
 def _rows_by_support(certified: CertifiedClasses) -> list[Row]:
@@ -198,7 +192,9 @@ def _rows_of_all(
 ) -> list[Row]:
     """Rows of all batches as those of one."""
     parts = [batch.rows for batch in batches]
-    return [row for rows in parts for row in rows] if mechanism in OWN_PROOFS else merge_rows(privacy, parts)
+    if mechanism == "exponential":
+        return [row for rows in parts for row in rows]
+    return merge_rows(privacy, parts)
 
 
 def _public_hashes(store: Store) -> dict[str, str]:

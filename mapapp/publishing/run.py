@@ -25,9 +25,9 @@ from mapapp.progress import Report, silent
 from mapapp.publishing.batch import SynthesisSource, source_of
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.beside import beside_claims, confidential_hashes, publications_beside
-from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
+from mapapp.publishing.certificate.exponential import NO_ACCOUNTANT
 from mapapp.publishing.certificate.stamps import new_run_id
-from mapapp.publishing.certificate.terms import FOR_RELEASE, RUN_ID, TEST_KEY_REASON, Certificate, ExactNumber
+from mapapp.publishing.certificate.terms import FOR_RELEASE, RUN_ID, TEST_KEY_REASON, Certificate
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
 from mapapp.publishing.cluster.client import cluster_client
 from mapapp.publishing.cluster.dask_types import Client
@@ -72,7 +72,7 @@ class Outcome:
             "release": str(self.release),
             "release_digest": self.digest,
             "status": self.certificate["status"],
-            **{name: _value(self.certificate[name]) for name in ("epsilon", "delta", "epsilon_final")},
+            **{name: self.certificate[name]["value"] for name in ("epsilon", "delta", "epsilon_final")},
             **self.sizes.to_dict(),
         }
 
@@ -92,26 +92,17 @@ class Outcome:
         ]
 
 
-def _value(number: ExactNumber | None) -> float | None:
-    """A number of the certificate, or None where nothing is promised."""
-    return None if number is None else float(number["value"])
-
-
 def promise_line(certificate: Certificate) -> str:
     """What a certificate promises, in a line."""
-    final, delta = (_value(certificate[name]) for name in ("epsilon_final", "delta"))
-    if final is None or delta is None:
-        return "none: not private; do not publish this release"
+    final, delta = (certificate[name]["value"] for name in ("epsilon_final", "delta"))
     return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
 
 
 def _grounds(certificate: Certificate) -> str:
-    name = certificate.get("mechanism", {}).get("name")
-    of = "" if name is None else f"{name}, "
     if certificate["accountant"] == NO_ACCOUNTANT:
-        return f"{name}: it needs no accountant"
+        return "exponential: it needs no accountant"
     if certificate["accountant"] == "sound":
-        return f"{of}sound accountant"
+        return "sound accountant"
     return f"paper accountant: epsilon {certificate['epsilon']['value']:g} and the cost of pruning"
 
 

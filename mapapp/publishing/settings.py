@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
+from engine.mechanisms.thetas import exponential_epsilon
 from engine.parameters import (
-    UNIT_MECHANISMS,
     Mechanism,
     Number,
     Prior,
@@ -21,10 +21,9 @@ from engine.parameters import (
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
-from mapapp.publishing.certificate.mechanism import stated_privacy
-from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice
-from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
-from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
+from mapapp.publishing.certificate.exponential import stated_privacy
+from mapapp.publishing.chosen_setting import Choice
+from mapapp.publishing.drawn_design import COMPARED_MECHANISMS
 from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, DESIGNED, PRESETS, Option, Options, with_preset
 
 DEFAULT_EPSILON = "4.6"
@@ -129,7 +128,7 @@ def _setting_of(options: Options) -> tuple[PrivacyParameters, SynthesisParameter
     else:
         _refuse_what_it_ignores(mechanism, options)
     epsilon, whole = options["epsilon"], options["epsilon_final"]
-    if mechanism in OWN_PROOFS and whole is None:
+    if mechanism == "exponential" and whole is None:
         # Nothing is pruned, so epsilon is the whole promise.
         epsilon, whole = None, epsilon
     privacy = privacy_of(
@@ -157,12 +156,18 @@ def _setting_of(options: Options) -> tuple[PrivacyParameters, SynthesisParameter
     return privacy, parameters
 
 
+def require_range(privacy: PrivacyParameters, mechanism: Mechanism) -> None:
+    """Refuse a promise that a mechanism cannot make, before anything is read (ParameterError)."""
+    if mechanism == "exponential":
+        exponential_epsilon(privacy.epsilon)
+
+
 def _refuse_preset_epsilon(given: Options, filled: Options) -> None:
     """Refuse the paper accountant with a whole epsilon that a preset gives, and name the preset."""
     whole = filled["epsilon_final"]
     if filled["accountant"] != "paper" or given["epsilon_final"] is not None or whole is None:
         return
-    if filled["mechanism"] != AUTO and filled["mechanism"] not in OWN_PROOFS:
+    if filled["mechanism"] == "dirichlet-multinomial":
         raise UsageError(
             f"--accountant paper with --preset {given.get('preset') or DEFAULT_PRESET}, which gives --epsilon-final "
             f"{whole}: this accountant certifies a bound before pruning; give --epsilon, or add --preset onthemap-v3"
@@ -176,13 +181,11 @@ def _given(options: Options, name: str, default: str) -> Option:
 def _takes_delta(options: Options) -> bool:
     """Whether delta means something to the mechanism, or to one of those that are compared."""
     mechanism = options["mechanism"]
-    if mechanism == AUTO:
-        return not _is_pure(options)
-    return mechanism not in OWN_PROOFS or "delta" in OWN_PROOFS[mechanism].uses
+    return not _is_pure(options) if mechanism == AUTO else bool(mechanism != "exponential")
 
 
 def _is_pure(options: Options) -> bool:
-    """Whether delta 0 is asked for, which leaves out mechanisms that need more."""
+    """Whether delta 0 is asked for, which leaves out the mechanism that needs more."""
     return options["delta"] is not None and exact_fraction(options["delta"], "delta") == 0
 
 
@@ -191,7 +194,7 @@ def _refuse_what_some_ignore(options: Options) -> None:
     given = {name: options[name] for name in _OF_PRUNED if options[name] is not None}
     given |= {"unit": options["unit"]} if options.get("unit") in ("block", "tract") else {}
     given |= {"editing": "drop"} if options["editing"] == "drop" else {}
-    given |= {name: "" for name in ("replication", "not_private") if options.get(name, False)}
+    given |= {"replication": ""} if options["replication"] else {}
     for name, value in given.items():
         flag = f"--{name.replace('_', '-')} {value}".strip()
         raise UsageError(
@@ -201,35 +204,22 @@ def _refuse_what_some_ignore(options: Options) -> None:
 
 
 def _refuse_what_it_ignores(mechanism: Mechanism, options: Options) -> None:
-    """Refuse plug-in without --not-private, and options that a mechanism does not use."""
-    not_private = options.get("not_private", False)
-    if mechanism == "plug-in" and not not_private:
-        raise UsageError(
-            "--mechanism plug-in shows where real workers live and promises nothing: give --not-private to make it for "
-            "comparison, marked not for release"
-        )
-    if mechanism != "plug-in" and not_private:
-        raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")
-    if mechanism not in UNIT_MECHANISMS and options.get("unit") is not None:
-        raise UsageError(
-            f"--unit {options['unit']} with --mechanism {mechanism}: only {', '.join(UNIT_MECHANISMS)} draw units; "
-            "leave it out"
-        )
-    if mechanism not in OWN_PROOFS:
+    """Refuse options that a mechanism does not use."""
+    if mechanism != "exponential":
+        if options.get("unit") is not None:
+            raise UsageError(
+                f"--unit {options['unit']} with --mechanism {mechanism}: only the exponential mechanism draws units; "
+                "leave it out"
+            )
         return
-    uses = OWN_PROOFS[mechanism].uses
-    whole = {"epsilon": "epsilon", "epsilon_final": "epsilon", "delta": "delta"}
-    unused = [option for option, parameter in whole.items() if parameter not in uses]
-    if mechanism in UNIT_MECHANISMS:
-        unused.append("replication")
-    for name in (*_OF_PRUNED, *unused):
+    for name in (*_OF_PRUNED, "delta", "replication"):
         value = options[name]
         if value is None or value is False or (name == "delta" and not exact_fraction(value, "delta")):
-            continue  # these mechanisms promise a delta of 0 anyway
+            continue  # the mechanism promises a delta of 0 anyway
         flag = f"--{name.replace('_', '-')}{'' if value is True else f' {value}'}"
-        preset = ", or add --preset onthemap-v3, to which it belongs" if mechanism in UNIT_MECHANISMS else ""
         raise UsageError(
-            f"{flag} with --mechanism {mechanism}: nothing there depends on it; leave it out{preset}"
+            f"{flag} with --mechanism {mechanism}: nothing there depends on it; leave it out, or add --preset "
+            "onthemap-v3, to which it belongs"
         )
 
 
@@ -239,7 +229,7 @@ def designed_choice(options: Options) -> Choice | None:
     Raises
     ------
     UsageError
-        An option asks for what would be chosen, or no setting can be chosen for the mechanism or the accountant.
+        An option asks for what would be chosen, or no setting can be chosen for the accountant.
     """
     given_clean = options.get("clean")
     options = with_preset({**NOT_GIVEN, **options})
@@ -260,18 +250,13 @@ def designed_choice(options: Options) -> Choice | None:
     given = [flag for name, flag in DESIGNED.items() if options[name] is not None]
     if given:
         raise UsageError(f"--design auto chooses {given[0]} itself; leave it out, or leave --design out")
-    mechanisms = COMPARED_MECHANISMS if options["mechanism"] == AUTO else ()
+    mechanisms: tuple[Mechanism, ...] = COMPARED_MECHANISMS if options["mechanism"] == AUTO else ()
     if mechanisms and _is_pure(options):
-        mechanisms = tuple(mechanism for mechanism in mechanisms if not needs_delta(mechanism))
-    if options["accountant"] == "paper" or not (mechanisms or options["mechanism"] in DESIGNED_MECHANISMS):
-        asked = (
-            "--accountant paper"
-            if options["accountant"] == "paper"
-            else f"--mechanism {options['mechanism']}"
-        )
+        mechanisms = ("exponential",)
+    if options["accountant"] == "paper":
         raise UsageError(
-            f"--design auto with {asked}: it chooses for {' and '.join(DESIGNED_MECHANISMS)}, the former with the "
-            "sound accountant; leave out one"
+            "--design auto with --accountant paper: it chooses weights that the sound accountant certifies; leave out "
+            "one"
         )
     all_priors = options.get("prior_release") is not None or options["prior"] == "auto"
     unit = options.get("unit") or "cell"

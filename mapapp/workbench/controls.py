@@ -69,14 +69,8 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
 
 _PRESETS: Final = {"recommended": "Recommended", "onthemap-v3": "OnTheMap V3"}
 _MECHANISMS: Final = {
-    "dirichlet-multinomial": "Dirichlet-multinomial",
     "exponential": "Exponential",
-    "keep-or-redraw": "Keep or redraw",
-    "geometric": "Geometric noise",
-    "accept-reject": "Accept/reject",
-    "laplace": "Laplace noise",
-    "sparse-histogram": "Sparse histogram",
-    "plug-in": "Plug-in (not private)",
+    "dirichlet-multinomial": "Dirichlet-multinomial",
 }
 _HINTS: Final = {
     "min_retention": "Probability of keeping a support point where nobody lives. Costs ln(1/this).",

@@ -7,18 +7,17 @@ from typing import get_args
 
 from dash import Dash, Input, Output, State, html, no_update
 
-from engine.parameters import PrivacyParameters, Unit
+from engine.parameters import Mechanism, PrivacyParameters, Unit
 from geodata.json_objects import JsonMapping
 from mapapp.errors import UsageError
 from mapapp.progress import Report
 from mapapp.publishing.chosen_setting import (
-    DESIGNED_MECHANISMS,
     Choice,
     choose_setting,
     expected_line,
     exposure_line,
 )
-from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
+from mapapp.publishing.drawn_design import COMPARED_MECHANISMS
 from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.settings import preset_ceiling
@@ -98,7 +97,8 @@ def search_for(
     Parameters
     ----------
     setting : Setting
-        What the controls show. If mechanisms are compared, those with a delta take part only if this one has it.
+        What the controls show. If mechanisms are compared, the Dirichlet-multinomial takes part only if it is shown,
+        since it needs a delta.
     any_mechanism, any_unit : bool
         Whether mechanisms are compared, and the workers whom they draw together, as by `--mechanism auto` and
         `--unit auto` of the command.
@@ -108,14 +108,11 @@ def search_for(
     Raises
     ------
     UsageError
-        No setting is chosen for the mechanism or the accountant, or not all mechanisms take what is set.
+        No setting is chosen for the accountant, or not all mechanisms take what is set.
     """
     privacy, parameters = setting.privacy, setting.parameters
-    if privacy.accountant != "sound" or not (any_mechanism or parameters.mechanism in DESIGNED_MECHANISMS):
-        raise UsageError(
-            "Design chooses for the exponential mechanism, or for the Dirichlet-multinomial and the sound accountant; "
-            "choose these first, or let it choose the mechanism"
-        )
+    if privacy.accountant != "sound":
+        raise UsageError("Design chooses weights that the sound accountant certifies; choose that one first")
     units = get_args(Unit) if any_unit else (parameters.unit,)
     has_ceiling = any_mechanism or parameters.mechanism == "exponential"  # as options that name no ceiling
     most_exposed = preset_ceiling(DEFAULT_PRESET) if has_ceiling else None
@@ -130,8 +127,8 @@ def search_for(
         PrivacyParameters(epsilon=privacy.epsilon, delta=privacy.delta, accountant="sound"),
         replace(parameters, mechanism="exponential", clean=cleans),
     )
-    has_delta = needs_delta(parameters.mechanism)
-    mechanisms = tuple(each for each in COMPARED_MECHANISMS if has_delta or not needs_delta(each))
+    is_pure = parameters.mechanism == "exponential"
+    mechanisms: tuple[Mechanism, ...] = ("exponential",) if is_pure else COMPARED_MECHANISMS
     return start, Choice(units=units, mechanisms=mechanisms, most_exposed=most_exposed)
 
 

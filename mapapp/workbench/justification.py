@@ -131,9 +131,8 @@ def _table(name: str, title: str, words: str, names: Sequence[str], rows: Rows) 
     )
 
 
-def _stated(plan: Plan, name: str) -> float | None:
-    value = plan.certificate[name]
-    return None if value is None else float(value["value"])
+def _stated(plan: Plan, name: str) -> float:
+    return float(plan.certificate[name]["value"])
 
 
 def _promise(plan: Plan) -> dict[str, str]:
@@ -145,8 +144,6 @@ def _words(one: _Planned) -> str:
     final, delta = _stated(one.plan, "epsilon_final"), _stated(one.plan, "delta")
     reasons = one.setting.parameters.not_for_release_reasons()
     marked = f" A release with this setting is not for publication: {'; '.join(reasons)}." if reasons else ""
-    if final is None or delta is None:
-        return f"{one.name}: Nothing is promised.{marked}"
     lone = lone_worker_sentence(one.plan.certificate.get("lone_worker"))
     odds = odds_sentence(final, delta_is_zero=delta == 0)
     outside = (

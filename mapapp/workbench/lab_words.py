@@ -114,8 +114,8 @@ def why(given: Choices) -> list[Component]:
             "slides say scale 2/ε, and their numbers have 1/ε, which is right for two places: n is public, so one "
             "number says all."
             if given["reading"] == "printed"
-            else "By definition here: what `synthesize --mechanism laplace` draws for any number of places. Discrete "
-            "noise of scale 2/ε on both, since a worker who moves changes two numbers; then m workers in proportion."
+            else "By definition here: discrete noise of scale 2/ε on both, since a worker who moves changes two "
+            "numbers; then m workers in proportion, as can be drawn for any number of places."
         )
     if n == 1:
         texts[given["mechanism"]].append("With a single worker the neighboring table is the opposite one.")

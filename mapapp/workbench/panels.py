@@ -25,12 +25,10 @@ MEASURES: Final = (
 _OF_WHOM: Final = {
     "lone workers": "a worker alone in block and segment keeps the true area",
     "apart": "example: each worker of a unit keeps the true area, if all live apart",
-    "alone in a unit": "example: a worker alone in a unit keeps the true area",
 }
 _IN_TRACT: Final = {
     "lone workers": "is expected to be shown in the true tract",
     "apart": "example: is expected to be shown in the true tract, if all live apart",
-    "alone in a unit": "example: alone in a unit, is expected to be shown in the true tract",
 }
 _SHOWN_SIZES: Final = (1, 2, 3, 5, 9, 15, 30, 50, 100, 300, 1000)
 _PART_COLOURS: Final = ("#1d4f9c", "#c9772b", "#6b8e3d")
@@ -53,26 +51,15 @@ def scope_lines(measured: MeasuredSetting) -> list[str]:
 def glance(measured: MeasuredSetting) -> str:
     """The headline in one line, for a small screen."""
     plain, final = measured.validity.plain, measured.validity.facts["certificate"]["epsilon_final"]
-    promised = "not private" if final is None else f"ε′ {final:.3g}"
     sample = " (sample)" if measured.extent == "sample" else ""
     top = "" if plain is None else f" · {plain.top_found:.1f} of 10 home tracts right"
-    return f"{promised}{top} · KL {digits(measured.validity.summary['kl_all'])}{sample}"
+    return f"ε′ {final:.3g}{top} · KL {digits(measured.validity.summary['kl_all'])}{sample}"
 
 
 def promise_card(measured: MeasuredSetting) -> Component:
     """ε′ and what makes it up, δ, and why a release would not be made."""
     certificate = measured.validity.facts["certificate"]
     final, delta = certificate["epsilon_final"], certificate["delta"]
-    if final is None or delta is None:
-        return html.Section(
-            [
-                html.H2("Promise"),
-                html.P(
-                    "None: not private. Do not publish a release made with this setting.", className="refusal"
-                ),
-            ],
-            className="card",
-        )
     parts = [part for part in certificate["parts"] if abs(part["value"]) >= 5e-4]
     alpha = measured.validity.tables["least_alpha"]
     unpruned = certificate["accountant"] == "sound" and len(alpha) > 0 and not (alpha["prunes"] > 0).any()

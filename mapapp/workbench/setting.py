@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Final, NotRequired, TypedDict, cast, get_args
 
 from engine.parameters import (
-    UNIT_MECHANISMS,
     Accountant,
     Editing,
     Mechanism,
@@ -20,12 +19,12 @@ from engine.parameters import (
 )
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from mapapp.errors import UsageError
-from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
 from mapapp.publishing.settings import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,
     DEFAULT_MIN_RETENTION,
     preset_setting,
+    require_range,
 )
 
 ControlValue = str | bool | None
@@ -75,18 +74,11 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 CONTROLS: Final = (*NUMBERS, *CHOICES, "replication")
 
-_OF_WEIGHTS: Final = ("accountant", "min_retention", "retention_scale", "strength")
-
 UNUSED: Final[dict[str, tuple[str, ...]]] = {
-    mechanism: (
-        *(_OF_WEIGHTS if mechanism in OWN_PROOFS else ()),
-        *(("delta",) if mechanism in OWN_PROOFS and "delta" not in OWN_PROOFS[mechanism].uses else ()),
-        *(() if mechanism in UNIT_MECHANISMS else ("unit",)),
-        *(() if mechanism == "exponential" else ("cleaning",)),
-    )
-    for mechanism in CHOICES["mechanism"]
+    "exponential": ("accountant", "min_retention", "retention_scale", "strength", "delta"),
+    "dirichlet-multinomial": ("unit", "cleaning"),
 }
-"""Controls that each mechanism ignores: prior weights and pruning with a proof of its own, δ, units, cleaning."""
+"""Controls that each mechanism ignores."""
 
 
 class Distances(TypedDict):
@@ -112,7 +104,7 @@ def preset_values(preset: str, *, has_flows: bool) -> dict[str, ControlValue]:
     """Values of the controls for a preset of the command `synthesize`, before a design moves any of them."""
     setting = Setting(*preset_setting(preset, "flows" if has_flows else "gravity"))
     values = values_of(setting)
-    if setting.parameters.mechanism in OWN_PROOFS:
+    if setting.parameters.mechanism == "exponential":
         return values
     return values | {"epsilon": DEFAULT_EPSILON, "means": "before"}  # as the papers state it
 
@@ -135,7 +127,7 @@ def read_setting(values: Values) -> Setting:
         retention_scale=_number(values, "retention_scale"),
         replication=bool(values["replication"]),
         mechanism=mechanism,
-        unit=cast(Unit, _choice(values, "unit")) if mechanism in UNIT_MECHANISMS else "cell",
+        unit=cast(Unit, _choice(values, "unit")) if mechanism == "exponential" else "cell",
         clean=_choice(values, "cleaning") == "on" and mechanism == "exponential",
     )
     privacy = _privacy(values, mechanism)
@@ -187,11 +179,12 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     privacy, parameters = setting.privacy, setting.parameters
     tract_mi, puma_mi = parameters.coarsening_radii_mi
     rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
-    if parameters.mechanism in UNIT_MECHANISMS:
-        rows.append(("Workers drawn together by", UNITS[parameters.unit].lower()))
     if parameters.mechanism == "exponential":
-        rows.append(("Commute ranges", CLEANING["on" if parameters.clean else "off"].lower()))
-    if parameters.mechanism not in OWN_PROOFS:
+        rows += [
+            ("Workers drawn together by", UNITS[parameters.unit].lower()),
+            ("Commute ranges", CLEANING["on" if parameters.clean else "off"].lower()),
+        ]
+    else:
         rows += [
             ("Accountant", privacy.accountant),
             ("Least retention", exact_text(privacy.min_retention)),
@@ -232,7 +225,7 @@ def _percentiles(parameters: SynthesisParameters) -> str:
 def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:
     """The promise; ε before pruning means the same under every accountant, as for the command `synthesize`."""
     accountant: Accountant = "sound"
-    if mechanism not in OWN_PROOFS:
+    if mechanism != "exponential":
         accountant = cast(Accountant, _choice(values, "accountant"))
     before = _choice(values, "means") == "before"
     if accountant == "paper" and not before:
@@ -240,9 +233,10 @@ def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:
             "The paper accountant certifies ε before pruning and adds to it: choose “Before pruning”, or the sound "
             "accountant"
         )
-    # A mechanism that does not prune promises the same whole as one with the usual pruning.
-    kept = DEFAULT_MIN_RETENTION if mechanism in OWN_PROOFS else _text(values, "min_retention")
-    delta = DEFAULT_DELTA if "delta" in UNUSED[mechanism] else _text(values, "delta")
+    # The exponential mechanism does not prune, and promises the same whole as one with the usual pruning.
+    is_pure = mechanism == "exponential"
+    kept = DEFAULT_MIN_RETENTION if is_pure else _text(values, "min_retention")
+    delta = DEFAULT_DELTA if is_pure else _text(values, "delta")
     before_pruning = PrivacyParameters(
         epsilon=_exact(values, "epsilon"),
         delta=exact_fraction(delta, NUMBERS["delta"]),

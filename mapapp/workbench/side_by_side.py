@@ -140,14 +140,12 @@ def _promise(kept: KeptSetting) -> dict[str, str]:
         return {"Promise": "not measured yet"}
     certificate = kept.measured[0].facts["certificate"]
     final, delta = certificate["epsilon_final"], certificate["delta"]
-    words = {} if final is None else {"In words": odds_sentence(final, delta_is_zero=delta == 0)}
+    words = {"In words": odds_sentence(final, delta_is_zero=delta == 0)}
     return promise_rows(final, delta, certificate["lone_worker"]) | words
 
 
-def promise_rows(final: float | None, delta: float | None, lone_worker: object) -> dict[str, str]:
+def promise_rows(final: float, delta: float, lone_worker: object) -> dict[str, str]:
     """What is promised: the whole epsilon and delta, and what a lone worker risks."""
-    if final is None or delta is None:
-        return {"ε, all included": "none: not private"}
     return {
         "ε, all included": f"{final:.6g}",
         "δ": plain(delta),

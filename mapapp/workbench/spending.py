@@ -10,7 +10,6 @@ from geodata.store import refuse_existing
 from mapapp.errors import UsageError
 from mapapp.progress import Report
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 from mapapp.publishing.run import Outcome, run_synthesis
 from mapapp.workbench.measured_setting import MeasuredSetting
@@ -65,7 +64,7 @@ def spending(dataset: Path, measured: MeasuredSetting) -> Spending:
         The ledger cannot be read.
     """
     certificate, privacy = measured.validity.facts["certificate"], measured.setting.privacy
-    if certificate["refusal"] and measured.setting.parameters.mechanism not in OWN_PROOFS:
+    if certificate["refusal"]:
         raise UsageError(f"no release would be made: {certificate['refusal']}")
     if privacy.accountant == "paper" and measured.extent == "sample":
         raise UsageError(

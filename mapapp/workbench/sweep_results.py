@@ -8,7 +8,6 @@ from typing import Final
 import pandas
 
 from mapapp.measuring.validity_result import Scope
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.setting import UNUSED
 
@@ -57,13 +56,13 @@ SWEEPS: Final = (
 WHOLE_EPSILON: Final = Sweep(
     "epsilon", "KL against ε", "ε, the whole promise", ("2", "4", "6.5", "8.982", "15"), "8.982", False
 )
-"""The sweep of ε for mechanisms that prune nothing."""
+"""The sweep of ε for the exponential mechanism, which prunes nothing."""
 
 
 def sweeps_of(mechanism: str) -> tuple[Sweep, ...]:
     """The sweeps that mean something to a mechanism."""
     used = [sweep for sweep in SWEEPS if sweep.name not in UNUSED[mechanism]]
-    if mechanism not in OWN_PROOFS:
+    if mechanism != "exponential":
         return tuple(used)
     return tuple(WHOLE_EPSILON if sweep.name == "epsilon" else sweep for sweep in used)
 

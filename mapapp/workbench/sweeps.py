@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from engine.errors import EngineError
 from mapapp.progress import Report, part_of
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Values, read_setting
@@ -51,7 +50,7 @@ def run_sweeps(
         else:
             results.scope = measured.facts["scope"]
             final = measured.facts["certificate"]["epsilon_final"]
-            row = (float(value), measured.kl_all, measured.kl_small, float("nan") if final is None else final)
+            row = (float(value), measured.kl_all, measured.kl_small, final)
             results.rows[sweep.name].append(row)
         within("", 1, 1)  # a known result reports nothing, and the sweep may have been cancelled
         show(results)
@@ -64,7 +63,7 @@ def run_sweeps(
 
 def _base(values: Values) -> Values:
     """The same with ε as the sweeps count it."""
-    if values["mechanism"] in OWN_PROOFS:
+    if values["mechanism"] == "exponential":
         return values if values["means"] == "whole" else {**values, "means": "whole", "epsilon": "6.5"}
     return values if values["means"] == "before" else _before_pruning(values)
 

@@ -173,8 +173,8 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, sessio
         assert shown != before, name
         check_camera(visit, camera, name)
     visit.page.locator("#mechanism").click()
-    visit.page.get_by_role("option", name="Laplace noise").click()
-    wait_for(visit, expected(session, moved | {"mechanism": "laplace"}))
+    visit.page.get_by_role("option", name="Exponential").click()
+    wait_for(visit, expected(session, moved | {"mechanism": "exponential"}))
     check_camera(visit, camera, "mechanism")
     # Nothing of it is in an address: callbacks have one, files have theirs.
     assert visit.page.evaluate("location.search + location.hash") == ""

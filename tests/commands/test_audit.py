@@ -54,7 +54,9 @@ def test_several_releases_and_settings_stand_side_by_side(
     demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "coarse.toml"
-    file.write_text('mechanism = "keep-or-redraw"\nepsilon = 2.5\ntract-radius = 5\npuma-radius = 20\n')
+    file.write_text(
+        'mechanism = "dirichlet-multinomial"\nepsilon-final = 2.5\ntract-radius = 5\npuma-radius = 20\n'
+    )
     found = json.loads(
         printed(
             capsys,
@@ -71,7 +73,7 @@ def test_several_releases_and_settings_stand_side_by_side(
     )
     facts = {one["name"]: one for one in found["facts"]["releases"]}
     assert list(facts) == [demo_release.name, "coarse", "recommended"]
-    assert facts["coarse"]["mechanism"] == "keep-or-redraw"
+    assert facts["coarse"]["mechanism"] == "dirichlet-multinomial"
     assert facts["coarse"]["epsilon_final"] == 2.5
     assert facts["recommended"]["epsilon_final"] == 6.5
     assert not facts["coarse"]["is_release"]

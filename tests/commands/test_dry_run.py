@@ -24,7 +24,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
     [
         ([], (6.5, 0.0), {"expected_misplaced"}),
         (["--preset", "onthemap-v3"], (8.98202663, 1e-6), {"expected_kl_all", "expected_kl_small"}),
-        (["--mechanism", "geometric", "--unit", "tract", "--epsilon", "2"], (2.0, 0.0), set()),
+        (["--unit", "tract", "--epsilon", "2"], (2.0, 0.0), {"expected_misplaced"}),
     ],
 )
 def test_a_dry_run_says_what_would_be_promised_and_leaves_nothing(

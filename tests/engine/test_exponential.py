@@ -28,10 +28,10 @@ from engine.parameters import Unit
 from engine.streams import Stage, new_stream
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
+from tests.engine.comparison.test_histograms import digest
 from tests.engine.examples import examples
 from tests.engine.laws import draw_with
 from tests.engine.test_exponential_twin import e_to
-from tests.engine.test_mechanisms import digest
 from tests.engine.worlds import KEY, Ints, make_synthesizers, one_table, same_synthesizers, take
 from tests.golden import golden
 from tests.oracles import exponential as twin
@@ -299,11 +299,8 @@ def test_each_synthesizer_has_the_theta_of_its_points_and_workers() -> None:
 
 
 @pytest.mark.jit_off
-def test_the_promise_is_pure_and_holds_in_both_readings() -> None:
-    promise = exponential_promise("6.5")
-    assert (promise.epsilon, promise.delta) == (Fraction(13, 2), Fraction(0))
-    assert promise.holds_as_probabilistic
-    assert promise.is_private
+def test_the_promise_is_epsilon_and_what_a_lone_worker_keeps_follows() -> None:
+    assert exponential_promise("6.5").epsilon == Fraction(13, 2)
     assert stay_alone(219) == pytest.approx(665.1416 / (665.1416 + 218), rel=1e-6)
     assert stay_alone(1) == 1
 

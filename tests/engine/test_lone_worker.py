@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine.lone_worker import stay_apart, stay_geometric, stay_laplace, stay_sparse, stay_weighted
+from engine.lone_worker import stay_apart, stay_weighted
 from engine.mechanisms.thetas import THETA_BITS, inverse_theta
 from tests.oracles.exponential import law
 
@@ -53,40 +53,6 @@ def test_without_pruning_the_least_weight_of_epsilon_is_randomized_response() ->
     of_exponential = stay_apart(inverse_theta(Fraction("6.5"), k, 1) / (1 << THETA_BITS), k, 1)
     assert found == pytest.approx(of_exponential, rel=1e-5)
     assert found == pytest.approx(0.7532, abs=1e-4)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.5])
-@pytest.mark.parametrize("k", [2, 4])
-def test_laplace_matches_the_sum_over_noise(epsilon: float, k: int) -> None:
-    q, most = math.exp(-epsilon / 2), 250
-    noise = (1 - q) / (1 + q) * q ** np.arange(most)
-    clamped = np.append(1 / (1 + q), noise[1:])
-    others = np.array([1.0])
-    for _ in range(k - 1):
-        others = np.convolve(others, clamped)
-    own = np.array([(1 - q) / (1 + q) * q ** abs(y - 1) for y in range(1, most)])
-    shown = np.arange(1, most)[:, None] / (np.arange(1, most)[:, None] + np.arange(others.size))
-    share = np.arange(1.0, k + 1) / (k * (k + 1) / 2)
-    none = q / (1 + q) * others[0] * float((share**2).sum())
-    assert stay_laplace(epsilon, share) == pytest.approx(own @ shown @ others + none, rel=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
-def test_projected_noise_matches_all_noisy_counts(epsilon: float) -> None:
-    """Three points; the largest count wins, ties at random."""
-    q, most = math.exp(-epsilon / 2), 60
-    empty = (1 - q) / (1 + q) * q ** np.arange(most)
-    own = np.array([(1 - q) / (1 + q) * q ** abs(y - 1) for y in range(most)])
-    empty[0], own[0] = 1 / (1 + q), q / (1 + q)
-    stay = 0.0
-    for mine, one, other in itertools.product(range(most), repeat=3):
-        if mine == max(mine, one, other):
-            stay += own[mine] * empty[one] * empty[other] / [mine, one, other].count(mine)
-    assert stay_geometric(epsilon, 3) == pytest.approx(stay, rel=1e-6)
-
-
-def test_a_published_count_or_the_prior_shows_the_point() -> None:
-    assert stay_sparse(0.1, np.array([0.5, 0.5])) == pytest.approx(0.1 + 0.9 * 0.5)
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 5), (2, 4), (3, 5), (4, 4)])

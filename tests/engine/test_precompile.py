@@ -193,9 +193,7 @@ def test_a_preset_needs_no_kernels_but_those_of_its_stages(
     assert said.splitlines()[-1] == repr((0, left_out, [])), said
 
 
-def test_other_mechanisms_need_all_stages() -> None:
-    for mechanism in ("laplace", "keep-or-redraw"):
-        assert precompile.stages_of(SynthesisParameters(mechanism=mechanism)) == precompile.STAGES
+def test_a_choice_of_mechanisms_needs_the_stages_of_both() -> None:
     usual = SynthesisParameters()
     both = precompile.stages_of(usual, ("exponential", "dirichlet-multinomial"))
     assert both == precompile.STAGES

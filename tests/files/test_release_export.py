@@ -12,10 +12,9 @@ import pytest
 import shapely
 
 from geodata.manifest import MANIFEST
-from geodata.store import open_store, sha256_of
+from geodata.store import sha256_of
 from mapapp.answers.analyses import Release
 from mapapp.errors import UsageError
-from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.release_export import FORMS, ONE_FILE, Form, With, export_release
 from mapapp.files.exports.release_layers import BAND_FIELDS, UNIT_FIELDS
 from mapapp.question.fields import Side
@@ -252,14 +251,3 @@ def test_a_cancelled_export_leaves_nothing(form: Form, demo_release: Path, tmp_p
 def test_a_form_that_is_none(demo_release: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--to dxf: choose lodes, gpkg"):
         export_release(demo_release, "dxf", tmp_path / "x")  # type: ignore[arg-type]  # wrong on purpose
-
-
-def test_a_release_that_is_not_private_never_says_that_nobody_is_real(tmp_path: Path) -> None:
-    path = write_release(tmp_path / "r", n_pairs=20)
-    promised = json.loads((path / "certificate.json").read_text(encoding="utf-8"))
-    assert Provenance.of(open_store(path, "release")).texts()["what"].startswith("synthetic workers")
-    promised |= {"mechanism": {"name": "plug-in", "is_private": False}, "epsilon_final": None}
-    (path / "certificate.json").write_text(json.dumps(promised), encoding="utf-8")
-    about = Provenance.of(open_store(path, "release", verify=False)).texts()
-    assert about["what"].startswith("not private: shows where real workers live")
-    assert "epsilon final" not in about

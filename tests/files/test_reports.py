@@ -238,22 +238,6 @@ def test_the_head_says_whether_privacy_is_protected_and_the_certificate_how(
     assert rows["Privacy"] == "Privacy protected. See the sheets Method and Provenance."
 
 
-def test_a_report_that_is_not_private_says_so_on_every_page(releases: list[ServedRelease]) -> None:
-    report = build(releases, [Part(PLACE)], pictures=False)
-    exposed, protected = report.sources
-    mixed = replace(report, sources=(replace(exposed, is_private=False), protected))
-    whole = replace(report, sources=tuple(replace(each, is_private=False) for each in report.sources))
-    assert mixed.protection == f"Not private: nothing is promised for {exposed.title}"
-    assert whole.protection == "Not private: nothing is promised"
-    assert whole.protection in whole.footer
-    stream = BytesIO()
-    write(whole, "html", stream)
-    assert "No record here is a real person" not in stream.getvalue().decode()
-    assert "Not private: nothing is promised. What this means, on page" in " ".join(
-        pdf_text(whole, "letter").split()
-    )
-
-
 def workers_of(release: ServedRelease, question: Question) -> float | None:
     workers = served_answers.result(release, question).numbers()["workers"]
     assert isinstance(workers, Number)

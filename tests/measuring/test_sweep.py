@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.validity import cell_counts, kl_of_counts, squared_error, total_variation, weighted_mean
 from geodata.store import open_store
 from mapapp.errors import UsageError
@@ -116,14 +116,7 @@ def test_a_combination_that_contradicts_itself_is_a_row_and_a_value_that_fits_no
 
 def test_every_mechanism_is_measured_and_nothing_is_released(data: AnalystData) -> None:
     before = sorted(entry.name for entry in data.store.path.iterdir())
-    names = (
-        "dirichlet-multinomial",
-        "exponential",
-        "accept-reject",
-        "laplace",
-        "sparse-histogram",
-        "plug-in",
-    )
+    names = ("dirichlet-multinomial", "exponential")
     rows = swept(data, axis("mechanism", *names), seeds=2)
     assert [row.values["mechanism"] for row in rows] == list(names)
     for row in rows:
@@ -131,8 +124,6 @@ def test_every_mechanism_is_measured_and_nothing_is_released(data: AnalystData) 
         assert low < mean < high
         assert mean > 0
         json.dumps(row.to_dict(), allow_nan=False)
-    assert "not private" in str(rows[-1].values["refusal"])
-    assert rows[-1].values["epsilon_final"] is None
     assert sorted(entry.name for entry in data.store.path.iterdir()) == before
 
 
@@ -144,7 +135,7 @@ def test_units_of_drawing_can_vary(data: AnalystData) -> None:
     for_cells, for_blocks, _ = (number(row, "kl_drawn_all") for row in rows)
     assert for_cells > for_blocks > 0
     assert len({row.values["fingerprint"] for row in rows}) == 3
-    with pytest.raises(UsageError, match=r"--over unit=block: .*draw units"):
+    with pytest.raises(UsageError, match=r"--over unit=block: .*draws units"):
         swept_settings(data, OPTIONS, [axis("unit", "block")])
 
 
@@ -253,7 +244,7 @@ def test_the_first_draw_is_the_release_of_the_test_key(demo_dataset: Path, tmp_p
     dataset = Path(shutil.copytree(demo_dataset, tmp_path / "d"))
     data = AnalystData.open(dataset)
     privacy = PrivacyParameters(epsilon=8, delta="1e-6", min_retention="0.1", accountant="sound")
-    for mechanism in ("dirichlet-multinomial", "accept-reject"):
+    for mechanism in get_args(Mechanism):
         parameters = SynthesisParameters(prior="flows", mechanism=mechanism)
         draws = drawn_measures(data, privacy, parameters, 3)
         run_synthesis(dataset, tmp_path / mechanism, privacy, parameters, test_key=True)

@@ -20,7 +20,6 @@ from mapapp.measuring.validity import AnalystData, measure_release, measure_sett
 from mapapp.measuring.validity_drawn import open_release
 from mapapp.publishing.expected_validity import HomeTracts, expected_validity, grid_around
 from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.settings import privacy_of
 
 PRIVACY = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
@@ -106,7 +105,7 @@ def test_closed_form_agrees_with_drawing(
     parameters = SynthesisParameters(prior=prior)
     closed = measure_setting(data, privacy, parameters)
     monkeypatch.setattr(validity_part, "N_DRAWS", 60)
-    monkeypatch.setattr(validity_part, "OWN_PROOFS", {**OWN_PROOFS, "dirichlet-multinomial": None})
+    monkeypatch.setattr(validity_part, "NO_CLOSED_FORM", get_args(Mechanism))
     drawn = measure_setting(data, privacy, parameters)
     for who in ("all", "small"):
         one, other = (found.tables["ranges"][f"posterior_{who}"] for found in (closed, drawn))
@@ -140,14 +139,13 @@ def test_a_drawn_setting_is_measured_as_the_release_that_it_would_be(
 
 
 def test_every_mechanism_and_editing_is_measured(data: AnalystData) -> None:
-    mechanisms = [name for name in get_args(Mechanism) if name == "accept-reject" or name in OWN_PROOFS]
     for parameters, privacy in (
-        *((SynthesisParameters(prior="flows", mechanism=name), PRIVACY) for name in mechanisms),
+        *((SynthesisParameters(prior="flows", mechanism=name), PRIVACY) for name in get_args(Mechanism)),
         (SynthesisParameters(prior="flows", editing="drop", replication=True), PAPER),
         (SynthesisParameters(prior="flows", editing="none"), PAPER),
     ):
         found = measure_setting(data, privacy, parameters)
-        assert found.basis == ("simulated" if parameters.mechanism in OWN_PROOFS else "closed form")
+        assert found.basis == ("simulated" if parameters.mechanism == "exponential" else "closed form")
         for name in ("kl_all", "kl_small", "imse_all", "imse_small"):
             assert 0 < found.summary[name] < 5
         ranges = found.tables["ranges"]
@@ -182,8 +180,6 @@ def test_the_parts_of_the_promise_add_up(data: AnalystData) -> None:
 
 
 def test_a_setting_that_no_release_would_be_made_with_says_so(data: AnalystData) -> None:
-    plug_in = measure_setting(data, PRIVACY, SynthesisParameters(prior="flows", mechanism="plug-in"))
-    assert "not private" in str(plug_in.facts["certificate"]["refusal"])
     with pytest.raises(EngineError):
         measure_setting(data, PrivacyParameters(epsilon="1e-18", delta="1e-6", accountant="sound"), FLOWS)
 

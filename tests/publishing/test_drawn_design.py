@@ -23,7 +23,7 @@ from engine.validity.grid import CELL_RANGE
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.batch import open_source, prepare_batch
-from mapapp.publishing.certificate.mechanism import stated_privacy
+from mapapp.publishing.certificate.exponential import stated_privacy
 from mapapp.publishing.chosen_setting import Choice, check_design, choose_setting, design_lines
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
 from mapapp.publishing.expected_exposure import expected_exposure
@@ -201,12 +201,9 @@ def test_settings_measured_ahead_are_those_expected_next() -> None:
     assert asked[3:] == [5]
 
 
-def test_without_a_unit_or_within_another_mechanism_nothing_is_chosen(public: PublicPart) -> None:
+def test_without_a_unit_nothing_is_chosen(public: PublicPart) -> None:
     with pytest.raises(ParameterError, match="no unit"):
         design_by_drawing(public, "6.5", base=BASE, units=())
-    privacy = design_by_drawing(public, "6.5", base=BASE, units=("cell",))[0]
-    with pytest.raises(ParameterError, match="no setting is chosen"):
-        choose_setting(public, privacy, SynthesisParameters(mechanism="laplace"), Choice())
 
 
 def test_other_homes_choose_no_other_mechanism(dataset: Store, public: PublicPart, tmp_path: Path) -> None:
@@ -287,7 +284,7 @@ def test_the_recommended_preset_is_made_and_its_choice_repeated(demo_dataset: Pa
     ("options", "mechanism"),
     [
         (("--preset", "recommended", "--mechanism", "auto", "--most-exposed", "none"), "exponential"),
-        ((*AUTO[:-1], "1", "--unit", "auto", "--delta", "0"), "geometric"),
+        ((*AUTO[:-1], "1", "--unit", "auto", "--delta", "0"), "exponential"),
     ],
 )
 def test_a_chosen_mechanism_is_released_and_its_choice_repeated(
@@ -352,6 +349,37 @@ def test_a_chosen_dirichlet_multinomial_is_chosen_again_with_its_delta(
     assert not check_design(dataset, certificate).ok
 
 
+def test_a_choice_that_compared_mechanisms_that_left_must_be_about_the_best_of_the_others(
+    dataset: Store, public: PublicPart
+) -> None:
+    """Version 0.1 compared four mechanisms with `--mechanism auto`."""
+    asked = PrivacyParameters(epsilon="6.5", delta="1e-6", accountant="sound")
+    base, choice = replace(BASE, clean=True), Choice(mechanisms=COMPARED_MECHANISMS)
+    privacy, parameters, found = choose_setting(public, asked, base, choice)
+    facts: dict[str, Any] = {**found}
+
+    def is_good(parameters: SynthesisParameters, **changes: object) -> bool:
+        compared = [*COMPARED_MECHANISMS, "keep-or-redraw", "geometric"]
+        certificate: dict[str, Any] = {
+            "construction": {
+                "design": {**facts, "mechanisms": compared, "runner_up": "geometric", **changes}
+            },
+            "parameters": {
+                "privacy": stated_privacy(privacy, parameters.mechanism),
+                "synthesis": parameters.to_dict(),
+            },
+        }
+        return check_design(dataset, certificate).ok
+
+    assert is_good(parameters)
+    assert not is_good(parameters, expected_misplaced=0.9 * facts["expected_misplaced"])
+    worse = replace(parameters, tract_radius_mi=1.0, puma_radius_mi=2.0)
+    assert not is_good(worse)
+    share = expected_misplaced(public, privacy, worse)
+    assert share > facts["expected_misplaced"]
+    assert not is_good(worse, expected_misplaced=share)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -362,7 +390,6 @@ def test_a_chosen_dirichlet_multinomial_is_chosen_again_with_its_delta(
         ((*AUTO, "--unit", "block"), "--unit block with --mechanism auto"),
         ((*AUTO, "--editing", "drop"), "--editing drop with --mechanism auto"),
         ((*AUTO, "--replication"), "--replication with --mechanism auto"),
-        ((*AUTO, "--not-private"), "--not-private with --mechanism auto"),
         ((*AUTO, "--tract-radius", "9", "--puma-radius", "9"), "--design auto chooses --tract-radius itself"),
         ((*AUTO[:-1], "26"), "epsilon is 26"),
         ((*AUTO, "--delta", "2"), "delta is 2"),

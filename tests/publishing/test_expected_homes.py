@@ -43,7 +43,7 @@ def other_homes(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) ->
     [
         EXPONENTIAL,
         SynthesisParameters(prior="flows"),
-        SynthesisParameters(mechanism="laplace", editing="none"),
+        SynthesisParameters(mechanism="exponential", unit="tract", editing="none"),
     ],
 )
 def test_it_is_the_same_whatever_the_confidential_homes_are(

@@ -10,7 +10,7 @@ import pytest
 
 from engine.coarsening import LEVEL_REMAINDER
 from engine.gravity import GravityDecay, decay_at
-from engine.lone_worker import stay_apart, stay_laplace, stay_sparse
+from engine.lone_worker import stay_apart
 from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from engine.tracts import OriginTracts
@@ -137,15 +137,3 @@ def test_homes_of_the_remainder_are_never_shown() -> None:
     weights = true_tract_weights(support, 0)
     assert (weights[is_remainder] == 0).all()
     assert 0 < weights.sum() <= 1
-
-
-def test_a_chance_with_weights_of_homes_is_the_sum_over_points() -> None:
-    share, weight = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.05])
-    points = np.eye(3)
-    laplace = np.array([stay_laplace(2.0, share, one) for one in points])
-    sparse = np.array([stay_sparse(0.3, share, one) for one in points])
-    for home in (weight, share):
-        assert stay_laplace(2.0, share, home) == pytest.approx(float(home @ laplace))
-        assert stay_sparse(0.3, share, home) == pytest.approx(float(home @ sparse))
-    assert stay_laplace(2.0, share) == pytest.approx(stay_laplace(2.0, share, share))
-    assert stay_sparse(0.3, share) == pytest.approx(stay_sparse(0.3, share, share))

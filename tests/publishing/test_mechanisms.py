@@ -1,4 +1,4 @@
-"""Other mechanisms than the Dirichlet-multinomial, from options to certificate, ledger and pages."""
+"""The exponential mechanism from options to certificate, ledger and pages, and mechanisms that have left."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ import pandas
 import pytest
 from plotly.io.json import to_json_plotly
 
-from engine.accept_reject import certify_accepted, inner_privacy
 from engine.mechanisms.exponential import exponential_promise
 from engine.mechanisms.prices import PRICE_UNITS, law_of
 from engine.mechanisms.thetas import inverse_theta
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
-from engine.streams import PublicSeed, SecretKey
+from engine.parameters import SynthesisParameters, Unit
 from geodata.demo import write_demo
 from geodata.store import open_store, sha256_of
 from mapapp.answers import words
@@ -29,38 +27,24 @@ from mapapp.answers.served_release import open_releases
 from mapapp.cli import run
 from mapapp.explore.pages import answer, method
 from mapapp.explore.pages import certificate as certificate_page
-from mapapp.publishing import certified_weights, geography
-from mapapp.publishing.batch import draw_batch, open_source, prepare_batch
+from mapapp.publishing import geography
 from mapapp.publishing.certificate.check import check_certificate
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import LedgerError, sum_readings
-from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.ledger_entry import LedgerError
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of, privacy_of
 from tests.commands.running import refused
 from tests.measuring.test_sweep import OPTIONS
 
-OTHERS: dict[str, tuple[Mechanism, Unit]] = {
-    "accept-reject": ("accept-reject", "cell"),
-    "laplace": ("laplace", "cell"),
-    "sparse-histogram": ("sparse-histogram", "cell"),
-    "exponential": ("exponential", "cell"),
-    "exponential-block": ("exponential", "block"),
-    "exponential-tract": ("exponential", "tract"),
-    "keep-or-redraw": ("keep-or-redraw", "cell"),
-    "geometric": ("geometric", "cell"),
-    "geometric-tract": ("geometric", "tract"),
-    "plug-in": ("plug-in", "cell"),
+UNITS: dict[str, Unit] = {
+    "exponential": "cell",
+    "exponential-block": "block",
+    "exponential-tract": "tract",
 }
+FORMER = ("accept-reject", "geometric", "keep-or-redraw", "laplace", "plug-in", "sparse-histogram")
 EPSILON = 4.6 + np.log(40) + np.log(2)
 SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
-NOTHING_COARSENED: dict[str, Any] = {
-    "q50_mi": 12_000.0,
-    "q75_mi": None,
-    "q90_mi": 12_500.0,
-    "editing": "none",
-}
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +56,11 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def releases(dataset: Path) -> dict[str, Path]:
-    """One release of each mechanism and unit, with a secret key, from the command line."""
-    paths: dict[str, Path] = {name: dataset.parent / name for name in OTHERS}
+    """One release of each unit, with a secret key, from the command line."""
+    paths: dict[str, Path] = {name: dataset.parent / name for name in UNITS}
     for name, path in paths.items():
-        mechanism, unit = OTHERS[name]
-        options = ["--preset", "onthemap-v3", *(["--not-private"] if name == "plug-in" else [])]
-        options += ["--unit", unit] if unit != "cell" else []
-        assert run(["synthesize", str(dataset), str(path), "-q", "--mechanism", mechanism, *options]) == 0
+        options = ["--preset", "onthemap-v3", "--mechanism", "exponential", "--unit", UNITS[name]]
+        assert run(["synthesize", str(dataset), str(path), "-q", *options]) == 0
     return paths
 
 
@@ -100,7 +82,7 @@ def by_tract(path: Path, kind: Any) -> pandas.Series:
     return counts
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", UNITS)
 def test_a_release_of_each_holds_and_keeps_the_totals(
     dataset: Path, releases: dict[str, Path], name: str
 ) -> None:
@@ -111,53 +93,24 @@ def test_a_release_of_each_holds_and_keeps_the_totals(
     assert not synthetic.equals(real)
 
 
-@pytest.mark.parametrize(
-    ("name", "accountant", "delta", "readings"),
-    [
-        ("accept-reject", "sound", 1e-6, 2),
-        ("laplace", "none", 0.0, 2),
-        ("sparse-histogram", "none", 1e-6, 1),
-        ("exponential", "none", 0.0, 2),
-        ("exponential-block", "none", 0.0, 2),
-        ("exponential-tract", "none", 0.0, 2),
-    ],
-)
-def test_what_a_certificate_promises(
-    releases: dict[str, Path], name: str, accountant: str, delta: float, readings: int
-) -> None:
+@pytest.mark.parametrize("name", UNITS)
+def test_what_a_certificate_promises(releases: dict[str, Path], name: str) -> None:
     certificate = certificate_of(releases[name])
     assert certificate["status"] == "for release"
-    assert certificate["accountant"] == accountant
+    assert certificate["accountant"] == "none"
     assert certificate["epsilon_final"]["value"] == pytest.approx(EPSILON, abs=1e-8)
     assert certificate["epsilon"] == certificate["epsilon_final"]
-    assert certificate["delta"]["value"] == delta
-    assert len(certificate["readings"]) == readings
+    assert certificate["delta"]["value"] == 0.0
+    assert len(certificate["readings"]) == 2
     for reading in certificate["readings"].values():
         assert (reading["epsilon"], reading["delta"]) == (certificate["epsilon_final"], certificate["delta"])
     section, synthesis = certificate["mechanism"], certificate["parameters"]["synthesis"]
-    mechanism, unit = OTHERS[name]
-    assert (section["name"], section["is_private"]) == (mechanism, True)
-    assert (synthesis["mechanism"], synthesis.get("unit", "cell")) == (mechanism, unit)
+    assert (section["name"], section["is_private"]) == ("exponential", True)
+    assert (synthesis["mechanism"], synthesis["unit"]) == ("exponential", UNITS[name])
     assert all(condition["holds"] for condition in certificate["preconditions"])
 
 
-def test_the_numbers_that_make_each_promise_checkable(releases: dict[str, Path]) -> None:
-    numbers = {name: certificate_of(path)["mechanism"]["numbers"] for name, path in releases.items()}
-    for name in ("laplace", "sparse-histogram"):
-        assert numbers[name]["noise_scale"]["value"] == pytest.approx(2 / EPSILON)
-    q, threshold = np.exp(-EPSILON / 2), numbers["sparse-histogram"]["threshold"]
-    assert numbers["sparse-histogram"]["delta_bound"]["value"] == pytest.approx(
-        q ** (threshold - 1) / (1 + q)
-    )
-    assert q ** (threshold - 1) / (1 + q) <= 1e-6 < q ** (threshold - 2) / (1 + q)
-    accepted = numbers["accept-reject"]
-    assert accepted["gamma_plus_one"]["value"] == pytest.approx(np.exp(EPSILON) * (1 - 1e-6), rel=1e-7)
-    assert accepted["epsilon_of_one_round"]["value"] == pytest.approx(EPSILON - 1e-6 - 2**-16, abs=1e-8)
-    assert 0 < accepted["failure_bound"] <= 1e-6
-    assert numbers["plug-in"] == {}
-
-
-@pytest.mark.parametrize("name", ["exponential", "exponential-block", "exponential-tract"])
+@pytest.mark.parametrize("name", UNITS)
 def test_the_rows_hold_every_theta(releases: dict[str, Path], name: str) -> None:
     certificate = certificate_of(releases[name])
     epsilon = Fraction(certificate["epsilon_final"]["exact"])
@@ -179,7 +132,7 @@ def test_the_rows_hold_every_theta(releases: dict[str, Path], name: str) -> None
         assert laws[1].price < PRICE_UNITS
 
 
-@pytest.mark.parametrize("name", ["exponential", "exponential-block", "exponential-tract"])
+@pytest.mark.parametrize("name", UNITS)
 def test_a_release_drawn_without_a_price_can_still_be_checked(releases: dict[str, Path], name: str) -> None:
     certificate = certificate_of(releases[name])
     epsilon = Fraction(certificate["epsilon_final"]["exact"])
@@ -268,53 +221,15 @@ def test_units_are_validated_and_blocks_of_a_tract_become_alike(
     assert 0 < found["exponential-block"] < found["exponential-tract"]
 
 
-def test_plug_in_promises_nothing_and_says_so(releases: dict[str, Path]) -> None:
-    certificate = certificate_of(releases["plug-in"])
-    assert certificate["status"] == "not for release"
-    assert certificate["status_reasons"] == [
-        "mechanism 'plug-in': not private, shows where real workers live"
-    ]
-    for name in ("epsilon", "delta", "epsilon_final", "neighbours", "unit_of_protection", "composition"):
-        assert certificate[name] is None
-    assert certificate["readings"] == {}
-    assert certificate["mechanism"]["is_private"] is False
-    assert certificate["parameters"]["privacy"] == {}
-
-
-def test_the_ledger_shows_plug_in_as_infinite(
-    dataset: Path, releases: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_ledger_has_both_readings(dataset: Path, releases: dict[str, Path]) -> None:
     entries = {entry.release: entry for entry in Ledger(dataset).entries()}
-    assert {name: entry.is_private for name, entry in entries.items()} == {
-        name: name != "plug-in" for name in OTHERS
-    }
-    assert (entries["laplace"].delta, entries["plug-in"].for_release) == (Fraction(0), False)
-    readings = {name: {reading.name for reading in entry.readings} for name, entry in entries.items()}
-    names = sorted(name for name in OTHERS if name.startswith("exponential"))
-    assert [(entries[name].delta, entries[name].for_release) for name in names] == [(Fraction(0), True)] * 3
+    assert set(entries) == set(releases)
     both = {"differential_privacy", "probabilistic_differential_privacy"}
-    ordinary = {"differential_privacy"}
-    assert readings == {
-        "keep-or-redraw": both,
-        "geometric": both,
-        "geometric-tract": both,
-        "accept-reject": both,
-        "laplace": both,
-        "sparse-histogram": ordinary,
-        **dict.fromkeys(names, both),
-        "plug-in": set(),
-    }
-    assert {reading.name for reading in sum_readings(Ledger(dataset).entries())} == ordinary
+    for entry in entries.values():
+        assert (entry.delta, entry.for_release, entry.is_private) == (Fraction(0), True, True)
+        assert {reading.name for reading in entry.readings} == both
     epsilon, delta = Ledger(dataset).spent()
-    assert (float(epsilon), float(delta)) == pytest.approx((9 * EPSILON, 2e-6))
-    line = Ledger(dataset).path.read_text().splitlines()[-1]
-    assert json.loads(line)["epsilon"] == json.loads(line)["delta"] == "infinite"
-    capsys.readouterr()
-    assert run(["ledger", str(dataset)]) == 0
-    assert "plug-in  infinite  infinite  not for release: mechanism" in capsys.readouterr().out
-    assert run(["ledger", str(dataset), "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["entries"][-1]
-    assert (shown["epsilon"], shown["is_private"]) == (None, False)
+    assert (float(epsilon), float(delta)) == pytest.approx((3 * EPSILON, 0.0))
 
 
 def test_no_budget_lets_nothing_be_promised_for_release(tmp_path: Path) -> None:
@@ -344,28 +259,6 @@ def forge(release: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 def _smaller_epsilon(certificate: dict[str, Any]) -> None:
     certificate["epsilon_final"] = {"value": 1.0, "exact": "1"}
-
-
-def _smaller_reading(certificate: dict[str, Any]) -> None:
-    certificate["readings"]["differential_privacy"]["epsilon"] = {"value": 1.0, "exact": "1"}
-
-
-def _another_delta(certificate: dict[str, Any]) -> None:
-    certificate["delta"] = {"value": 1e-9, "exact": "1/1000000000"}
-
-
-def _both_readings(certificate: dict[str, Any]) -> None:
-    reading = certificate["readings"]["differential_privacy"]
-    certificate["readings"]["probabilistic_differential_privacy"] = reading
-
-
-def _another_number(certificate: dict[str, Any]) -> None:
-    number = next(iter(certificate["mechanism"]["numbers"].values()))
-    number.update(value=2 * number["value"])
-
-
-def _another_rule(certificate: dict[str, Any]) -> None:
-    certificate["mechanism"]["rule"] = "trust us"
 
 
 def _usual_mechanism(certificate: dict[str, Any]) -> None:
@@ -416,20 +309,8 @@ def _larger_epsilon_asked(certificate: dict[str, Any]) -> None:
     certificate["parameters"]["privacy"]["epsilon"] = "10"
 
 
-def _private(certificate: dict[str, Any]) -> None:
-    certificate["mechanism"]["is_private"] = True
-
-
-def _for_release(certificate: dict[str, Any]) -> None:
-    certificate.update(status="for release", status_reasons=[])
-
-
 def _stated_privacy(certificate: dict[str, Any]) -> None:
     certificate["parameters"]["privacy"]["min_retention"] = "1/40"
-
-
-def _larger_failure_bound(certificate: dict[str, Any]) -> None:
-    certificate["mechanism"]["numbers"]["failure_bound"] /= 2
 
 
 @pytest.mark.parametrize(
@@ -449,25 +330,6 @@ def _larger_failure_bound(certificate: dict[str, Any]) -> None:
         ("exponential-block", _reading_of_cells),
         ("exponential-tract", _another_unit),
         ("exponential-tract", _no_caveats),
-        ("laplace", _smaller_epsilon),
-        ("laplace", _another_delta),
-        ("laplace", _another_number),
-        ("laplace", _fewer_synthesizers),
-        ("laplace", _usual_mechanism),
-        ("laplace", _stated_privacy),
-        ("sparse-histogram", _smaller_reading),
-        ("sparse-histogram", _both_readings),
-        ("sparse-histogram", _another_rule),
-        ("accept-reject", _smaller_epsilon),
-        ("accept-reject", _smaller_reading),
-        ("accept-reject", _another_number),
-        ("accept-reject", _larger_failure_bound),
-        ("accept-reject", _fewer_synthesizers),
-        ("accept-reject", _usual_mechanism),
-        ("plug-in", _private),
-        ("plug-in", _for_release),
-        ("plug-in", _usual_mechanism),
-        ("plug-in", _stated_privacy),
     ],
 )
 def test_a_forged_certificate_is_found(
@@ -480,13 +342,12 @@ def test_a_forged_certificate_is_found(
     assert failed(release) != []
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", UNITS)
 def test_batches_and_threads_change_nothing(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def files(path: Path, threads: int) -> Any:
-        mechanism, unit = OTHERS[name]
-        parameters = SynthesisParameters(prior="flows", mechanism=mechanism, unit=unit)
+        parameters = SynthesisParameters(prior="flows", mechanism="exponential", unit=UNITS[name])
         run_synthesis(dataset, path, SOUND, parameters, test_key=True, workers=threads)
         return json.loads((path / "manifest.json").read_text())["files"]
 
@@ -495,115 +356,18 @@ def test_batches_and_threads_change_nothing(
     assert files(tmp_path / "parts", 3) == whole
 
 
-def drawn_flows(
-    dataset: Path, path: Path, mechanism: Mechanism, epsilon: str
-) -> tuple[pandas.DataFrame, PrivacyParameters]:
-    """Real and synthetic workers side by side, with every origin tract a support point."""
-    privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention=1, accountant="sound")
-    parameters = SynthesisParameters(prior="gravity", mechanism=mechanism, **NOTHING_COARSENED)
-    run_synthesis(dataset, path, privacy, parameters, test_key=True)
-    both = {"real": by_tract(dataset, "dataset"), "synthetic": by_tract(path, "release")}
-    return pandas.DataFrame(both).fillna(0).astype(np.int64), privacy
-
-
-def test_laplace_with_next_to_no_noise_repeats_the_table(dataset: Path, tmp_path: Path) -> None:
-    """At epsilon 100 noise is other than 0 with a chance of 2 e^-50: every count comes back."""
-    flows, _ = drawn_flows(dataset, tmp_path / "r", "laplace", "100")
-    assert len(flows) > 1000
-    assert (flows["real"] == flows["synthetic"]).all()
-
-
-def test_a_sparse_histogram_with_next_to_no_noise_strikes_single_workers(
-    dataset: Path, tmp_path: Path
-) -> None:
-    """At epsilon 100 the threshold is 2: counts from 2 on come back, single ones are drawn from the prior."""
-    flows, privacy = drawn_flows(dataset, tmp_path / "r", "sparse-histogram", "100")
-    assert OWN_PROOFS["sparse-histogram"].promise(privacy).numbers["threshold"] == 2
-    several = flows["real"] >= 2
-    assert several.sum() > 100
-    assert (flows["synthetic"] >= flows["real"])[several].all()
-    single = flows["real"] == 1
-    assert (flows["synthetic"] == 0)[single].mean() > 0.5
-
-
-def test_plug_in_draws_real_homes_only(dataset: Path, tmp_path: Path) -> None:
-    flows, _ = drawn_flows(dataset, tmp_path / "r", "plug-in", "1")
-    assert (flows["real"] > 0).all()
-    assert (flows["synthetic"] == 0).any()
-
-
-def test_accept_reject_draws_what_one_round_draws_and_again_where_it_must(dataset: Path) -> None:
-    """Certified at delta 1e-6, no draw is rejected here; at the least possible ratio, many are."""
-    store = open_store(dataset, "dataset")
-    seed, key = PublicSeed.for_tests(), SecretKey.for_tests()
-    accepting = open_source(store, seed, SOUND, SynthesisParameters(mechanism="accept-reject"))
-    plain = open_source(store, seed, inner_privacy(SOUND), SynthesisParameters())
-    ours, theirs = (prepare_batch(source, 0) for source in (accepting, plain))
-    weights = ours.certified.weights
-    assert weights.accepted_ratio is not None
-    assert np.array_equal(weights.min_prior_weight, theirs.certified.weights.min_prior_weight)
-    once = draw_batch(key, plain, 0, theirs).home_block
-    assert np.array_equal(draw_batch(key, accepting, 0, ours).home_block, once)
-    strict = dataclasses.replace(weights, accepted_ratio=np.full_like(weights.accepted_ratio, 1 << 20))
-    certified = dataclasses.replace(ours.certified, weights=strict)
-    again = draw_batch(key, accepting, 0, dataclasses.replace(ours, certified=certified)).home_block
-    assert np.mean(again != once) > 0.2
-
-
-def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-
-    def certify(prior: Any, classes: Any, privacy: PrivacyParameters) -> Any:
-        accepted = certify_accepted(prior, classes, privacy)
-        seen.append((classes, accepted))
-        return accepted
-
-    monkeypatch.setattr(certified_weights, "certify_accepted", certify)
-    store = open_store(dataset, "dataset")
-    source = open_source(store, PublicSeed.for_tests(), SOUND, SynthesisParameters(mechanism="accept-reject"))
-    certified = prepare_batch(source, 0).certified.weights
-    ((classes, accepted),) = seen
-    place = {
-        pair: j
-        for j, pair in enumerate(zip(classes.tract.tolist(), classes.likelihood_count.tolist(), strict=True))
-    }
-    inputs = source.inputs(0)
-    mine = [place[pair] for pair in zip(inputs.tract.tolist(), inputs.count.tolist(), strict=True)]
-    assert certified.accepted_ratio is not None
-    assert np.array_equal(certified.accepted_ratio, accepted.ratio[mine])
-    assert np.array_equal(certified.min_prior_weight, accepted.sound.min_weight[mine])
-    assert np.unique(accepted.ratio).size > 1
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--mechanism", "magic"], ["magic", "laplace", "plug-in"]),
-        (["--mechanism", "plug-in"], ["--not-private"]),
-        (["--not-private"], ["--not-private", "plug-in only"]),
-        (["--mechanism", "laplace", "--not-private"], ["plug-in only"]),
+        (["--mechanism", "magic"], ["magic", "'exponential', 'dirichlet-multinomial'"]),
+        *((["--mechanism", name], [name, "'exponential', 'dirichlet-multinomial'"]) for name in FORMER),
         (
-            ["--mechanism", "plug-in", "--not-private", "--epsilon-final", "3"],
-            ["--epsilon-final 3", "leave it"],
-        ),
-        (["--mechanism", "plug-in", "--not-private", "--delta", "1e-6"], ["--delta 1e-6", "leave it out"]),
-        (["--mechanism", "plug-in", "--not-private", "--epsilon", "1"], ["--epsilon 1", "leave it out"]),
-        (["--mechanism", "laplace", "--delta", "1e-6"], ["--delta 1e-6", "leave it out"]),
-        (
-            ["--mechanism", "laplace", "--epsilon", "4.6", "--epsilon-final", "8"],
+            ["--mechanism", "exponential", "--epsilon", "4.6", "--epsilon-final", "8"],
             ["--epsilon 4.6", "--epsilon-final 8"],
         ),
-        (["--mechanism", "laplace", "--epsilon-final", "0.0001"], ["0.0001", "1/1024"]),
-        (["--mechanism", "laplace", "--epsilon-final", "101"], ["101"]),
-        (["--mechanism", "laplace", "--accountant", "sound"], ["--accountant sound", "leave it out"]),
-        (
-            ["--mechanism", "laplace", "--editing", "drop", "--replication"],
-            ["laplace", "leave the other out"],
-        ),
-        (["--mechanism", "laplace", "--editing", "drop"], ["drop"]),
-        (["--mechanism", "sparse-histogram", "--min-retention", "0.1"], ["--min-retention 0.1"]),
-        (["--mechanism", "sparse-histogram", "--strength", "2"], ["--strength 2.0"]),
-        (["--mechanism", "sparse-histogram", "--delta", "0"], ["delta"]),
+        (["--mechanism", "exponential", "--accountant", "sound"], ["--accountant sound", "leave it out"]),
+        (["--mechanism", "exponential", "--replication"], ["--replication", "leave it out"]),
+        (["--mechanism", "exponential", "--editing", "drop"], ["drop"]),
         (["--mechanism", "exponential", "--epsilon-final", "0"], ["epsilon", "0"]),
         (["--mechanism", "exponential", "--epsilon-final", "-3"], ["epsilon", "-3"]),
         (["--mechanism", "exponential", "--epsilon-final", "nan"], ["nan"]),
@@ -613,11 +377,6 @@ def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch:
         (["--mechanism", "exponential", "--min-retention", "0.1"], ["--min-retention 0.1"]),
         (["--mechanism", "exponential", "--unit", "county"], ["county", "'cell', 'block', 'tract'"]),
         (["--unit", "block"], ["--unit block with --mechanism dirichlet-multinomial", "leave it out"]),
-        (["--mechanism", "laplace", "--unit", "tract"], ["--unit tract with --mechanism laplace"]),
-        (["--mechanism", "accept-reject", "--accountant", "paper"], ["paper", "sound accountant only"]),
-        (["--mechanism", "accept-reject", "--epsilon-final", "15.5"], ["15.5", "at most 15"]),
-        (["--mechanism", "accept-reject", "--epsilon-final", "1e-6"], ["1e-06", "2^-16"]),
-        (["--mechanism", "accept-reject", "--replication"], ["replication"]),
     ],
 )
 def test_what_a_mechanism_does_not_go_by_is_refused(
@@ -632,27 +391,70 @@ def test_what_a_mechanism_does_not_go_by_is_refused(
     assert not (own / "ledger.jsonl").exists(), "a refused release must spend nothing"
 
 
-@pytest.mark.parametrize("mechanism", ["laplace", "exponential"])
-def test_epsilon_is_the_whole_promise_where_nothing_is_pruned(dataset: Path, mechanism: str) -> None:
+def test_epsilon_is_the_whole_promise_where_nothing_is_pruned(dataset: Path) -> None:
     by_option = {
-        name: parameters_of(dataset, OPTIONS | {"mechanism": mechanism, name: "4.6"})
+        name: parameters_of(dataset, OPTIONS | {"mechanism": "exponential", name: "4.6"})
         for name in ("epsilon", "epsilon_final")
     }
     assert by_option["epsilon"] == by_option["epsilon_final"]
     assert by_option["epsilon"][0].epsilon == Fraction(23, 5)
 
 
-def test_a_release_that_promises_nothing_is_no_prior(dataset: Path, releases: dict[str, Path]) -> None:
+@pytest.fixture
+def former(releases: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Returns a release that says that version 0.1 drew it with a mechanism that has left."""
+
+    def make(mechanism: str) -> Path:
+        release = Path(shutil.copytree(releases["exponential"], tmp_path / f"{mechanism}.release"))
+
+        def change(certificate: dict[str, Any]) -> None:
+            certificate["parameters"]["synthesis"]["mechanism"] = mechanism
+            certificate["mechanism"]["name"] = mechanism
+            if mechanism == "plug-in":
+                certificate.update(epsilon=None, delta=None, epsilon_final=None, unit_of_protection=None)
+                certificate.update(readings={}, status="not for release", status_reasons=["not private"])
+
+        forge(release, change)
+        return release
+
+    return make
+
+
+@pytest.mark.parametrize("mechanism", FORMER)
+def test_a_release_of_a_mechanism_that_left_is_refused_in_one_line(
+    dataset: Path, former: Callable[[str], Path], tmp_path: Path, mechanism: str
+) -> None:
+    release = former(mechanism)
+    for command in (
+        ("certify", release),
+        ("serve", release),
+        ("analyze", release, "area-profile", "--area", "x"),
+        ("report", release, "-o", tmp_path / "report.html"),
+        ("export", release, tmp_path / "files", "--to", "csv"),
+        ("validate", dataset, release, "-q"),
+        ("audit", dataset, release, "-q"),
+    ):
+        message = refused(*command)
+        assert f"drawn with the mechanism {mechanism}, which this version no longer has" in message, message
+        assert "open it with version 0.1, or make a release with --mechanism exponential" in message
+    assert not (tmp_path / "report.html").exists()
+    assert not (tmp_path / "files").exists()
+
+
+@pytest.mark.parametrize("mechanism", FORMER)
+def test_the_ledger_still_counts_a_release_of_a_mechanism_that_left(
+    demo_dataset: Path, former: Callable[[str], Path], capsys: pytest.CaptureFixture[str], mechanism: str
+) -> None:
+    assert run(["ledger", str(demo_dataset), str(former(mechanism)), "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["sources"][1]["entries"]
+    assert entry["is_private"] is (mechanism != "plug-in")
+    assert entry["epsilon"] == (None if mechanism == "plug-in" else pytest.approx(EPSILON, abs=1e-8))
+
+
+def test_a_release_that_promises_nothing_is_no_prior(dataset: Path, former: Callable[[str], Path]) -> None:
+    last, out = former("plug-in"), dataset.parent / "x"
     for options in ([], ["--test-key"]):
-        message = refused(
-            "synthesize",
-            dataset,
-            dataset.parent / "x",
-            "-q",
-            *options,
-            "--prior-release",
-            releases["plug-in"],
-        )
+        message = refused("synthesize", dataset, out, "-q", *options, "--prior-release", last)
         assert "promises nothing" in message
 
 
@@ -665,18 +467,8 @@ def test_pages_say_what_is_promised(releases: dict[str, Path]) -> None:
         )
         for name, release in served.items()
     }
-    assert words.promise(served["laplace"].certificate) == "ε = 8.98 · δ = 0"
-    assert "the probability of a draw outside the promise" in text["laplace"]
-    assert "every area was changed at random, even where it was zero" in text["laplace"]
-    assert "small results were removed" in text["sparse-histogram"]
-    for name in ("exponential", "exponential-block", "exponential-tract"):
+    for name in UNITS:
         assert "ε = 8.98 · δ = 0" in words.promise(served[name].certificate)
         assert "The fewer workers an assignment moves from their real homes" in text[name]
-    assert "drawn again" in text["accept-reject"]
-    assert "sound accountant" in text["accept-reject"]
-    for name in ("laplace", "sparse-histogram", "accept-reject"):
+        assert "the probability of a draw outside the promise" in text[name]
         assert "Nobody on this map is a real person" in text[name]
-    assert "is a real person" not in text["plug-in"]
-    assert "nothing is promised" in text["plug-in"]
-    assert "Dots lie where real workers live" in text["plug-in"]
-    assert "not stated" not in text["plug-in"]

@@ -133,7 +133,6 @@ def drawn_homes(source: SynthesisSource, homes: Inputs, support: Support, number
         source.privacy,
         source.parameters,
         destination_tract=homes.destination_tract,
-        accepted_ratio=None,
     )
     blocks = source.geography.blocks
     return replace(homes, worker_origin=place_blocks(key, cells, drawn, support.coarsening_of_homes, blocks))
@@ -143,19 +142,6 @@ def moved_together(source: SynthesisSource, homes: Inputs) -> Inputs:
     """All workers of a tract in one block: the table of homes that a draw changes least."""
     first = source.geography.blocks.block_ptr[homes.destination_tract].astype(np.int32)
     return replace(homes, worker_origin=np.repeat(first[homes.tract], homes.count))
-
-
-def test_workers_who_are_redrawn_one_by_one_are_units_of_one(metro: Path) -> None:
-    source = source_of(metro, "0.5", clean=False)
-    source = replace(source, parameters=replace(source.parameters, mechanism="keep-or-redraw"))
-    assert not of_homes(source).result().ok
-    check = NoiseCheck(source.geography, source.privacy, source.parameters)
-    for number, (homes, support) in enumerate(batches(source)):
-        drawn = drawn_homes(source, moved_together(source, homes), support, number)
-        check.add(drawn, support)
-    assert check.result().ok
-    assert check.n_tracts > 0
-    assert check.few <= check.few_by_noise
 
 
 @pytest.mark.parametrize("clean", [False, True])

@@ -43,8 +43,14 @@ def test_the_recommended_preset_is_the_default() -> None:
         ({"clean": False}, {"clean": False, "far_state_miles": "300"}),
         ({"far_state_miles": "none"}, {"far_state_miles": "none", "epsilon_final": "6.5"}),
         (
-            {"mechanism": "laplace"},
-            {"mechanism": "laplace", "unit": None, "design": None, "clean": None, "epsilon_final": "6.5"},
+            {"mechanism": USUAL_MECHANISM},
+            {
+                "mechanism": USUAL_MECHANISM,
+                "unit": None,
+                "design": None,
+                "clean": None,
+                "epsilon_final": "6.5",
+            },
         ),
     ],
 )

@@ -50,7 +50,7 @@ def test_the_exponential_mechanism_draws_and_certifies_the_same_without_weights(
 def test_a_source_makes_weights_only_for_mechanisms_that_read_them(demo_dataset: Path) -> None:
     store, seed = open_store(demo_dataset, "dataset"), PublicSeed.for_tests()
     privacy = PrivacyParameters(epsilon="6.5", delta="1e-6")
-    for mechanism, has_weights in (("exponential", False), ("geometric", True)):
+    for mechanism, has_weights in (("exponential", False), ("dirichlet-multinomial", True)):
         parameters = SynthesisParameters.from_dict({"mechanism": mechanism})
         source = open_source(store, seed, privacy, parameters)
         table = source.support(source.counts(0).destination_tract).table

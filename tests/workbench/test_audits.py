@@ -25,7 +25,9 @@ RECOMMENDED = preset_values("recommended", has_flows=True)
 def settings() -> dict[str, Setting]:
     return {
         THIS_SETTING: read_setting(START),
-        "A": read_setting(START | {"mechanism": "laplace", "means": "whole", "epsilon": "4"}),
+        "A": read_setting(
+            START | {"mechanism": "exponential", "unit": "tract", "means": "whole", "epsilon": "4"}
+        ),
     }
 
 
@@ -84,7 +86,7 @@ def test_cards_say_whose_numbers_they_are(found: AuditedSettings, settings: dict
     assert "changed since" in said(settings["A"])
     assert found.audits[0].sentences[0] in current
     assert "dirichlet-multinomial, ε′ 8.98" in current
-    # Noise has no closed form, so one attacker is left out, and the page says so.
+    # Units larger than a cell have no closed form, so one attacker is left out, and the page says so.
     assert found.audits[1].facts["releases"][0]["left_out"]
     assert "never replace it" in current
 
@@ -111,5 +113,3 @@ def test_what_a_lone_worker_risks_is_shown_at_once(session: Session) -> None:
     measured = session.show("tab", read_setting(START))
     card = _text(live_card(measured))
     assert "keeps the true home area with a chance of" in card
-    measured = session.show("tab", read_setting(START | {"mechanism": "plug-in", "means": "whole"}))
-    assert "keeps the true home area with a chance of 100 %" in _text(live_card(measured))

@@ -152,7 +152,7 @@ def drive(app: Any) -> str:
     tables = {f"tables-{name}__value": value for name, value in {**TABLE, "prior": prior}.items()}
     say("page.children", url__pathname="/")
     say("job.data...notes")
-    say("job.data...notes", tab__data="a tab", mechanism__value="laplace")
+    say("job.data...notes", tab__data="a tab", mechanism__value="exponential")
     ask(client, app, "job.data...notes", values() | {"epsilon.value": "none at all"})
     measured = session.shown("a tab")
     assert measured is not None

@@ -49,7 +49,7 @@ def test_the_setting_found_is_that_of_the_command_and_fits_the_controls(session:
     setting, facts = design(
         session, search_for(RECOMMENDED, any_mechanism=True, any_unit=True, cleans=True), silent
     )
-    options = {"mechanism": "auto", "unit": "auto", "delta": "0"}
+    options = {"mechanism": "auto", "unit": "auto", "delta": "0", "clean": True}  # as the page's control says
     choice = designed_choice(options)
     assert choice is not None
     public = read_public_part(session.store)
@@ -57,17 +57,20 @@ def test_the_setting_found_is_that_of_the_command_and_fits_the_controls(session:
     assert replace(setting.parameters, prior=parameters.prior) == parameters
     assert read_setting(values_of(setting)).parameters == setting.parameters
     assert facts == stated
-    assert "Runner-up: " in chosen_line({**facts})
+    assert f"out of {facts['settings_tried']} settings" in chosen_line({**facts})
+    second = {"runner_up": "unit cell, radii 4 and 15 mi", "expected_misplaced_of_runner_up": 0.3}
+    assert chosen_line({**facts, **second}).endswith(
+        "Runner-up: unit cell, radii 4 and 15 mi, 30.0% misplaced."
+    )
 
 
 def test_what_not_all_mechanisms_take_is_refused_in_one_line() -> None:
     replication = Setting(PUBLISHED.privacy, replace(PUBLISHED.parameters, replication=True))
     with pytest.raises(UsageError, match="turn replication off"):
         search_for(replication, any_mechanism=True, any_unit=False, cleans=True)
-    laplace = Setting(RECOMMENDED.privacy, replace(RECOMMENDED.parameters, mechanism="laplace", clean=False))
-    with pytest.raises(UsageError, match="let it choose the mechanism"):
-        search_for(laplace, any_mechanism=False, any_unit=False, cleans=True)
-    assert search_for(laplace, any_mechanism=True, any_unit=False, cleans=False)[1].mechanisms
+    paper = Setting(replace(PUBLISHED.privacy, accountant="paper"), PUBLISHED.parameters)
+    with pytest.raises(UsageError, match="that the sound accountant certifies"):
+        search_for(paper, any_mechanism=False, any_unit=False, cleans=True)
 
 
 def test_the_page_says_which_numbers_leave_cleaning_out_and_why_the_average_commute_is_not_in_the_pdf(

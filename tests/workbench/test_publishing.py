@@ -185,7 +185,7 @@ def test_the_dialog_says_what_it_spends_and_why_not(dataset: Path) -> None:
     assert not disabled
     for words in ("beyond 500 mi", "0.5 beyond 100 mi", "median 6.23 mi", "tracts within 6.23 mi"):
         assert words in text
-    text, disabled = shown({"mechanism": "plug-in"})
+    text, disabled = shown({"replication": True})
     assert "not for release" in text
     text, disabled = shown({"epsilon": "-1"})
     assert disabled

@@ -13,7 +13,7 @@ import mapapp.workbench.session as session_module
 from geodata.progress import Progress
 from mapapp.measuring.validity import measure_setting
 from mapapp.measuring.validity_tract import measure_tract
-from mapapp.publishing.certificate.mechanism import stated_privacy
+from mapapp.publishing.certificate.exponential import stated_privacy
 from mapapp.publishing.chosen_setting import choose_setting
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.settings import designed_choice, parameters_of
@@ -217,7 +217,7 @@ def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(session
     assert all("\n" not in line for line in swept.failed)
 
 
-@pytest.mark.parametrize("mechanism", ["dirichlet-multinomial", "laplace"])
+@pytest.mark.parametrize("mechanism", ["dirichlet-multinomial", "exponential"])
 @pytest.mark.parametrize(("prior", "far"), [("flows", "12500"), ("uniform", "100")])
 def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior: str, far: str) -> None:
     setting = read_setting(START | {"mechanism": mechanism, "prior": prior, "far_states": far})
@@ -226,7 +226,7 @@ def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior:
     points = found.points
     assert found.n_workers == panel.home_tract.size
     assert points[["prior", "likelihood", "posterior"]].sum().tolist() == pytest.approx([1, 1, 1])
-    assert (points["posterior"] > 0).all() or mechanism == "laplace"
+    assert (points["posterior"] > 0).all() or mechanism == "exponential"
     assert set(found.point_of_tract.tolist()) == set(range(len(points)))  # no point without a tract
     real = np.bincount(found.point_of_tract[panel.home_tract], minlength=len(points)) / panel.home_tract.size
     assert points["likelihood"].tolist() == pytest.approx(real.tolist())
@@ -271,7 +271,9 @@ def test_a_map_of_the_sample_is_spared_only_while_the_whole_is_soon_there(
     held.clear()
     second = sampled.show("tab", read_setting(START | {"epsilon": "3"}))
     assert sampled.whole_follows(second)
-    assert not sampled.whole_follows(sampled.show("other", read_setting(START | {"mechanism": "laplace"})))
+    assert not sampled.whole_follows(
+        sampled.show("other", read_setting(START | {"mechanism": "exponential"}))
+    )
     monkeypatch.setattr(session_module, "_SOON_S", 0.0)
     assert not sampled.whole_follows(second)
     held.set()

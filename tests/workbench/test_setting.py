@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import EngineError
-from engine.parameters import UNIT_MECHANISMS, Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.errors import UsageError
 from mapapp.publishing.settings import parameters_of
 from mapapp.workbench.controls import STOPS, controls
@@ -126,9 +126,11 @@ def test_epsilon_before_pruning_means_the_same_under_both_accountants() -> None:
     assert paper.privacy.epsilon == Fraction(23, 5)
 
 
-def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
+def test_the_exponential_mechanism_heeds_no_retention() -> None:
     for kept in ("0.025", "1", "nothing at all"):
-        setting = read_setting(START | {"mechanism": "laplace", "min_retention": kept, "accountant": "paper"})
+        setting = read_setting(
+            START | {"mechanism": "exponential", "min_retention": kept, "accountant": "paper"}
+        )
         assert setting.privacy.accountant == "sound"
         assert float(setting.privacy.epsilon) == pytest.approx(8.982, abs=5e-4)
 
@@ -137,7 +139,7 @@ def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
 def test_a_unit_counts_only_for_mechanisms_that_draw_units(mechanism: str) -> None:
     for unit in get_args(Unit):
         setting = read_setting(START | {"mechanism": mechanism, "unit": unit})
-        if mechanism in UNIT_MECHANISMS:
+        if mechanism == "exponential":
             assert setting.parameters.unit == unit
             assert dict(described(setting))["Workers drawn together by"] == UNITS[unit].lower()
         else:
@@ -159,7 +161,7 @@ def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
     for mechanism, unused in UNUSED.items():
         values = START | {"mechanism": mechanism}
         dependent = set(moved) - set(unused)
-        for name in dependent - ({"accountant"} if mechanism == "accept-reject" else set()):
+        for name in dependent:
             assert read_setting(values | {name: moved[name]}) != read_setting(values)
         assert read_setting(values | {"unit": "block"}).parameters.unit == (
             "cell" if "unit" in unused else "block"
@@ -184,7 +186,7 @@ def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
         ({"prior": "guess"}, "prior is 'guess'"),
         ({"mechanism": "magic"}, "mechanism is 'magic'"),
         ({"accountant": "paper", "means": "whole"}, "before pruning"),
-        ({"mechanism": "laplace", "epsilon": "1e-9", "means": "whole"}, "epsilon"),
+        ({"mechanism": "exponential", "epsilon": "1e-9", "means": "whole"}, "epsilon"),
         ({"mechanism": "exponential", "epsilon": "25.5", "means": "whole"}, "epsilon is 25.5"),
         ({"mechanism": "exponential", "unit": "county"}, "unit is 'county'"),
     ],

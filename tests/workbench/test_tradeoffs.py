@@ -23,21 +23,21 @@ from mapapp.workbench.tradeoffs import marked_settings, run_tradeoff, schemes_of
 
 PUBLISHED = preset_values("onthemap-v3", has_flows=True)
 RECOMMENDED = preset_values("recommended", has_flows=True)
-LAPLACE = PUBLISHED | {"mechanism": "laplace", "means": "whole", "epsilon": "4"}
+EXPONENTIAL = PUBLISHED | {"mechanism": "exponential", "means": "whole", "epsilon": "4"}
 SCHEMES = "k=2,50 exponential=2 l-entropy=1.5,3"
 
 
 @pytest.fixture
 def found(session: Session) -> TradeOff:
-    settings = {THIS_SETTING: read_setting(PUBLISHED), "A": read_setting(LAPLACE)}
+    settings = {THIS_SETTING: read_setting(PUBLISHED), "A": read_setting(EXPONENTIAL)}
     schemes = schemes_of(session, SCHEMES, "earnings")
     return run_tradeoff(session, settings, schemes, "earnings", "sample", lambda *_: None)
 
 
 def test_kept_settings_and_presets_are_marked_once(session: Session) -> None:
-    published, laplace = read_setting(PUBLISHED), read_setting(LAPLACE)
-    assert list(marked_settings(session, laplace)) == [THIS_SETTING, "recommended", "onthemap-v3"]
-    session.kept.keep("A", laplace, LAPLACE)
+    published, exponential = read_setting(PUBLISHED), read_setting(EXPONENTIAL)
+    assert list(marked_settings(session, exponential)) == [THIS_SETTING, "recommended", "onthemap-v3"]
+    session.kept.keep("A", exponential, EXPONENTIAL)
     marked = marked_settings(session, published)
     assert list(marked) == [THIS_SETTING, "A", "recommended"]
     assert marked["recommended"] == read_setting(session.start)
@@ -139,4 +139,4 @@ def test_cards_have_averages_and_lone_workers(found: TradeOff) -> None:
     assert "l-entropy=3 (not met even by all workers together)" in text
     assert "Workers of all workplace tracts." in text
     assert "changed since" not in text
-    assert "changed since" in said(LAPLACE)
+    assert "changed since" in said(EXPONENTIAL)

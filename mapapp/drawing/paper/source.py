@@ -17,8 +17,8 @@ _WARNING: Final = "NOT FOR RELEASE"
 def source_words(release: ServedRelease) -> str:
     """Source, year, epsilon, delta and accountant in one line."""
     certificate = release.certificate
-    grounds = f" · {words.grounds(certificate)}" if words.is_private(certificate) else ""
-    return f"Synthetic workers · {words.source_words(release)} · {words.promise(certificate)}{grounds}"
+    promise = f"{words.promise(certificate)} · {words.grounds(certificate)}"
+    return f"Synthetic workers · {words.source_words(release)} · {promise}"
 
 
 @dataclass(frozen=True, slots=True)

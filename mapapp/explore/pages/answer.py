@@ -146,16 +146,8 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
 def promise(release: ServedRelease) -> Component:
     """Whether privacy is protected, with a link to how; epsilon and delta are on the certificate's card."""
     href = f"./method?release={release.slug}"
-    said: list[Child] = (
-        [dcc.Link("Privacy protected: how", href=href)]
-        if words.is_private(release.certificate)
-        else [
-            html.Strong("Not private: nothing is promised. The dots show where real workers live. "),
-            dcc.Link("What this means", href=href),
-        ]
-    )
     return html.Section(
-        html.P(said),
+        html.P(dcc.Link("Privacy protected: how", href=href)),
         className="promise",
         **aria(label="Privacy summary"),
     )

@@ -47,7 +47,7 @@ def card(
     """
     certificate = release.certificate
     good = words.may_be_released(certificate)
-    rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none (not private)")]
+    rows = _promised(certificate)
     joint = joint_promise(release, served)
     if joint is not None:
         rows.append((joint.label, joint.text))

@@ -11,7 +11,6 @@ from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE
 
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
-_NOT_PRIVATE: Final = "not private: shows where real workers live, with no privacy promise; not for release"
 
 
 class Origin(Protocol):
@@ -47,8 +46,6 @@ class Provenance:
         SHA-256 of `certificate.json`.
     status, accountant : str
         As the certificate states them.
-    is_private : bool
-        Whether there is any privacy promise.
     epsilon_final, delta : float or None
     program : str
         Name and version of the program that wrote the export.
@@ -65,7 +62,6 @@ class Provenance:
     certificate_sha256: str
     status: str
     accountant: str
-    is_private: bool
     epsilon_final: float | None
     delta: float | None
     program: str
@@ -87,7 +83,6 @@ class Provenance:
             certificate_sha256=sha256_of(store.path / CERTIFICATE),
             status=str(certificate.get("status") or ""),
             accountant=str(certificate.get("accountant") or ""),
-            is_private=_is_private(certificate),
             epsilon_final=_number(certificate.get("epsilon_final")),
             delta=_number(certificate.get("delta")),
             program=f"CommuteMap {version('commutemap')}",
@@ -96,7 +91,7 @@ class Provenance:
     def to_dict(self) -> dict[str, object]:
         """Plain values, in reading order."""
         return {
-            "what": _SYNTHETIC if self.is_private else _NOT_PRIVATE,
+            "what": _SYNTHETIC,
             "release": self.title,
             "year": self.year,
             "job_type": self.job_type,
@@ -134,8 +129,3 @@ def readable_texts(values: Mapping[str, object]) -> dict[str, str]:
 def _number(given: object) -> float | None:
     value = given.get("value") if isinstance(given, dict) else given
     return float(value) if isinstance(value, (int, float)) else None
-
-
-def _is_private(certificate: Mapping[str, object]) -> bool:
-    mechanism = certificate.get("mechanism")
-    return not (isinstance(mechanism, dict) and mechanism.get("is_private") is False)

@@ -44,5 +44,4 @@ def _key_numbers(answer: Result) -> tuple[KeyNumber, ...]:
 
 def _promise(certificate: Mapping[str, object]) -> str:
     warning = "" if words.may_be_released(certificate) else "NOT FOR RELEASE. "
-    grounds = f" · {words.grounds(certificate)}" if words.is_private(certificate) else ""
-    return f"{warning}Synthetic workers · {words.promise(certificate)}{grounds}"
+    return f"{warning}Synthetic workers · {words.promise(certificate)} · {words.grounds(certificate)}"

@@ -225,8 +225,6 @@ class Source:
     name, title : str
     warning : str
         Why the release must not be published; empty if it may be.
-    is_private : bool
-        Whether there is any privacy promise.
     certificate, provenance : tuple of (term, value)
         The privacy promise, and the origin of the numbers.
     method : tuple of Chapter
@@ -236,7 +234,6 @@ class Source:
     name: str
     title: str
     warning: str
-    is_private: bool
     certificate: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     method: tuple[Chapter, ...]
@@ -279,7 +276,7 @@ class Report:
     contents, lead : str
         What its numbers count, in short and in a sentence.
     kept : str
-        The promise in short, if there is one.
+        The promise in short.
     date : date or None
         Date of the report, if one was given.
     answers : tuple of Answer
@@ -310,25 +307,9 @@ class Report:
         return " ".join(dict.fromkeys(source.warning for source in self.sources if source.warning))
 
     @property
-    def is_private(self) -> bool:
-        """Whether every release promises something."""
-        return all(source.is_private for source in self.sources)
-
-    @property
-    def protection(self) -> str:
-        """Whether privacy is protected; the certificates have epsilon and delta."""
-        if self.is_private:
-            return self.kept
-        exposed = [source.title for source in self.sources if not source.is_private]
-        which = "" if len(exposed) == len(self.sources) else f" for {words.listed(exposed)}"
-        return f"Not private: nothing is promised{which}"
-
-    @property
     def footer(self) -> str:
         """What the numbers are and where they come from, for every page."""
-        exposed = () if self.is_private else (self.protection,)
-        named = dict.fromkeys(source.title for source in self.sources)
-        return " · ".join((self.contents, *exposed, *named))
+        return " · ".join((self.contents, *dict.fromkeys(source.title for source in self.sources)))
 
 
 def as_code_point(letter: str) -> str:

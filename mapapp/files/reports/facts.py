@@ -27,7 +27,6 @@ def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
         name=release.slug,
         title=title,
         warning=release_warning(certificate),
-        is_private=words.is_private(certificate),
         certificate=_certificate(certificate),
         provenance=_provenance(release),
         method=(*lead, *chapters(release)),
@@ -62,9 +61,7 @@ def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ..
         "What is protected": protected if isinstance(protected, str) else "",
         "Status": str(certificate.get("status") or "not stated"),
     }
-    if not words.is_private(certificate):
-        rows = {name: rows[name] for name in ("Promise", "Mechanism", "Status")}
-    elif rows[_BEFORE_PRUNING] == rows[_WITH_PRUNING]:  # nothing is pruned
+    if rows[_BEFORE_PRUNING] == rows[_WITH_PRUNING]:  # nothing is pruned
         names = {_BEFORE_PRUNING: "ε (epsilon)"}
         rows = {names.get(name, name): value for name, value in rows.items() if name != _WITH_PRUNING}
     return tuple((term, value) for term, value in rows.items() if value)

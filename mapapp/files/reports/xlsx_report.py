@@ -110,7 +110,7 @@ class _Book:
         rows: list[tuple[str, str]] = [("", report.subtitle)]
         rows += [("Report date", report.date.isoformat())] if report.date else []
         rows += [("Warning", report.warning)] if report.warning else []
-        rows += [("Privacy", f"{report.protection}. See the sheets Method and Provenance."), ("", "")]
+        rows += [("Privacy", f"{report.kept}. See the sheets Method and Provenance."), ("", "")]
         for answer in report.answers:
             rows.append((answer.heading, answer.sentence))
             rows += [("Finding", finding) for finding in answer.findings]

@@ -209,7 +209,6 @@ def _source(served: ServedTable) -> Source:
         name=served.slug,
         title=served.title,
         warning=release_warning(served.certificate),
-        is_private=True,
         certificate=(
             *table_words.facts_of(published),
             ("Status", str(served.certificate.get("status") or "not stated")),

@@ -23,7 +23,6 @@ from mapapp.publishing.batch import draw_workers
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.geography import Geography
 from mapapp.publishing.inputs import Inputs
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.support import Support, build_support
 
@@ -198,14 +197,12 @@ def audited_setting(
         )
         return drawn.home_block
 
-    own = OWN_PROOFS.get(parameters.mechanism)
-    delta = privacy.delta if own is None else own.promise(privacy).delta
     return Audited(
         name=name,
         privacy=privacy,
         parameters=parameters,
         epsilon_final=None,
-        delta=None if delta is None else float(delta),
+        delta=0.0 if parameters.mechanism == "exponential" else float(privacy.delta),
         is_release=False,
         _geography=data.geography,
         _prior=data.prior(parameters),

@@ -165,12 +165,9 @@ def spread_row(facts: ReleaseFacts, parts: Sequence[SpreadPart]) -> dict[str, ob
 
 def why_not_informed(parameters: SynthesisParameters) -> list[str]:
     """Say that the informed attacker is left out, or what its numbers leave out; empty if nothing is."""
-    mechanism = parameters.mechanism
     what = "the attacker who knows all others"
     if parameters.unit != "cell":
         return [f"{what} is left out: for units of a {parameters.unit} there is no closed form"]
-    if mechanism not in ("dirichlet-multinomial", "exponential", "keep-or-redraw"):
-        return [f"{what} is left out: for {mechanism} there is no closed form"]
     if parameters.editing == "drop":
         return [f"{what} is left out: editing drop removes workers before the draw"]
     if parameters.clean:

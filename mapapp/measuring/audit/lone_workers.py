@@ -2,7 +2,7 @@
 
 The chance is public; which support points lone workers live in is not. A worker of a remainder point is drawn again
 after the mechanism, and so is never kept. A draw far from the expectation is a bug: likelihood ratios cannot see it,
-because those of some mechanisms are within epsilon for any table.
+because those of the exponential mechanism are within epsilon for any table.
 
 Source: docs/audit.md, "Lone workers"; docs/method.md, section 7g.
 """
@@ -16,16 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from engine.coarsening import LEVEL_REMAINDER
-from engine.lone_worker import stay_weighted
-from engine.parameters import Mechanism
 from mapapp.measuring.audit.audited import Audited, AuditedPart
 from mapapp.measuring.audit.questions import QuestionPart
-from mapapp.publishing.lone_worker import LONE_CHANCES, lone_points_of
+from mapapp.publishing.lone_worker import stay_chance
 
 __all__ = ["LonePart", "lone_part", "lone_row"]
-
-_SAME_EVERYWHERE: Final[tuple[Mechanism, ...]] = ("exponential", "keep-or-redraw", "geometric", "plug-in")
-"""Mechanisms under which the chance does not depend on where in the tract's points the worker lives."""
 
 _MOST_ERRORS: Final = 6.0
 """Standard errors by which a draw may be off its law."""
@@ -42,7 +37,7 @@ class LonePart(NamedTuple):
     workers, kept : int
         Lone workers, and those whose synthetic home is in the true support point.
     expected, variance : float
-        Of the number kept; NaN for a mechanism without a closed form.
+        Of the number kept; NaN for units larger than a cell, which have no closed form.
     """
 
     workers: int
@@ -85,12 +80,9 @@ def _chance(audited: Audited, part: AuditedPart, number: int, workers: np.ndarra
     mechanism = audited.parameters.mechanism
     if audited.parameters.unit != "cell" or not workers.sum():
         return 0.0 if audited.parameters.unit == "cell" else math.nan
-    if mechanism == "dirichlet-multinomial":
-        points = lone_points_of(part.certified, number)
-        return stay_weighted(points.alpha, points.retention, workers / workers.sum())
-    if mechanism in _SAME_EVERYWHERE:
-        return LONE_CHANCES[mechanism](part.certified, number, audited.privacy)
-    return math.nan
+    # Under the exponential mechanism the chance does not depend on where in the tract's points the worker lives.
+    home = None if mechanism == "exponential" else workers / workers.sum()
+    return stay_chance(part.certified, number, audited.privacy, mechanism, home)
 
 
 def lone_row(release: str, parts: Sequence[LonePart], *, is_cleaned: bool) -> dict[str, object]:

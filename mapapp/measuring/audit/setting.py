@@ -6,7 +6,7 @@ from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, audited_setting
 from mapapp.publishing.chosen_setting import choose_setting
-from mapapp.publishing.presets import Options, with_preset
+from mapapp.publishing.presets import Options
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.settings import designed_choice, parameters_of
 
@@ -22,8 +22,7 @@ def chosen_setting(data: AnalystData, name: str, options: Options) -> Audited:
     name : str
         For tables and sentences.
     options : mapping
-        As :func:`mapapp.publishing.settings.parameters_of` reads them; whether `not_private` is given does not matter,
-        since nothing is released.
+        As :func:`mapapp.publishing.settings.parameters_of` reads them.
 
     Raises
     ------
@@ -34,9 +33,8 @@ def chosen_setting(data: AnalystData, name: str, options: Options) -> Audited:
         raise UsageError(
             f"--setting {name}: prior-release is not for an audit of a setting; make the release, and audit it"
         )
-    asked = {**options, "not_private": with_preset(options)["mechanism"] == "plug-in"}
-    privacy, parameters = parameters_of(data.store.path, asked)
-    design = designed_choice(asked)
+    privacy, parameters = parameters_of(data.store.path, options)
+    design = designed_choice(options)
     if design is not None:
         public = read_public_part(data.store, design.units)
         privacy, parameters, _ = choose_setting(public, privacy, parameters, design)

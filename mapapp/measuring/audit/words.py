@@ -330,9 +330,6 @@ _UNTESTED: Final = (
     "the promise was not tested: all {untested:,} blocks and segments are in tracts with a remainder"
 )
 
-_CONSTANTS_ONLY: Final = ("exponential", "keep-or-redraw")
-"""Mechanisms whose likelihood ratios are within epsilon for any table."""
-
 _OFF: Final = {
     False: "",
     True: ". NOT DRAWN BY ITS LAW: this is a bug in commutemap; do not publish the release, and report it",
@@ -347,7 +344,7 @@ def _kept_line(row: Mapping[Hashable, object], mechanism: str) -> str:
     )
     if row["untested"]:
         said += "; {untested:,} more are in tracts with a remainder, and were not tested"
-    if mechanism in _CONSTANTS_ONLY:
+    if mechanism == "exponential":  # its likelihood ratios are within epsilon for any table
         said += ". For this mechanism that tests its constants; its draw is tested by the lone workers below"
     return said.format_map(_whole_counts(row))
 

@@ -19,7 +19,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.accept_reject import inner_privacy
 from engine.accountant import RULES, Accounting, SynthesizerClasses, pruned_epsilon, theorem_4_4_bound
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
@@ -28,7 +27,7 @@ from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.json_objects import JsonObject
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.certificate.check import CertificateCheck, check_certificate
-from mapapp.publishing.certificate.mechanism import accepted_claims, own_claims, stated_privacy
+from mapapp.publishing.certificate.exponential import exponential_claims, stated_privacy
 from mapapp.publishing.certificate.sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
 from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import (
@@ -50,7 +49,6 @@ from mapapp.publishing.certificate.terms import (
     theorem_preconditions,
 )
 from mapapp.publishing.certified_weights import badness_of
-from mapapp.publishing.mechanisms import OWN_PROOFS
 
 __all__ = [
     "CertificateCheck",
@@ -105,8 +103,8 @@ def build_certificate(
     privacy, synthesis : PrivacyParameters, SynthesisParameters
         What was asked for.
     rows : list of dict
-        What is certified, from :func:`certificate_rows` or :func:`merge_rows`. Under accept/reject, at the epsilon of
-        one round; where the mechanism has a proof of its own, each says how many `synthesizers` it describes.
+        What is certified, from :func:`certificate_rows` or :func:`merge_rows`; under the exponential mechanism, how
+        many `synthesizers` have how many support points (`n_support`).
     is_published : bool
         Whether published counts replace likelihood counts.
     public_inputs : mapping of str to str
@@ -142,11 +140,8 @@ def build_certificate(
             f"mechanism {synthesis.mechanism!r} with published counts; only the dirichlet-multinomial is certified for "
             "them"
         )
-    if synthesis.mechanism in OWN_PROOFS:
-        claims = own_claims(privacy, synthesis, rows)
-    elif synthesis.mechanism == "accept-reject":
-        claims = _accounted_claims(inner_privacy(privacy), synthesis, rows, is_published)
-        claims = accepted_claims(claims, privacy)
+    if synthesis.mechanism == "exponential":
+        claims = exponential_claims(privacy, synthesis, rows)
     else:
         claims = _accounted_claims(privacy, synthesis, rows, is_published)
     failed = [item["name"] for item in claims["preconditions"] if not item["holds"]]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from engine.accept_reject import inner_privacy
 from engine.accountant import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
 from engine.errors import CertificateError, EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
@@ -17,12 +16,7 @@ from mapapp.answers.publication import (
     CLAIMS_SCHEMA,
     FIRST_BOUND_SCHEMA,
 )
-from mapapp.publishing.certificate.mechanism import (
-    check_accepted,
-    check_own_proof,
-    one_round,
-    read_privacy,
-)
+from mapapp.publishing.certificate.exponential import check_exponential, read_privacy
 from mapapp.publishing.certificate.sound import check_sound_row, sound_preconditions
 from mapapp.publishing.certificate.terms import (
     FIELDS,
@@ -43,7 +37,6 @@ from mapapp.publishing.certificate.terms import (
     require_hashes,
     theorem_preconditions,
 )
-from mapapp.publishing.mechanisms import OWN_PROOFS
 
 __all__ = ["CertificateCheck", "check_certificate", "check_later_fields"]
 
@@ -82,12 +75,8 @@ def _checks(certificate: Certificate, counts_by_n: Mapping[int, int] | None) -> 
         ),
         CertificateCheck("parameters", True, "within their ranges"),
     ]
-    if mechanism in OWN_PROOFS:
-        checks.extend(check_own_proof(certificate, privacy, synthesis, counts_by_n))
-    elif mechanism == "accept-reject":
-        checks.extend(check_accepted(certificate, privacy))
-        inner = inner_privacy(privacy)
-        checks.extend(_check_accounted(one_round(certificate, privacy), inner, synthesis, counts_by_n))
+    if mechanism == "exponential":
+        checks.extend(check_exponential(certificate, privacy, synthesis, counts_by_n))
     else:
         checks.extend(_check_accounted(certificate, privacy, synthesis, counts_by_n))
     checks.append(_check_status(certificate, synthesis))

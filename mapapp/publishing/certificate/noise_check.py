@@ -30,7 +30,6 @@ __all__ = ["NoiseCheck", "most_probably_empty"]
 
 Floats = npt.NDArray[np.float64]
 
-_TESTED: Final = ("exponential", "keep-or-redraw")
 _ALARM: Final = 1e-9
 _MOST_WORKERS: Final = 100
 """Larger units are left out: the bound says little about them, and is valid without them."""
@@ -71,7 +70,7 @@ class NoiseCheck:
 
     def add(self, homes: Inputs, support: Support) -> None:
         """Look at the homes of a batch."""
-        if self._mechanism not in _TESTED:
+        if self._mechanism != "exponential":
             return
         coarsening = support.coarsening
         found = self._limits(homes, coarsening.n_support)
@@ -96,7 +95,7 @@ class NoiseCheck:
 
     def result(self) -> CertificateCheck:
         """Say what was found, or why nothing can be."""
-        if self._mechanism not in _TESTED:
+        if self._mechanism != "exponential":
             reason = f"noise of the mechanism {self._mechanism} is not the same for all homes"
             return CertificateCheck("noise", True, f"cannot be tested: {reason}")
         if not self.n_tracts:
@@ -132,9 +131,6 @@ class NoiseCheck:
     def _units(self, homes: Inputs) -> tuple[Ints, Ints]:
         """Destination tract and number of workers of everything that was drawn by itself."""
         tract = homes.tract.astype(np.int64)
-        if self._mechanism == "keep-or-redraw":
-            tract = np.repeat(tract, homes.count)
-            return tract, np.ones_like(tract)
         if self._unit == "cell":
             return tract, homes.count
         unit = tract if self._unit == "tract" else homes.destination

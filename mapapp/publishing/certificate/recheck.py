@@ -21,17 +21,17 @@ from engine.parameters import SynthesisParameters
 from engine.points import CellTriangles
 from engine.streams import PublicSeed
 from geodata.errors import StoreError
-from geodata.store import Store, open_store
-from mapapp.answers.publication import BOUND_SCHEMA, is_bound
+from geodata.store import Store
+from mapapp.answers.publication import BOUND_SCHEMA, is_bound, open_publication
 from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import prepare_all
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.check import check_later_fields
+from mapapp.publishing.certificate.exponential import read_privacy
 from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.key_homes import HomesOfKey
-from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.certificate.noise_check import NoiseCheck
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
@@ -88,9 +88,10 @@ def check_release(path: Path) -> list[CertificateCheck]:
     Raises
     ------
     StoreError
-        When it is no release, its files are not those of its manifest, or its certificate cannot be read.
+        When it is no release, its files are not those of its manifest, its certificate cannot be read, or its mechanism
+        has left.
     """
-    release = open_store(path, "release")
+    release = open_publication(path, "release")
     certificate = _read_certificate(release)
     checks = [check_files(release), check_sizes(release)]
     if not all(check.ok for check in checks):

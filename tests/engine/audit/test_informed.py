@@ -331,10 +331,7 @@ def test_only_closed_forms_have_likelihoods() -> None:
     privacy = PrivacyParameters(epsilon="4", delta="1e-6", min_retention="0.025", accountant="sound")
     assert likelihood_of("dirichlet-multinomial", "cell", privacy) == DirichletMultinomial()
     assert likelihood_of("exponential", "cell", privacy) == Exponential(epsilon=Fraction(4))
-    assert likelihood_of("keep-or-redraw", "cell", privacy) == KeepOrRedraw(epsilon=Fraction(4))
     assert likelihood_of("exponential", "block", privacy) is None
-    for mechanism in ("accept-reject", "geometric", "laplace", "sparse-histogram", "plug-in"):
-        assert likelihood_of(mechanism, "cell", privacy) is None
 
 
 def test_arrays_must_agree() -> None:

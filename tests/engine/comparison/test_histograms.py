@@ -12,16 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import histograms, noise
+from engine._kernels import noise
 from engine._kernels.arrays import Ints
 from engine._kernels.chacha import STREAM_FIELDS, open_stream
+from engine.comparison import drawing
+from engine.comparison._kernels import histograms
+from engine.comparison.drawing import gap_digits
+from engine.comparison.laplace import laplace_histogram, laplace_noise
+from engine.comparison.plug_in import plug_in_multinomial
+from engine.comparison.sparse import least_threshold, sparse_histogram
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
-from engine.mechanisms import drawing
-from engine.mechanisms.chances import digits_of, exponential_bounds, gap_digits, noise_digits
-from engine.mechanisms.laplace import laplace_histogram, laplace_noise, laplace_promise
-from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
-from engine.mechanisms.promise import MechanismPromise
-from engine.mechanisms.sparse import least_threshold, sparse_histogram, sparse_promise
+from engine.mechanisms import chances
+from engine.mechanisms.chances import digits_of, exponential_bounds, noise_digits
 from engine.streams import Stage, stream_words
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
@@ -162,7 +164,7 @@ def test_nothing_to_draw_is_nothing() -> None:
 def test_the_draws_do_not_depend_on_how_many_digits_are_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     world = make_world(3, n_synthesizers=40)
     before = [digest(mechanism(world.synthesizers, world.support)) for mechanism in MECHANISMS]
-    monkeypatch.setattr(drawing, "_FIRST_DIGITS", 1)
+    monkeypatch.setattr(chances, "_FIRST_DIGITS", 1)
     assert before == [digest(mechanism(world.synthesizers, world.support)) for mechanism in MECHANISMS]
 
 
@@ -174,7 +176,7 @@ def test_a_draw_that_runs_out_of_digits_is_made_again_with_more() -> None:
         short[0] = n_digits < 30
         return n_digits
 
-    assert drawing.with_digits(draw) == 32
+    assert chances.with_digits(draw) == 32
     assert asked == [4, 8, 16, 32]
 
 
@@ -238,13 +240,9 @@ def test_noise_is_the_twin_s(destination: int, epsilon: str) -> None:
 @pytest.mark.parametrize("epsilon", ["0", "-1", "1/1025", "100.1", "many"])
 def test_epsilon_out_of_range_is_refused(epsilon: str) -> None:
     chosen, table = same_synthesizers(2, [0], 1, 1), one_table([1])
-    for refused in (
-        laplace_promise,
-        lambda given: laplace(chosen, table, given),
-        lambda given: sparse_promise(given, DELTA),
-    ):
+    for mechanism in (laplace, sparse):
         with pytest.raises(ParameterError, match="epsilon is"):
-            refused(epsilon)
+            mechanism(chosen, table, epsilon)
 
 
 @pytest.mark.jit_off
@@ -274,26 +272,6 @@ def test_noisy_counts_past_their_range_are_refused_without_their_numbers(
 
 
 @pytest.mark.jit_off
-def test_promises_say_what_they_rest_on() -> None:
-    pure, sparse_one, nothing = laplace_promise("4.6"), sparse_promise("4.6", "1e-6"), plug_in_promise()
-    assert (pure.epsilon, pure.delta, pure.holds_as_probabilistic) == (Fraction(23, 5), Fraction(0), True)
-    assert pure.numbers == {"noise_scale": Fraction(10, 23)}
-    assert (sparse_one.delta, sparse_one.holds_as_probabilistic) == (Fraction(1, 10**6), False)
-    bound = sparse_one.numbers["delta_bound"]
-    assert bound is not None
-    assert sparse_one.delta is not None
-    assert bound <= sparse_one.delta
-    assert (nothing.is_private, nothing.epsilon, nothing.delta) == (False, None, None)
-    assert "not private" in nothing.rule
-    with pytest.raises(ParameterError, match="give both or neither"):
-        MechanismPromise(mechanism="", epsilon=Fraction(1), delta=None, rule="")
-    with pytest.raises(ParameterError, match="epsilon is 0"):
-        MechanismPromise(mechanism="", epsilon=Fraction(0), delta=Fraction(0), rule="")
-    with pytest.raises(ParameterError, match="delta is 1"):
-        MechanismPromise(mechanism="", epsilon=Fraction(1), delta=Fraction(1), rule="")
-
-
-@pytest.mark.jit_off
 @given(
     st.fractions(Fraction(1, 1024), 100, max_denominator=2000),
     st.integers(1, 40).map(lambda exponent: Fraction(9, 10**exponent)),
@@ -311,7 +289,7 @@ def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Fraction, delta: F
 
 
 # What the test key draws is pinned, here and where nothing is compiled.
-# To renew: python -c "from tests.engine.test_mechanisms import pinned_digests; print(pinned_digests())"
+# To renew: python -c "from tests.engine.comparison.test_histograms import pinned_digests; print(pinned_digests())"
 PINNED = "ee7a602f96b6ef36 c03b9497e5ed5f5a 1eba7a6e4f449243"
 
 
@@ -326,7 +304,7 @@ def test_draws_of_the_test_key_are_pinned() -> None:
 
 
 def test_draws_are_the_same_uncompiled() -> None:
-    script = "from tests.engine.test_mechanisms import pinned_digests; print(pinned_digests())"
+    script = "from tests.engine.comparison.test_histograms import pinned_digests; print(pinned_digests())"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error", "-c", script]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -9,47 +9,21 @@ Source: P10 "Laplace Sanitizer"; Ghosh, Roughgarden and Sundararajan 2009 (the d
 Steinke 2020 (exact draws from it).
 """
 
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 
 from engine._kernels.arrays import PointLists
 from engine._kernels.chacha import STREAM_FIELDS, open_stream
-from engine._kernels.histograms import HistogramInputs, LaplaceNoise, laplace_range
 from engine._kernels.noise import fill_noise
-from engine.mechanisms.chances import gap_digits, noise_digits
-from engine.mechanisms.drawing import Digits, Ints, draw_histogram, with_digits
-from engine.mechanisms.promise import NEIGHBORS, MechanismPromise, noise_epsilon
+from engine.comparison._kernels.histograms import HistogramInputs, LaplaceNoise, laplace_range
+from engine.comparison.drawing import Digits, Ints, draw_histogram, gap_digits, noise_epsilon
+from engine.mechanisms.chances import noise_digits, with_digits
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey, Stage, check_addresses
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 
-__all__ = ["laplace_histogram", "laplace_noise", "laplace_promise"]
-
-
-def laplace_promise(epsilon: Number) -> MechanismPromise:
-    """What :func:`laplace_histogram` promises: epsilon-differential privacy, delta 0.
-
-    Raises
-    ------
-    ParameterError
-        Epsilon is below 1/1024 or above 100.
-    """
-    exact = noise_epsilon(epsilon)
-    return MechanismPromise(
-        mechanism="laplace",
-        epsilon=exact,
-        delta=Fraction(0),
-        rule="independent discrete Laplace noise on every support point; one worker changes two counts by one",
-        preconditions=(
-            *NEIGHBORS,
-            "the total, and what fills it, read noisy counts, m, and public weights only",
-        ),
-        holds_as_probabilistic=True,
-        numbers={"noise_scale": 2 / exact},
-    )
+__all__ = ["laplace_histogram", "laplace_noise"]
 
 
 def laplace_histogram(

@@ -14,11 +14,11 @@ import pytest
 from scipy import stats
 
 from engine._kernels.arrays import Floats
+from engine.comparison.laplace import laplace_histogram, laplace_noise
+from engine.comparison.plug_in import plug_in_multinomial
+from engine.comparison.sparse import least_threshold, sparse_histogram
 from engine.enumerator import compositions, exact_failure, largest_log_ratio
 from engine.mechanisms.chances import exponential_bounds
-from engine.mechanisms.laplace import laplace_histogram, laplace_noise
-from engine.mechanisms.plug_in import plug_in_multinomial
-from engine.mechanisms.sparse import least_threshold, sparse_histogram
 from tests.engine.test_synthesis_law import FALSE_ALARM, assert_follows, observed_counts
 from tests.engine.worlds import KEY, one_table, same_synthesizers
 from tests.golden import golden

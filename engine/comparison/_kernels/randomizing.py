@@ -18,7 +18,8 @@ from engine._kernels.chacha import (
     has_run_out,
     open_stream,
 )
-from engine._kernels.histograms import (
+from engine._kernels.sorting import sort_values
+from engine.comparison._kernels.histograms import (
     DONE,
     MOST_NOISY,
     TOO_LARGE,
@@ -27,7 +28,6 @@ from engine._kernels.histograms import (
     most_points,
     noise_everywhere,
 )
-from engine._kernels.sorting import sort_values
 
 __all__ = ["geometric_range", "keep_or_redraw_range"]
 

@@ -4,24 +4,13 @@ It serves to show how much accuracy the other mechanisms give up for privacy. Ne
 """
 
 from engine._kernels.arrays import PointLists
-from engine._kernels.histograms import HistogramInputs, plug_in_range
-from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.promise import MechanismPromise
+from engine.comparison._kernels.histograms import HistogramInputs, plug_in_range
+from engine.comparison.drawing import Digits, Ints, draw_histogram
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 
-__all__ = ["plug_in_multinomial", "plug_in_promise"]
-
-
-def plug_in_promise() -> MechanismPromise:
-    """What :func:`plug_in_multinomial` promises: nothing."""
-    return MechanismPromise(
-        mechanism="plug-in",
-        epsilon=None,
-        delta=None,
-        rule="not private: who is drawn is a real worker's home; not for release",
-    )
+__all__ = ["plug_in_multinomial"]
 
 
 def plug_in_multinomial(
@@ -29,7 +18,7 @@ def plug_in_multinomial(
 ) -> SyntheticPoints:
     """Draw m workers with chances n_i / n, exactly; where n = 0, from the public prior.
 
-    Parameters and errors as in :func:`engine.mechanisms.laplace.laplace_histogram`; all draws, also those with n = 0,
+    Parameters and errors as in :func:`engine.comparison.laplace.laplace_histogram`; all draws, also those with n = 0,
     come from stage SAMPLE.
 
     Returns

@@ -20,13 +20,12 @@ import numpy.typing as npt
 
 from engine._arrays import as_int
 from engine._kernels import sound as sound_kernels
-from engine._kernels.acceptance import RATIO_BITS, AcceptanceRules, accept_range
 from engine._kernels.arrays import PointLists, Support
 from engine._threads import run_ranges
 from engine.accountant import SynthesizerClasses
+from engine.comparison._kernels.acceptance import RATIO_BITS, AcceptanceRules, accept_range
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds
-from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
 from engine.parameters import PrivacyParameters
 from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import SecretKey, attempt_key
@@ -38,7 +37,6 @@ __all__ = [
     "LARGEST_ACCEPTED_EPSILON",
     "ROUNDS",
     "AcceptedAccounting",
-    "accepted_promise",
     "certify_accepted",
     "certify_accepted_weights",
     "inner_privacy",
@@ -70,13 +68,10 @@ class AcceptedAccounting:
     ratio : int64[n_classes]
         rho = E / kappa in multiples of 2^-20, rounded down: a point with n_i workers is within its threshold when
         m_i <= (f_i rho - 1) alpha_i (n_i <= 1) or m_i <= (rho - 1)(alpha_i + n_i - 1).
-    promise : MechanismPromise
-        For the certificate.
     """
 
     sound: SoundAccounting
     ratio: Ints
-    promise: MechanismPromise
 
 
 def certify_accepted(
@@ -256,48 +251,18 @@ def inner_privacy(privacy: PrivacyParameters) -> PrivacyParameters:
 
 
 def _accounting(sound: SoundAccounting, privacy: PrivacyParameters) -> AcceptedAccounting:
-    """Ratios and promise that follow from the accounting of the mechanism drawn from."""
+    """Ratios that follow from the accounting of the mechanism drawn from."""
     e = _allowed_ratio(privacy)
     kappas, position = np.unique(sound.terms[:, sound_kernels.KAPPA], return_inverse=True)
     found = [int(e * _RATIO_ONE / Fraction(float(kappa))) for kappa in kappas]
     ratio = np.array(found, dtype=np.int64)[position.reshape(-1)]
-    promise = accepted_promise(privacy, Fraction(float(sound.delta_bound.max(initial=0.0))))
-    return AcceptedAccounting(sound=sound, ratio=ratio, promise=promise)
+    return AcceptedAccounting(sound=sound, ratio=ratio)
 
 
 def _allowed_ratio(privacy: PrivacyParameters) -> Fraction:
     """E = e^epsilon_final (1 - delta), rounded down."""
     bits = 128
     return (1 - privacy.delta) * Fraction(1 << bits, exponential_bounds(privacy.epsilon, bits)[1])
-
-
-def accepted_promise(privacy: PrivacyParameters, failure_bound: Fraction) -> MechanismPromise:
-    """What :func:`synthesize_accepted` promises where each synthesizer is certified at :func:`inner_privacy`.
-
-    Parameters
-    ----------
-    privacy : PrivacyParameters
-        As for :func:`certify_accepted`.
-    failure_bound : Fraction
-        p, the largest bound of any synthesizer.
-    """
-    return MechanismPromise(
-        mechanism="accept-reject",
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
-        rule="P08 Lemma 5.2 for pruning and drawing together: ln(E / (1 - p)), p bounded by the sound accountant",
-        preconditions=(
-            *NEIGHBORS,
-            "a rejected output is drawn again from the beginning, pruning included, with fresh random bits",
-            "the number of rounds is public; the draw of the last round is kept",
-            "how often a synthesizer was drawn, and how long that took, is published nowhere",
-        ),
-        holds_as_probabilistic=True,
-        numbers={
-            "gamma_plus_one": Fraction(int(_allowed_ratio(privacy) * _RATIO_ONE), _RATIO_ONE),
-            "failure_bound": failure_bound,
-        },
-    )
 
 
 def _positions(ptr: Ints, places: Ints) -> Ints:

@@ -13,17 +13,16 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from engine._kernels.arrays import PointLists
-from engine._kernels.histograms import HistogramInputs, ThresholdNoise, sparse_range
+from engine.comparison._kernels.histograms import HistogramInputs, ThresholdNoise, sparse_range
+from engine.comparison.drawing import Digits, Ints, draw_histogram, noise_epsilon
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds, noise_digits
-from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.promise import NEIGHBORS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 
-__all__ = ["Threshold", "least_threshold", "sparse_histogram", "sparse_promise"]
+__all__ = ["Threshold", "least_threshold", "sparse_histogram"]
 
 
 class Threshold(NamedTuple):
@@ -81,33 +80,6 @@ def least_threshold(epsilon: Number, delta: Number) -> Threshold:
     return Threshold(above + 1, chance(above))
 
 
-def sparse_promise(epsilon: Number, delta: Number) -> MechanismPromise:
-    """What :func:`sparse_histogram` promises: (epsilon, delta)-DP, not in the probabilistic reading.
-
-    Raises
-    ------
-    ParameterError
-        A number is out of range.
-    """
-    threshold = least_threshold(epsilon, delta)
-    exact = noise_epsilon(epsilon)
-    return MechanismPromise(
-        mechanism="sparse-histogram",
-        epsilon=exact,
-        delta=exact_fraction(delta, "delta"),
-        rule="discrete Laplace noise on occupied points, published from a threshold on",
-        preconditions=(
-            *NEIGHBORS,
-            "the total, and what fills it, read published counts, m, and public weights only",
-        ),
-        numbers={
-            "noise_scale": 2 / exact,
-            "threshold": threshold.least,
-            "delta_bound": threshold.delta_bound,
-        },
-    )
-
-
 def sparse_histogram(
     key: SecretKey,
     synthesizers: Synthesizers,
@@ -122,7 +94,7 @@ def sparse_histogram(
     Parameters
     ----------
     key, synthesizers, support, threads
-        As in :func:`engine.mechanisms.laplace.laplace_histogram`.
+        As in :func:`engine.comparison.laplace.laplace_histogram`.
     epsilon, delta : Fraction, str, int or float
         As in :func:`least_threshold`.
 

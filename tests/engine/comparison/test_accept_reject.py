@@ -12,14 +12,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine._kernels.arrays import Bools, Floats, Indices, Ints
-from engine.accept_reject import (
+from engine.accountant import SynthesizerClasses
+from engine.comparison.accept_reject import (
     AcceptedAccounting,
     certify_accepted,
     certify_accepted_weights,
     is_accepted,
     synthesize_accepted,
 )
-from engine.accountant import SynthesizerClasses
 from engine.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters
@@ -234,7 +234,7 @@ def test_where_all_is_accepted_it_is_the_plain_draw_and_says_nothing_else() -> N
     # What comes back has the fields of a plain draw and no others: no round, no flag.
     assert [field.name for field in dataclasses.fields(drawn)] == ["synthetic_ptr", "synthetic_point"]
     names = [field.name for field in dataclasses.fields(AcceptedAccounting)]
-    assert names == ["sound", "ratio", "promise"]
+    assert names == ["sound", "ratio"]
 
 
 @pytest.mark.parametrize("rounds", [2, 30])
@@ -303,15 +303,9 @@ def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise()
                 assert low(point, workers) <= whole[workers] <= high(point, workers)
 
 
-def test_the_promise_says_what_it_rests_on() -> None:
+def test_given_weights_are_certified_or_refused() -> None:
     accounting = certify_accepted(small_prior(), some_classes(), PROMISE)
-    promise = accounting.promise
-    assert (promise.epsilon, promise.delta) == (PROMISE.epsilon, PROMISE.delta)
-    assert promise.holds_as_probabilistic
-    assert promise.numbers["failure_bound"] <= PROMISE.delta
-    # ln(E / (1 - p)) is within the promise.
-    e = promise.numbers["gamma_plus_one"]
-    assert e / (1 - PROMISE.delta) <= 1 / exponential(PROMISE.epsilon)
+    assert accounting.sound.delta_bound.max() <= PROMISE.delta
     again = certify_accepted_weights(small_prior(), some_classes(), accounting.sound.min_weight, PROMISE)
     assert again.ratio.tolist() == accounting.ratio.tolist()
     with pytest.raises(CertificateError, match="is not enough"):

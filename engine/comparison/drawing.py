@@ -1,42 +1,30 @@
-"""Common parts of the histogram mechanisms: checks, arrays, further digits for a draw that needs them, and errors."""
+"""Common parts of the histogram mechanisms: checks, arrays, and errors."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import histograms as kernels
 from engine._kernels.arrays import Addresses, PointLists
 from engine._threads import run_ranges
-from engine.errors import OverflowRefusedError
+from engine.comparison._kernels import histograms as kernels
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.mechanisms.chances import exponential_bounds, geometric_digits, with_digits
+from engine.mechanisms.thetas import LEAST_NOISE_EPSILON
+from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 from engine.support_table import SupportTable
 from engine.synthesis import (
     Synthesizers,
     SyntheticPoints,
-    _refuse_run_out,
     check_fit,
+    refuse_run_out,
 )
 
-__all__ = ["Digits", "draw_histogram", "with_digits"]
+__all__ = ["Digits", "Ints", "draw_histogram", "gap_digits", "noise_epsilon"]
 
 Ints = npt.NDArray[np.int64]
 Digits = tuple[Ints, ...]
-_Drawn = TypeVar("_Drawn")
-
-_FIRST_DIGITS = 4
-"""128 bits: a draw needs more with a chance of 2^-128."""
-
-
-def with_digits(draw: Callable[[int, Ints], _Drawn]) -> _Drawn:
-    """Return ``draw(n_digits, short)``, repeated with twice the digits as long as it raises the flag ``short[0]``."""
-    n_digits = _FIRST_DIGITS
-    while True:
-        short = np.zeros(1, dtype=np.int64)
-        drawn = draw(n_digits, short)
-        if not short[0]:
-            return drawn
-        n_digits *= 2
 
 
 def draw_histogram(
@@ -85,7 +73,7 @@ def draw_histogram(
         )
 
     statuses = with_digits(over_ranges)
-    _refuse_run_out(statuses, synthesizers)
+    refuse_run_out(statuses, synthesizers)
     if min(statuses, default=kernels.DONE) <= kernels.TOO_LARGE:
         # Which synthesizer it is depends on noisy counts and is not reported; the remedy is the same for all.
         raise OverflowRefusedError(
@@ -102,3 +90,38 @@ def _kernel_inputs(synthesizers: Synthesizers, support: SupportTable) -> kernels
         support_ptr=support.support_ptr,
         prior_weight=support.base_weight,
     )
+
+
+def noise_epsilon(epsilon: Number) -> Fraction:
+    """Epsilon exactly, in the range that noise can be drawn for.
+
+    Raises
+    ------
+    ParameterError
+        Below 1/1024 or above 100.
+    """
+    exact = exact_fraction(epsilon, "epsilon")
+    if not LEAST_NOISE_EPSILON <= exact <= LARGEST_EPSILON:
+        raise ParameterError(
+            f"epsilon is {float(exact):g}; noise is drawn for 1/1024 to {LARGEST_EPSILON}: less would bury every "
+            "count, more would promise nothing"
+        )
+    return exact
+
+
+def gap_digits(rate: Fraction, n_digits: int) -> Ints:
+    """The chances of `engine.mechanisms.chances.geometric_digits` for c = 1 / (1 + q), the chance of no noise above 0.
+
+    G is the number of points passed over until noise is above 0.
+    """
+
+    def base(place: int, bits: int) -> tuple[int, int]:
+        work = bits + 2 * place + 16
+        one = 1 << work
+        q_low, q_high = exponential_bounds(rate, work)
+        low, high = (one << work) // (one + q_high), -(-(one << work) // (one + q_low))
+        for _ in range(place):
+            low, high = low * low >> work, -(-high * high >> work)
+        return low >> (work - bits), -(-high >> (work - bits))
+
+    return geometric_digits(base, n_digits)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from engine.comparison.randomizing import geometric_histogram, keep_or_redraw
 from engine.errors import ParameterError
-from engine.mechanisms.randomizing import geometric_histogram, keep_or_redraw
 from engine.mechanisms.thetas import inverse_theta
 from engine.parameters import Unit
 from engine.streams import SecretKey

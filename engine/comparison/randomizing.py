@@ -8,17 +8,14 @@ Source: Warner 1965 and Kairouz, Oh and Viswanath 2016 (randomized response); Gh
 (geometric noise); docs/method.md, section 7e.
 """
 
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 
 from engine._kernels.arrays import PointLists
-from engine._kernels.histograms import HistogramInputs, LaplaceNoise
-from engine._kernels.randomizing import geometric_range, keep_or_redraw_range
-from engine.mechanisms.chances import gap_digits, noise_digits
-from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
+from engine.comparison._kernels.histograms import HistogramInputs, LaplaceNoise
+from engine.comparison._kernels.randomizing import geometric_range, keep_or_redraw_range
+from engine.comparison.drawing import Digits, Ints, draw_histogram, gap_digits
+from engine.mechanisms.chances import noise_digits
 from engine.mechanisms.thetas import exponential_epsilon, inverse_theta
 from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
@@ -26,51 +23,7 @@ from engine.streams import SecretKey
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 
-__all__ = ["geometric_histogram", "geometric_promise", "keep_or_redraw", "keep_or_redraw_promise"]
-
-_SAME_TOTAL = "as many workers are drawn as there are; no published count replaces a real one"
-
-
-def keep_or_redraw_promise(epsilon: Number) -> MechanismPromise:
-    """What :func:`keep_or_redraw` promises: epsilon-differential privacy, delta 0.
-
-    Raises
-    ------
-    ParameterError
-        Epsilon is below 1/1024 or above 25.
-    """
-    return MechanismPromise(
-        mechanism="keep-or-redraw",
-        epsilon=exponential_epsilon(epsilon),
-        delta=Fraction(0),
-        rule="each worker is redrawn from all k points with chance k / (e^epsilon - 1 + k)",
-        preconditions=(*NEIGHBORS, _SAME_TOTAL),
-        holds_as_probabilistic=True,
-    )
-
-
-def geometric_promise(epsilon: Number) -> MechanismPromise:
-    """What :func:`geometric_histogram` promises: epsilon-differential privacy, delta 0.
-
-    Raises
-    ------
-    ParameterError
-        Epsilon is below 1/1024 or above 25.
-    """
-    exact = exponential_epsilon(epsilon)
-    return MechanismPromise(
-        mechanism="geometric",
-        epsilon=exact,
-        delta=Fraction(0),
-        rule="independent two-sided geometric noise on every support point; one worker changes two counts by one",
-        preconditions=(
-            *NEIGHBORS,
-            _SAME_TOTAL,
-            "the projection reads noisy counts and the public total only",
-        ),
-        holds_as_probabilistic=True,
-        numbers={"noise_scale": 2 / exact},
-    )
+__all__ = ["geometric_histogram", "keep_or_redraw"]
 
 
 def keep_or_redraw(
