@@ -27,7 +27,7 @@ from engine.comparison._kernels.acceptance import RATIO_BITS, AcceptanceRules, a
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds
 from engine.parameters import PrivacyParameters
-from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
+from engine.sound import SoundAccounting, certify_sound
 from engine.streams import SecretKey, attempt_key
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
@@ -38,7 +38,6 @@ __all__ = [
     "ROUNDS",
     "AcceptedAccounting",
     "certify_accepted",
-    "certify_accepted_weights",
     "inner_privacy",
     "is_accepted",
     "synthesize_accepted",
@@ -98,22 +97,6 @@ def certify_accepted(
         As :func:`engine.sound.certify_sound`.
     """
     return _accounting(certify_sound(prior, classes, inner_privacy(privacy), threads=threads), privacy)
-
-
-def certify_accepted_weights(
-    prior: SupportTable,
-    classes: SynthesizerClasses,
-    min_weight: Ints,
-    privacy: PrivacyParameters,
-    *,
-    threads: int = 1,
-) -> AcceptedAccounting:
-    """Certify given weights max(min_weight, base_weight) under accept/reject, however they were chosen.
-
-    Parameters, returns and errors as :func:`certify_accepted`; CertificateError where a bound exceeds delta.
-    """
-    sound = certify_sound_weights(prior, classes, min_weight, inner_privacy(privacy), threads=threads)
-    return _accounting(sound, privacy)
 
 
 def synthesize_accepted(

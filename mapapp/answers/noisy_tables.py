@@ -121,9 +121,9 @@ class NoisyTables(NamedTuple):
         Workers who are expected to be spread over all points, those who seem to have arrived, and their variance.
     even : float64[K]
         Expected share of each point in the draw of freed workers.
-    n_tables : float64[J], optional
+    n_tables : float64[J]
         Tables of each class.
-    kept_at : float64[J, len(FULLNESS)], optional
+    kept_at : float64[J, len(FULLNESS)]
         Part of its workers that a point keeps that has so many.
     """
 
@@ -134,8 +134,8 @@ class NoisyTables(NamedTuple):
     gained: Floats
     gained_variance: Floats
     even: Floats
-    n_tables: Floats | None = None
-    kept_at: Floats | None = None
+    n_tables: Floats
+    kept_at: Floats
 
     @property
     def kept(self) -> Floats:

@@ -140,7 +140,7 @@ class TableErrors:
             apart=apart * np.abs(of["shown"]) + changed * of["change_size"],
             moved=more * of["moved"],
         )
-        if is_count and classes.kept_at is not None:
+        if is_count:
             full = of["usual"] ** 2 / np.maximum(of["full"], 1e-300)
             counts = counts._replace(kept=_kept_of_full_points(counts, classes, part, full))
         return np.asarray(add_up(counts, is_count=is_count).sum(axis=1))
@@ -171,7 +171,7 @@ class _Classes(NamedTuple):
     gained: Floats
     gained_variance: Floats
     n_tables: Floats
-    kept_at: Floats | None
+    kept_at: Floats
     noise: Floats
 
     @classmethod
@@ -179,7 +179,7 @@ class _Classes(NamedTuple):
         """Return the classes of some tracts."""
         n_classes = max(each.by_class.shape[1] for each in made)
         rows = padded([each.by_class for each in made], (len(made[0].by_class), n_classes))
-        kept_at = [each.kept_at for each in made if each.kept_at is not None]
+        kept_at = [each.kept_at for each in made]
         workers, lost, lost_variance, freed, gained, gained_variance, n_tables = rows.swapaxes(0, 1)
         return cls(
             workers=workers,
@@ -189,7 +189,7 @@ class _Classes(NamedTuple):
             gained=gained,
             gained_variance=gained_variance,
             n_tables=n_tables,
-            kept_at=padded(kept_at, (n_classes, kept_at[0].shape[1])) if kept_at else None,
+            kept_at=padded(kept_at, (n_classes, kept_at[0].shape[1])),
             noise=np.array([each.noise for each in made]),
         )
 
@@ -269,7 +269,6 @@ def _kept_of_full_points(counts: NoisyCounts, classes: _Classes, part: Floats, p
     points : float64[T, R]
         Number of equally likely points that would be as far spread as those of each count.
     """
-    assert classes.kept_at is not None
     size = classes.workers / np.maximum(classes.n_tables, 1.0)
     workers = (part * classes.workers[:, None]).sum(axis=-1)
     chance = np.clip(expected_count(counts) / np.maximum(workers * points, 1e-300), 0.0, 1.0)

@@ -42,7 +42,7 @@ class PreparedTables(NamedTuple):
     by_class : float64[7, J]
         Sums over points: workers, lost workers, and variance of these; freed and gained workers, and variance of
         these; and the number of tables.
-    kept_at : float64[J, len(FULLNESS)] or None
+    kept_at : float64[J, len(FULLNESS)]
     noise : float
         Of `Cleaning`.
     squares : float64[K]
@@ -51,16 +51,15 @@ class PreparedTables(NamedTuple):
 
     columns: Floats
     by_class: Floats
-    kept_at: Floats | None
+    kept_at: Floats
     noise: float
     squares: Floats
 
     @classmethod
     def of(cls, tables: NoisyTables, cleaning: Cleaning, prior: TractPrior) -> PreparedTables:
         """Prepare the tables of a tract."""
-        n_tables = np.zeros(len(tables.workers)) if tables.n_tables is None else tables.n_tables
         sums = [each.sum(axis=1) for each in (tables.workers, tables.lost, tables.lost_variance)]
-        by_class = np.stack([*sums, tables.freed, tables.gained, tables.gained_variance, n_tables])
+        by_class = np.stack([*sums, tables.freed, tables.gained, tables.gained_variance, tables.n_tables])
         columns = _columns(tables, cleaning.change, prior.share)
         noise = float(np.max(cleaning.noise))
         return cls(columns, by_class, tables.kept_at, noise, prior.squares)

@@ -22,6 +22,7 @@ from mapapp.answers.home_values import HomeCells, HomeValues, values_of_areas
 from mapapp.answers.noisy_tables import NoisyTables, ReleasedRows
 from mapapp.answers.prior_terms import CLEANED_RANGES_MI
 from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of
+from mapapp.answers.redrawn import FULLNESS
 from mapapp.answers.support_prior import TractPrior
 from mapapp.answers.table_errors import expected_losses
 from mapapp.answers.table_points import PLAIN, PreparedTables, points_of_counts, points_of_sums
@@ -135,6 +136,8 @@ def test_classes_of_tables_share_what_they_show_of_losses() -> None:
         gained=np.array([20.0, 20.0, 2.0]),
         gained_variance=np.zeros(3),
         even=np.full(2, 0.5),
+        n_tables=np.ones(3),
+        kept_at=np.ones((3, FULLNESS.size)),
     )
     np.testing.assert_allclose(tables_.kept, [0.5, 0.5, 1.0])
     kept, workers = tables_.kept[None], tables_.workers.sum(axis=1)[None]
@@ -245,6 +248,8 @@ def test_cleaning_takes_noise_out_of_far_ranges_and_adds_to_near_ones() -> None:
         gained=np.array([50.0]),
         gained_variance=np.array([50.0]),
         even=np.full(10, 0.1),
+        n_tables=np.ones(1),
+        kept_at=np.ones((1, FULLNESS.size)),
     )
     away, share = np.array([2.0, 2.0] + [50.0] * 8), np.full(10, 0.1)
     found = cleaning_of(tables_, away, share, by_point=False)
@@ -271,6 +276,8 @@ def test_cleaning_that_reads_large_tables_by_points_gives_ranges_what_their_poin
         gained=np.array([8.0]),
         gained_variance=np.array([8.0]),
         even=np.full(10, 0.1),
+        n_tables=np.ones(1),
+        kept_at=np.ones((1, FULLNESS.size)),
     )
     away, share = np.array([2.0, 2.0] + [50.0] * 8), np.full(10, 0.1)
     found = cleaning_of(tables_, away, share, by_point=True)
@@ -450,5 +457,7 @@ def a_tract(rng: np.random.Generator, n_points: int, n_classes: int) -> tuple[Tr
         gained=rng.random(n_classes),
         gained_variance=rng.random(n_classes),
         even=rng.random(n_points) / n_points,
+        n_tables=np.ones(n_classes),
+        kept_at=np.ones((n_classes, FULLNESS.size)),
     )
     return prior, PreparedTables.of(released, Cleaning(rng.normal(size=n_points), 0.5), prior)

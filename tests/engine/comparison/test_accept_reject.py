@@ -16,12 +16,11 @@ from engine.accountant import SynthesizerClasses
 from engine.comparison.accept_reject import (
     AcceptedAccounting,
     certify_accepted,
-    certify_accepted_weights,
     is_accepted,
     synthesize_accepted,
 )
 from engine.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
-from engine.errors import CertificateError, ParameterError
+from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters
 from engine.streams import SecretKey, attempt_key
 from engine.support_table import SupportTable
@@ -301,17 +300,6 @@ def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise()
             whole[2] = (Fraction(ratio, 1 << 20) - 1) * (alpha[point] + 1)
             for workers in (1, 2):
                 assert low(point, workers) <= whole[workers] <= high(point, workers)
-
-
-def test_given_weights_are_certified_or_refused() -> None:
-    accounting = certify_accepted(small_prior(), some_classes(), PROMISE)
-    assert accounting.sound.delta_bound.max() <= PROMISE.delta
-    again = certify_accepted_weights(small_prior(), some_classes(), accounting.sound.min_weight, PROMISE)
-    assert again.ratio.tolist() == accounting.ratio.tolist()
-    with pytest.raises(CertificateError, match="is not enough"):
-        certify_accepted_weights(
-            small_prior(), some_classes(), np.maximum(accounting.sound.min_weight // 4, 1), PROMISE
-        )
 
 
 @given(st.integers(1, 4), st.integers(2, 3), SEED)
