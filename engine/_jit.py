@@ -78,8 +78,7 @@ def jit(function: _Function) -> _Function:
 def lean_jit(function: _Function) -> _Function:
     """Compile a kernel that makes no arrays except views as :func:`jit` does, but without reference counts.
 
-    Python must not call a kernel that returns a view: nothing would keep the array of the view alive. Such a kernel
-    has no inner functions, comprehensions, or arithmetic on whole arrays; it takes a third less time to compile.
+    Python must not call a kernel that returns a view: nothing would keep the array of the view alive.
 
     Otherwise numba counts, atomically, a reference to each array that a kernel passes to another or takes a
     view of. That costs ten times as much as a random draw, and threads that share the arrays wait for each other.

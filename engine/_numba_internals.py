@@ -26,7 +26,6 @@ from numba.core.serialize import dumps
 from numba.core.typing.typeof import typeof_impl
 
 from engine._numba_code import KernelCode, LeanKernelCode, LinkedCode, without_lock_events
-from engine._numba_passes import LeanCompiler
 from engine.garbage import no_collection
 
 __all__ = ["KernelFiles", "compile_kernel", "kernels_mark"]
@@ -176,28 +175,12 @@ class _PartCompiler(compiler.Compiler):
         return super().define_pipelines()  # type: ignore[no-untyped-call]  # numba has few types
 
 
-class _LeanPartCompiler(LeanCompiler):
-    """The same for functions without reference counts."""
-
-    code = LinkedCode
-
-    def _compile_core(self) -> Any:
-        self.state.flags.no_compile = True
-        return super()._compile_core()
-
-
-class _LeanKernelCompiler(LeanCompiler):
-    """The compiler of what Python calls, for functions without reference counts."""
-
-    code = LeanKernelCode
-
-
 class _KernelCompiler(compiler.Compiler):
     """Numba's compiler for what Python calls."""
 
     def define_pipelines(self) -> object:
-        name = self.state.func_id.func_qualname
-        self.state.library = KernelCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]  # numba has few types
+        code = KernelCode if self.state.flags.nrt else LeanKernelCode
+        self.state.library = code(self.state.targetctx.codegen(), self.state.func_id.func_qualname)  # type: ignore[no-untyped-call]  # numba has few types
         self.state.library.enable_object_caching()
         return super().define_pipelines()  # type: ignore[no-untyped-call]  # numba has few types
 
@@ -207,10 +190,7 @@ class _Part(CPUDispatcher):
 
     def __init__(self, function: Callable[..., object], flags: Mapping[str, object]) -> None:
         flags = {**flags, "no_cpython_wrapper": True}
-        is_lean = flags.get("_nrt") is False
-        super().__init__(
-            function, targetoptions=flags, pipeline_class=_LeanPartCompiler if is_lean else _PartCompiler
-        )
+        super().__init__(function, targetoptions=flags, pipeline_class=_PartCompiler)
         _compare_flags_faster(self)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -236,12 +216,7 @@ class _Kernel(CPUDispatcher):
     """A function as Python calls it; `part` is the same for kernels."""
 
     def __init__(self, function: Callable[..., object], flags: Mapping[str, object]) -> None:
-        is_lean = flags.get("_nrt") is False
-        super().__init__(
-            function,
-            targetoptions={**flags},
-            pipeline_class=_LeanKernelCompiler if is_lean else _KernelCompiler,
-        )
+        super().__init__(function, targetoptions={**flags}, pipeline_class=_KernelCompiler)
         _compare_flags_faster(self)
         self.part = _Part(function, flags)
 

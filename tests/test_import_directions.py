@@ -22,8 +22,6 @@ JIT = (
     "engine/_jit.py",
     "engine/_numba_code.py",
     "engine/_numba_internals.py",
-    "engine/_numba_lowering.py",
-    "engine/_numba_passes.py",
 )
 READS = ("question", "answers", "drawing", "files")
 ROOMS = {

@@ -16,7 +16,7 @@ WITH_REASON = re.compile(r"# type: ignore\[[a-z, -]+\]  # \w+")
 USES_OF_ANY = {
     "engine/_jit.py": (3, "flags of numba's njit, and what it returns"),
     "engine/_numba_code.py": (1, "numba's compiler has few types"),
-    "engine/_numba_internals.py": (12, "numba's compiler has few types"),
+    "engine/_numba_internals.py": (11, "numba's compiler has few types"),
     "engine/parameters.py": (
         2,
         "a table of TOML or JSON becomes arguments of a constructor, which checks them",
