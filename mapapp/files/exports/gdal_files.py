@@ -16,7 +16,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pyarrow
 import pyogrio
 import shapely
@@ -25,7 +24,6 @@ from geodata.progress import Progress, silent
 from geodata.schema import CRS
 from mapapp.errors import UsageError
 from mapapp.files.exports.layer import ARROW, Layer, LonLat, Part, Shapes, arrow_column, short_names
-from mapapp.files.exports.point_index import MOST_ROWS, add_point_index, can_index
 from mapapp.files.exports.provenance import Provenance
 
 EPOCH: Final = "1980-01-01"  # the oldest date that a zip can store
@@ -66,21 +64,11 @@ def write_gpkg(
     layers: Sequence[Layer], provenance: Provenance, file: Path, *, report: Progress = silent
 ) -> None:
     """Write layers as tables of a new GeoPackage; its metadata table has their provenance."""
-    indexed: dict[str, list[LonLat]] = {}
     for layer in layers:
-        found = None
-        options = {"GEOMETRY_NAME": _COLUMN, "IDENTIFIER": layer.title, "FID": "fid"}
-        if layer.geometry == "Point" and 0 < layer.n_rows <= MOST_ROWS and can_index():
-            found = indexed[layer.name] = []
-            options["SPATIAL_INDEX"] = "NO"
-        _write(layer, file, "GPKG", report, found, **options)
+        _write(layer, file, "GPKG", report, GEOMETRY_NAME=_COLUMN, IDENTIFIER=layer.title, FID="fid")
     about = json.dumps(provenance.to_dict(), ensure_ascii=False)
     with closing(sqlite3.connect(file)) as database, database:
         database.execute("PRAGMA journal_mode = MEMORY")
-        for name in list(indexed):
-            report(f"indexing {name}", 0, 0)
-            whole = LonLat(*(np.concatenate(values) for values in zip(*indexed.pop(name), strict=True)))
-            add_point_index(database, name, _COLUMN, whole)
         database.executescript(_METADATA)
         database.execute(
             "INSERT INTO gpkg_metadata VALUES (1, 'dataset', 'https://www.rfc-editor.org/rfc/rfc8259', "
@@ -167,13 +155,9 @@ def _write(
     file: Path,
     driver: str,
     report: Progress,
-    places: list[LonLat] | None = None,
     **options: str,
 ) -> None:
-    """Stream a layer into a file with GDAL; errors from making the rows are raised unchanged.
-
-    `places`, if given, receives the points of each part.
-    """
+    """Stream a layer into a file with GDAL; errors from making the rows are raised unchanged."""
     failed: list[BaseException] = []
     narrow = driver == "ESRI Shapefile"
     names = short_names(list(layer.fields)) if narrow else {name: name for name in layer.fields}
@@ -189,8 +173,6 @@ def _write(
                 columns = [arrow_column(part.frame[name], kind) for name, kind in layer.fields.items()]
                 columns = [_fit(column, narrow) for column in columns]
                 shapes = _wkb(layer, part)
-                if places is not None:
-                    places.append(part.points)
                 plain = [column.cast(schema.field(at).type) for at, column in enumerate(columns)]
                 yield pyarrow.record_batch([*plain, shapes], schema=schema)
         except BaseException as error:

@@ -63,14 +63,6 @@ class Part(NamedTuple):
         shapes[np.isnan(self.places.lon_deg)] = None
         return shapes
 
-    @property
-    def points(self) -> LonLat:
-        """The coordinates of points; NaN for a row without a place."""
-        if isinstance(self.places, LonLat):
-            return self.places
-        shapes = np.asarray(self.places, dtype=object)
-        return LonLat(shapely.get_x(shapes), shapely.get_y(shapes))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
