@@ -36,7 +36,7 @@ ROOMS = {
     "commands": (*READS, "explore", "publishing", "measuring", "workbench"),
 }
 """Every room of mapapp, and the rooms that it may import. None of these imports goes round in a circle."""
-OF_ALL = ("errors", "interrupts", "paths", "progress")
+OF_ALL = ("errors", "interrupts", "kept_memory", "paths", "progress")
 """Loose modules that every room may import."""
 AT_THE_TOP = ("__init__", "cli", "start")
 """Loose modules that no room may import."""

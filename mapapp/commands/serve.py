@@ -187,10 +187,10 @@ def _serve(
     processes: int,
     **options: Unpack[ListenOptions],
 ) -> None:
-    from mapapp.explore.kept_memory import keep_freed_memory
     from mapapp.explore.server import beside_lines, create_app
+    from mapapp.kept_memory import keep_some_freed_memory
 
-    keep_freed_memory()
+    keep_some_freed_memory()
     app = create_app(publications, prefix, embed_from=embed_from, processes=processes)
     for line in beside_lines(app):
         click.echo(line)

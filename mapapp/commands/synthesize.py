@@ -69,7 +69,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     with no_collection():
-        from mapapp.publishing.reused_memory import keep_freed_memory
+        from mapapp.kept_memory import keep_all_freed_memory
         from mapapp.publishing.run import run_synthesis
         from mapapp.publishing.settings import designed_choice, parameters_of
 
@@ -92,7 +92,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             )
         print_result(plan.to_dict(), plan.lines(), as_json=as_json)
         return
-    keep_freed_memory()
+    keep_all_freed_memory()
     with show_progress(quiet=quiet) as report:
         outcome = run_synthesis(
             dataset,

@@ -29,9 +29,9 @@ from geodata.process_limits import limit_memory, memory_bytes
 from mapapp.errors import UsageError
 from mapapp.explore import server
 from mapapp.explore.heavy_requests import HAS_LEFT
-from mapapp.explore.kept_memory import keep_freed_memory
 from mapapp.explore.processes.messages import Asked, Failed, Ready, Setup, send_response
 from mapapp.explore.uploads import Uploads
+from mapapp.kept_memory import keep_some_freed_memory
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -79,7 +79,7 @@ class Departure:
 
 def main(files: Iterable[str]) -> int:
     """Open what the first message names, then answer requests until standard input ends; returns an exit code."""
-    keep_freed_memory()
+    keep_some_freed_memory()
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     connections = [Connection(int(file)) for file in files]

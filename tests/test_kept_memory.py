@@ -1,4 +1,4 @@
-"""Freed memory stays with a command that says so, and pages of later arrays are not cleared again."""
+"""Freed memory stays with a process that says so, and pages of later arrays are not cleared again."""
 
 import resource
 import subprocess
@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.publishing.reused_memory import keep_freed_memory
+from mapapp.kept_memory import keep_all_freed_memory, keep_some_freed_memory
 
 _FAULTS = """
 import resource
+import sys
 import threading
 import numpy as np
-from mapapp.publishing.reused_memory import keep_freed_memory
+from mapapp import kept_memory
 
-kept = keep_freed_memory()
+kept = getattr(kept_memory, sys.argv[1])()
 
 def fill():
     for _ in range(20):
@@ -31,9 +32,10 @@ print(int(kept), resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-def test_arrays_take_the_memory_of_freed_ones() -> None:
+@pytest.mark.parametrize("keep", ["keep_some_freed_memory", "keep_all_freed_memory"])
+def test_arrays_take_the_memory_of_freed_ones(keep: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", _FAULTS], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", _FAULTS, keep], capture_output=True, text=True, check=True, timeout=60
     )
     kept, faults = map(int, run.stdout.split())
     if not kept:
@@ -45,7 +47,8 @@ def test_arrays_take_the_memory_of_freed_ones() -> None:
 
 def test_says_so_where_the_c_library_has_no_such_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.CDLL", lambda name: object())
-    assert not keep_freed_memory()
+    assert not keep_some_freed_memory()
+    assert not keep_all_freed_memory()
 
 
 _LARGE_PAGES = """
@@ -54,11 +57,11 @@ import resource
 import sys
 from pathlib import Path
 import numpy as np
-from mapapp.publishing.reused_memory import keep_freed_memory
+from mapapp.kept_memory import keep_all_freed_memory
 
 if "limited" in sys.argv:
     resource.setrlimit(resource.RLIMIT_DATA, (1 << 50, resource.RLIM_INFINITY))
-kept = keep_freed_memory()
+kept = keep_all_freed_memory()
 # The first may lie before the first large page.
 table = [np.ones(1 << 20, dtype=np.int8) for _ in range(4)][-1]
 # The mapping of the table, and the flags by which the system knows what was asked for.
