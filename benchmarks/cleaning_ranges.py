@@ -23,7 +23,8 @@ from engine.cleaning import CLEANED_RANGES_MI, clean_points
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from engine.validity import SMALL_WORKPLACE, cell_counts, kl_of_counts, total_variation
-from mapapp.measuring.analyst import AnalystData, Panel
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.tract_workers import Panel
 from mapapp.publishing import drawn_points
 from mapapp.publishing.batch import draw_workers
 from mapapp.publishing.certified_weights import certify_weights

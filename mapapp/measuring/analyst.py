@@ -10,10 +10,9 @@ Everything here but the geography is confidential: for the analyst alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +21,13 @@ from engine.errors import ParameterError
 from engine.parameters import SynthesisParameters
 from geodata.store import Store, open_store
 from mapapp.answers.result_cache import ResultCache
+from mapapp.measuring.prepared_part import PreparedPart
+from mapapp.measuring.tract_workers import Panel, TractReader, TractWorkers, home_tracts, read_panel
 from mapapp.progress import Report, silent
 from mapapp.publishing.compared_homes import Places
-from mapapp.publishing.expected_validity import grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
-from mapapp.publishing.inputs import Inputs, read_inputs
 from mapapp.publishing.marginal_segments import assigns_from_margins, with_marginal_segments
 from mapapp.publishing.prior import PublicPrior, public_prior
-
-if TYPE_CHECKING:
-    from mapapp.measuring.prepared_part import PreparedPart
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,45 +36,6 @@ _KEPT_PAIRS: Final = 8_000_000  # of one request: more are read anew each time
 _KEPT_PANELS: Final = 2  # such requests: a sample and the whole
 _KEPT_PRIORS: Final = 8
 _KEPT_PREPARED: Final = 16_000_000  # numbers, most of them of 8 bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TractWorkers:
-    """Some destination tracts with their confidential workers.
-
-    T destination tracts, W workers.
-
-    Attributes
-    ----------
-    position : int64[T]
-        Positions in the dataset's destination tracts (:attr:`AnalystData.tract`), rising.
-    inputs : Inputs
-        Synthesizers and homes.
-    home_tract : int64[W]
-        Row of `tracts` of each worker's home.
-    """
-
-    position: Ints
-    inputs: Inputs
-    home_tract: Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel(TractWorkers):
-    """Some destination tracts with their confidential workers, and where all other tracts are from there.
-
-    n origin tracts.
-
-    Attributes
-    ----------
-    distance_mi : float64[T, n]
-        Between tract centres; 0 within a tract.
-    cell : int8[T, n]
-        Cell of the grid of every origin tract.
-    """
-
-    distance_mi: Floats
-    cell: npt.NDArray[np.int8]
 
 
 class AnalystData:
@@ -214,97 +171,6 @@ class AnalystData:
         for of_batch in [chosen] if whole else np.split(chosen, np.flatnonzero(np.diff(batch)) + 1):
             for start in range(0, of_batch.size, most):
                 yield of_batch[start : start + most]
-
-
-def read_panel(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Panel:
-    """Read the workers of the destination tracts at some positions (rising), of a dataset or of a release."""
-    inputs = read_tracts(store, geography, workplaces, positions)
-    distance, cell = grid_around(geography.tracts, inputs.destination_tract)
-    return Panel(
-        position=positions,
-        inputs=inputs,
-        home_tract=home_tracts(geography, inputs),
-        distance_mi=distance,
-        cell=cell,
-    )
-
-
-def home_tracts(geography: Geography, inputs: Inputs) -> Ints:
-    """Row of `tracts` of each worker's home: int64[W]."""
-    return geography.tract_of_block[inputs.worker_origin].astype(np.int64)
-
-
-class TractReader:
-    """Reads the workers of some destination tracts after others, and each batch once if it is asked for in turn.
-
-    Parameters
-    ----------
-    store : Store
-        A dataset or a release.
-    geography : Geography
-    workplaces : Workplaces
-        Of the store.
-    """
-
-    def __init__(self, store: Store, geography: Geography, workplaces: Workplaces) -> None:
-        self._store, self._geography, self._workplaces = store, geography, workplaces
-        self._last: tuple[int, Inputs] | None = None
-
-    def read(self, positions: Ints) -> Inputs:
-        """Return the workers of the destination tracts at some positions (rising), whatever batches they are in."""
-        first = self._workplaces.tract_ptr
-        batch = np.searchsorted(first, positions, side="right") - 1
-        parts = []
-        for number in np.unique(batch):
-            inputs = self._batch(int(number))
-            mine = positions[batch == number] - first[number]
-            parts.append(inputs if mine.size == inputs.destination_tract.size else _only(inputs, mine))
-        return parts[0] if len(parts) == 1 else _joined(parts)
-
-    def _batch(self, number: int) -> Inputs:
-        last = self._last
-        if last is None or last[0] != number:
-            self._last = None  # so that two batches are never held at once
-            last = (number, read_inputs(self._store, self._geography, self._workplaces, number))
-            self._last = last
-        return last[1]
-
-
-def read_tracts(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Inputs:
-    """Read the workers of the destination tracts at some positions (rising), whatever batches they are in."""
-    return TractReader(store, geography, workplaces).read(positions)
-
-
-def _only(inputs: Inputs, tracts: Ints) -> Inputs:
-    """Workers of some of the destination tracts of a batch."""
-    place = np.full(inputs.destination_tract.size, -1, dtype=np.int32)
-    place[tracts] = np.arange(tracts.size, dtype=np.int32)
-    mine = place[inputs.tract] >= 0
-    count = inputs.count
-    return replace(
-        inputs,
-        destination_tract=inputs.destination_tract[tracts],
-        destination=inputs.destination[mine],
-        segment=inputs.segment[mine],
-        tract=place[inputs.tract[mine]],
-        worker_ptr=np.append(0, np.cumsum(count[mine])).astype(np.int64),
-        worker_origin=inputs.worker_origin[np.repeat(mine, count)],
-    )
-
-
-def _joined(parts: list[Inputs]) -> Inputs:
-    """Batches one after the other, as one."""
-    shift = np.cumsum([0, *(part.destination_tract.size for part in parts[:-1])])
-    return Inputs(
-        destination_tract=np.concatenate([part.destination_tract for part in parts]),
-        destination=np.concatenate([part.destination for part in parts]),
-        segment=np.concatenate([part.segment for part in parts]),
-        tract=np.concatenate([part.tract + by for part, by in zip(parts, shift, strict=True)]).astype(
-            np.int32
-        ),
-        worker_ptr=np.append(0, np.cumsum(np.concatenate([part.count for part in parts]))).astype(np.int64),
-        worker_origin=np.concatenate([part.worker_origin for part in parts]),
-    )
 
 
 def _checked(positions: Ints, n_tracts: int) -> Ints:

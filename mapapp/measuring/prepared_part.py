@@ -17,8 +17,8 @@ from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
 from engine.validity import count_points, point_cells, positive_shares
-from mapapp.measuring.analyst import Panel
 from mapapp.measuring.compared_workers import RealWorkers
+from mapapp.measuring.tract_workers import Panel
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.support import Domain, build_domain, point_of_tract

@@ -27,8 +27,9 @@ from geodata.store import Store
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.publication import open_publication
 from mapapp.errors import UsageError
-from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
+from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.compared_workers import ratio
+from mapapp.measuring.tract_workers import Panel, read_tracts
 from mapapp.publishing.certificate.exponential import read_privacy
 from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import Certificate

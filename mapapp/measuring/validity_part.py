@@ -25,10 +25,10 @@ from engine.validity import (
     kl_divergence,
     prior_cells,
 )
-from mapapp.measuring.analyst import Panel
 from mapapp.measuring.compared_workers import ExpectedWorkers, RealWorkers, mean_of_draws, ratio
 from mapapp.measuring.prepared_part import DomainPair, PreparedPart
 from mapapp.measuring.simulated_draws import N_DRAWS, NO_CLOSED_FORM, simulated_points
+from mapapp.measuring.tract_workers import Panel
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.compared_homes import ComparedHomes, Places
 from mapapp.publishing.drawn_homes import drawn_homes

@@ -15,10 +15,11 @@ from engine.validity import cell_counts, kl_of_counts, squared_error, total_vari
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.measuring import sweep
-from mapapp.measuring.analyst import AnalystData, read_panel
+from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep import COLUMNS, Axis, SweptRow, run_sweep, swept_settings
 from mapapp.measuring.sweep_draws import DRAWN, drawn_measures
 from mapapp.measuring.sweep_file import SweepFile
+from mapapp.measuring.tract_workers import read_panel
 from mapapp.measuring.validity import Validity, measure_setting
 from mapapp.publishing.chosen_setting import Choice
 from mapapp.publishing.geography import read_workplaces

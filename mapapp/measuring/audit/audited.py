@@ -17,7 +17,8 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from geodata.manifest import read_manifest
 from mapapp.errors import UsageError
-from mapapp.measuring.analyst import AnalystData, TractReader, TractWorkers
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.tract_workers import TractReader, TractWorkers
 from mapapp.measuring.validity_drawn import DrawnRelease, open_release, other_counts
 from mapapp.publishing.batch import draw_workers
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights

@@ -13,14 +13,15 @@ import pytest
 
 from engine.audit.predictions import Predictions
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
-from mapapp.measuring import analyst
-from mapapp.measuring.analyst import AnalystData, TractWorkers
+from mapapp.measuring import analyst, tract_workers
+from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, Blocks, audited_release, audited_setting
 from mapapp.measuring.audit.informed import InformedPart, SpreadPart, spread_row
 from mapapp.measuring.audit.questions import QUESTIONS
 from mapapp.measuring.audit.result import ReleaseFacts
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
 from mapapp.measuring.audit.words import audit_lines
+from mapapp.measuring.tract_workers import TractWorkers
 from mapapp.publishing.certified_weights import CertifiedClasses
 from mapapp.publishing.inputs import Inputs, read_inputs
 from mapapp.publishing.support import Support
@@ -201,7 +202,7 @@ def test_an_audit_in_many_parts_finds_the_same_and_keeps_nobody(
         read.append(arguments[3])
         return read_inputs(*arguments)
 
-    monkeypatch.setattr(analyst, "read_inputs", counted)
+    monkeypatch.setattr(tract_workers, "read_inputs", counted)
     data = AnalystData.open(demo_dataset)
     stages: list[tuple[str, int, int]] = []
     again = audited_workers(
