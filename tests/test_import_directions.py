@@ -1,6 +1,7 @@
 """Who may import whom, read off the source: docs/architecture.md, "Packages and rooms"."""
 
 import ast
+import graphlib
 import subprocess
 import sys
 from collections.abc import Collection
@@ -144,6 +145,29 @@ def room_faults(root: Path) -> list[str]:
     return faults + _imports(root, serving_sources(root), ["engine"])
 
 
+def circle(root: Path) -> list[str]:
+    """Modules of the product that import each other in a circle, first and last the same; empty without a circle.
+
+    An import only for types counts, and so does one within a function: a reader has to follow both.
+    """
+    files = [file for package in PACKAGES for file in sources(root / package)]
+    modules = {
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in files
+    }
+    graph = {name: _modules(imports_of(file) & set(modules)) - {name} for name, file in modules.items()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def _modules(names: frozenset[str]) -> set[str]:
+    """Imported modules without the packages that they were imported from."""
+    return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
+
+
 def _known() -> set[str]:
     return {*ROOMS, *OF_ALL, *AT_THE_TOP}
 
@@ -183,6 +207,10 @@ def test_the_rooms_have_an_order() -> None:
     assert [
         (room, other) for room in rooms for other in ROOMS[room] if rooms.index(other) >= rooms.index(room)
     ] == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circle(ROOT) == []
 
 
 def test_few_modules_are_in_no_room() -> None:
@@ -248,6 +276,22 @@ def test_a_planted_fault_is_found(tree: Path, file: str, statement: str, faults:
     assert faults(tree) == []
     (tree / file).write_text(f"{statement}\n")
     assert any(file in fault for fault in faults(tree))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from mapapp.answers.other import b",
+        "from mapapp.answers import other",
+        "if TYPE_CHECKING:\n    from mapapp.answers import other",
+        "def late():\n    import mapapp.answers.other",
+    ],
+)
+def test_a_planted_circle_is_found(tree: Path, statement: str) -> None:
+    (tree / "mapapp" / "answers" / "other.py").write_text("from mapapp.answers.run import a\n")
+    assert circle(tree) == []
+    (tree / "mapapp" / "answers" / "run.py").write_text(f"{statement}\n")
+    assert set(circle(tree)) == {"mapapp.answers.other", "mapapp.answers.run"}
 
 
 def test_a_name_that_only_begins_alike_is_no_fault(tree: Path) -> None:

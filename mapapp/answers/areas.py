@@ -2,74 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from threading import RLock
 from typing import Final
 
-import numpy
-import numpy.typing as npt
-import pandas
-
-from geodata.distance import on_sphere
-from geodata.schema import LAYER_LABELS
 from geodata.store import Store
 from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
-from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
 from mapapp.answers.commute_pick import Blocks
-from mapapp.answers.findable import LANDMARK, findable_areas, landmarks_of
-from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
+from mapapp.answers.findable import findable_areas, landmarks_of
 from mapapp.answers.outlines import Outlines
+from mapapp.answers.release_units import ReleaseUnits
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
-from mapapp.answers.unit_names import base_name, name_parts, readable_names
-from mapapp.answers.usual_layers import NAMED, UsualLayers
+from mapapp.answers.unit_names import base_name, name_parts
+from mapapp.answers.usual_layers import UsualLayers
 from mapapp.errors import UsageError
-from mapapp.question.area_text import BLOCK, Step, Unit, area_text, parse_area
+from mapapp.question.area_text import Step, area_text, parse_area
 from mapapp.question.question import EVERYTHING
 
-LEVEL_LABELS: Final = {
-    "state": "State",
-    "county": "County",
-    "stplc": "Place (city or town)",
-    "ctycsub": "Town (county subdivision)",
-    "cbsa": "Metropolitan or micropolitan area",
-    "zcta": "ZIP code area",
-    "puma": "Public-use microdata area (PUMA)",
-    "tract": "Census tract",
-    "superpuma": "SuperPUMA",
-    **{code: label for code, label in LAYER_LABELS.items() if code not in ("bgrp", "ctycsub")},
-    "bgrp": LAYER_LABELS["bgrp"],
-    BLOCK: "Census block",
-    LANDMARK: "Landmark",
-}
-LEVEL_WORDS: Final = {
-    "county": ("parish",),
-    "stplc": ("place", "city"),
-    "ctycsub": ("county subdivision", "town", "township", "cousub"),
-    "cbsa": ("metro", "metro area", "metropolitan area"),
-    "zcta": ("zip", "zip code", "zip area", "zip code area"),
-    "tract": ("census tract",),
-    "bgrp": ("block group",),
-    "stcd": ("congressional district",),
-    "stsldl": ("state house district",),
-    "stsldu": ("state senate district",),
-    "stschool": ("school district",),
-    "trib": ("tribal area",),
-    "mil": ("military installation", "military base"),
-    "stwib": ("workforce board area",),
-    BLOCK: ("census block",),
-}
-"""Everyday words for a layer; commands and Python also accept their plurals."""
 _KEPT_AREAS: Final = 200
 _SHOWN: Final = 5
 
 
-class Areas:
+class Areas(ReleaseUnits):
     """Every area of one release; safe to use from several threads.
 
     Parameters
@@ -82,22 +40,11 @@ class Areas:
     """
 
     def __init__(self, store: Store, cells: Cells | None = None, folder: Path | None = None) -> None:
-        self._store = store
-        self._units_of: dict[str, LayerUnits] = {}
+        super().__init__(store, cells)
         self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
-        self._lock = RLock()
-        self.columns = _columns(store)
-        self._cells = cells
         self._outlines = Outlines(store, self, folder) if folder is not None else None
-        self._selection = Selection(self)
-        self.usual = UsualLayers(self)
-
-    @property
-    def cells(self) -> Cells:
-        """The cells of the blocks."""
-        if self._cells is None:
-            raise AssertionError("these areas were made without cells")
-        return self._cells
+        self._selection = Selection(self, self._outlines)
+        self.usual = UsualLayers(self, self.select)
 
     @property
     def outlines(self) -> Outlines:
@@ -105,55 +52,6 @@ class Areas:
         if self._outlines is None:
             raise AssertionError("these areas were made without a folder for outlines")
         return self._outlines
-
-    @cached_property
-    def tracts(self) -> pandas.DataFrame:
-        """Tracts in order, with `tract_id`, `name`, `county_id`, `county`, `state_id`, `drawn`, …"""
-        columns = ["tract_id", "county_id", "state_id", "name", "lon_deg", "lat_deg", "elsewhere", "geometry"]
-        tracts = self._store.table("tracts", columns)
-        counties = self._store.table("counties", ["county_id", "name"]).set_index("county_id")["name"]
-        frame = pandas.DataFrame(tracts.drop(columns="geometry"))
-        frame["drawn"] = ~(tracts.geometry.isna() | tracts.geometry.is_empty).to_numpy()
-        frame["name"] = [
-            name if outside else tract_name(name)
-            for name, outside in zip(frame["name"].tolist(), frame["elsewhere"].tolist(), strict=True)
-        ]
-        frame["county"] = counties.reindex(frame["county_id"]).to_numpy()
-        return frame
-
-    @cached_property
-    def _named(self) -> dict[str, Area]:
-        named = [*self._units(), *self._layer_units()]
-        return {area.key: area for area in named}
-
-    def _units(self) -> Iterator[Area]:
-        for level, table in TABLES.items():
-            if level == "tract":
-                frame = self.tracts
-                names = [
-                    f"{name}, {county}"
-                    for name, county in zip(frame["name"].tolist(), frame["county"].tolist(), strict=True)
-                ]
-            else:
-                frame = self._store.table(table, [f"{level}_id", "name", "elsewhere"])
-                names = frame["name"].tolist()
-            unit_ids, is_outside = frame[f"{level}_id"].tolist(), frame["elsewhere"].tolist()
-            for unit_id, name, outside in zip(unit_ids, names, is_outside, strict=True):
-                if not outside:
-                    yield Area(f"{level}:{unit_id}", level, unit_id, name)
-                elif level == "state":
-                    yield Area(f"{level}:{unit_id}", level, unit_id, f"{name} (outside the area)")
-
-    def _layer_units(self) -> Iterator[Area]:
-        for layer, units in self._store.table("layers").groupby("layer", sort=False):
-            code = str(layer).removeprefix("layer_")
-            if code not in self.columns:
-                continue
-            unit_ids = units["unit_id"].tolist()  # a column of text is slow to go through
-            names = [name or unit_id for unit_id, name in zip(unit_ids, units["name"].tolist(), strict=True)]
-            shown = readable_names(names) if code in NAMED else names
-            for unit_id, name, full_name in zip(unit_ids, shown, names, strict=True):
-                yield Area(f"{code}:{unit_id}", code, unit_id, name, full_name)
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._named
@@ -173,10 +71,6 @@ class Areas:
             raise self._unknown(str(key), str(key).rpartition(":")[2])
         return self._unit_named(key)
 
-    def named(self) -> Iterable[Area]:
-        """Every area that has a name."""
-        return self._named.values()
-
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
         """Find areas and landmarks whose name or identifier has every word of `text`, best matches first.
 
@@ -193,7 +87,7 @@ class Areas:
     @cached_property
     def names(self) -> AreaNames:
         """The index of everything that can be found by name; it is made on first use."""
-        return AreaNames(findable_areas(self, [*self._named.values(), *landmarks_of(self._store)]))
+        return AreaNames(findable_areas(self, self.usual.named, [*self.named(), *landmarks_of(self._store)]))
 
     def blocks(self, keys: Iterable[str]) -> Blocks | None:
         """Return positions of the blocks in an area: int32, ascending; None for everything, or without steps.
@@ -202,30 +96,6 @@ class Areas:
         """
         text = " ".join(keys)
         return self.select(text).blocks if text else None
-
-    def has_units(self, level: str) -> bool:
-        """Return whether the release has any unit of a level."""
-        return level in self._levels
-
-    @cached_property
-    def _levels(self) -> frozenset[str]:
-        return frozenset(area.level for area in self._named.values())
-
-    def units(self, level: str) -> LayerUnits:
-        """Return the units of a layer, or single blocks, as rows of tables."""
-        with self._lock:
-            if level not in self._units_of:
-                self._units_of[level] = self._make_units(level)
-            return self._units_of[level]
-
-    def _make_units(self, level: str) -> LayerUnits:
-        if level == BLOCK:
-            return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
-        if level not in self.columns:
-            known = ", ".join([*self.columns, BLOCK])
-            raise UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
-        names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
-        return layer_units(self._store, level, self.columns[level], names, LEVEL_LABELS.get(level, level))
 
     def select(self, area: str | Sequence[Step]) -> Selected:
         """Find the blocks of an area.
@@ -315,94 +185,6 @@ class Areas:
     def _whole_search(self, text: str) -> list[Area]:
         return self.search(text, limit=len(self.names.areas))
 
-    @cached_property
-    def places(self) -> pandas.DataFrame:
-        """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``; and their ``population``."""
-        columns = ["lon_deg", "lat_deg", "elsewhere", "population"]
-        places: pandas.DataFrame = self._store.table("blocks", columns)
-        return places
-
-    def with_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
-        """Of some blocks, those whose jobs the release has; None for all blocks, as an argument and as the answer.
-
-        States outside the imported area have none, and neither have states whose workplaces the release does not cover.
-        """
-        known = self._has_workplaces
-        if blocks is not None:
-            return blocks[known[blocks]]
-        return None if known.all() else numpy.flatnonzero(known).astype(numpy.int32)
-
-    @cached_property
-    def _has_workplaces(self) -> npt.NDArray[numpy.bool_]:
-        blocks = self._store.table("blocks", ["state_id", "elsewhere"])
-        covered = self._store.manifest.get("destination_states")
-        inside = ~blocks["elsewhere"].to_numpy()
-        if not isinstance(covered, list):
-            return inside
-        return inside & blocks["state_id"].isin([str(state) for state in covered]).to_numpy()
-
-    @cached_property
-    def place_columns(
-        self,
-    ) -> tuple[npt.NDArray[numpy.float64], npt.NDArray[numpy.float64], npt.NDArray[numpy.bool_]]:
-        """Longitude and latitude, degrees, of each block's internal point, and whether it is outside the area."""
-        places = self.places
-        lon_deg, lat_deg, elsewhere = (
-            places[name].to_numpy() for name in ("lon_deg", "lat_deg", "elsewhere")
-        )
-        return lon_deg, lat_deg, elsewhere
-
-    @cached_property
-    def places_on_sphere(self) -> npt.NDArray[numpy.float64]:
-        """Each block's internal point on the unit sphere: float64[3, blocks]."""
-        lon_deg, lat_deg, _ = self.place_columns
-        return on_sphere(lon_deg, lat_deg)
-
-    @cached_property
-    def population(self) -> npt.NDArray[numpy.integer]:
-        """People of each block."""
-        return self.places["population"].to_numpy()
-
-    @cached_property
-    def place_index(self) -> BoxIndex:
-        """Index of the blocks' internal points, to search by rectangle."""
-        lon_lat = numpy.stack(self.place_columns[:2]).astype(numpy.float64)
-        return BoxIndex(numpy.concatenate([lon_lat, lon_lat]))
-
-    def members(self, unit: Unit) -> Blocks:
-        """Return positions of the blocks of a unit: int32, ascending; UsageError if the release does not have it."""
-        units = self.units(unit.level)
-        row = units.row_of(unit.unit_id)
-        if row is None and unit.level == "state":
-            row = units.row_of(unit.unit_id, "elsewhere")
-        if row is None:
-            label = LEVEL_LABELS.get(unit.level, unit.level)
-            raise UsageError(f"area {unit}: this release has no {label} {unit.unit_id}; look it up by name")
-        return units.blocks_of(row)
-
-    def has_outline(self, unit: Unit) -> bool:
-        """Return whether a unit is inside the imported area, so that places can be near it."""
-        return str(unit) in self._named and self.units(unit.level).row_of(unit.unit_id) is not None
-
-    def unit_name(self, unit: Unit) -> str:
-        """Return the name of a unit."""
-        named = self._named.get(str(unit))
-        return (
-            named.name if named is not None else f"{LEVEL_LABELS.get(unit.level, unit.level)} {unit.unit_id}"
-        )
-
-
-def level_named(name: str) -> str:
-    """Return the key of a layer from its key or a word of `LEVEL_WORDS`; any other text unchanged."""
-    text = " ".join(re.split(r"[\s_-]+", name.strip().lower()))
-    singular = f"{text[:-3]}y" if text.endswith("ies") else text.removesuffix("s")
-    return next((_LEVELS[each] for each in (text, singular) if each in _LEVELS), name)
-
-
-_LEVELS: Final = {level: level for level in LEVEL_LABELS} | {
-    word: level for level, words in LEVEL_WORDS.items() for word in words
-}
-
 
 def _is_written(text: str) -> bool:
     """Return whether a text is an area rather than a name."""
@@ -421,18 +203,3 @@ def _listed(areas: list[Area]) -> str:
 def _long_names(area: Area) -> tuple[str, str]:
     """Return the full name of an area, with and without its state."""
     return area.names[0], name_parts(area.names[0])[0]
-
-
-def tract_name(name: str) -> str:
-    """Return a tract's own name: starting with a word, and without the county that sources append."""
-    bare = name.split(" (")[0].split(", ")[0]
-    return bare if "tract" in bare.lower() else f"Tract {bare}"
-
-
-def _columns(store: Store) -> dict[str, str]:
-    """Return the column of `blocks` that has each block's unit, by level."""
-    import pyarrow.parquet
-
-    names = pyarrow.parquet.read_schema(store.file("blocks")).names
-    layers = {name.removeprefix("layer_"): name for name in names if name.startswith("layer_")}
-    return {level: f"{level}_id" for level in TABLES} | layers

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final
 
 import pandas
 
 from mapapp.answers.analyses import Release
-from mapapp.answers.areas import level_named
 from mapapp.answers.change import change
+from mapapp.answers.cross_table import USUAL_ATTRIBUTES
 from mapapp.answers.entries import ENTRIES
+from mapapp.answers.levels import level_named
 from mapapp.answers.over_years import OverYears, over_years
+from mapapp.answers.place_characteristics import AreaCharacteristics
 from mapapp.answers.results import Result
 from mapapp.question.area_text import Unit, area_text, parse_area, widened
 from mapapp.question.distance_bands import EDGES_MI
@@ -29,7 +32,72 @@ def ask(release: Release, question: Question) -> Result:
         If the release does not have an area or a layer of it.
     """
     analysis = question.analysis if question.is_complete else "profile" if question.areas else "comparison"
-    return ENTRIES[analysis].ask(release, question)
+    return _ANALYSES[analysis](release, question)
+
+
+def characteristics_of(release: Release, question: Question) -> AreaCharacteristics | None:
+    """Return what LODES publishes about the area of a question, if its analysis shows that and the release has it."""
+    shown = ENTRIES[question.analysis].characteristics
+    return release.characteristics(question.area, side=question.side) if shown else None
+
+
+def _profile(release: Release, question: Question) -> Result:
+    return release.profile(question.area, question.filters, side=question.side)
+
+
+def _cross_table(release: Release, question: Question) -> Result:
+    by = question.by or USUAL_ATTRIBUTES
+    return release.cross_table(question.area, by, question.filters, side=question.side)
+
+
+def _comparison(release: Release, question: Question) -> Result:
+    return release.comparison(question.area, question.filters, side=question.side, layer=question.layer)
+
+
+def _destinations(release: Release, question: Question) -> Result:
+    return release.destinations(question.area, question.filters, side=question.side, layer=question.layer)
+
+
+def _distance_direction(release: Release, question: Question) -> Result:
+    return release.distance_direction(
+        question.area, question.filters, side=question.side, edges_mi=question.edges_mi
+    )
+
+
+def _inflow_outflow(release: Release, question: Question) -> Result:
+    return release.inflow_outflow(question.area, question.filters)
+
+
+def _job_balance(release: Release, question: Question) -> Result:
+    return release.job_balance(question.area, question.filters, layer=question.layer)
+
+
+def _paired(release: Release, question: Question) -> Result:
+    ends = question.ends
+    return release.paired(ends["home"], ends["work"], question.filters, edges_mi=question.edges_mi)
+
+
+def _flow_matrix(release: Release, question: Question) -> Result:
+    return release.flow_matrix(
+        question.home_layer,
+        question.work_layer,
+        question.filters,
+        home_area=question.ends["home"],
+        work_area=question.ends["work"],
+    )
+
+
+_ANALYSES: Final[dict[str, Callable[[Release, Question], Result]]] = {
+    "profile": _profile,
+    "cross-table": _cross_table,
+    "comparison": _comparison,
+    "destinations": _destinations,
+    "distance-direction": _distance_direction,
+    "inflow-outflow": _inflow_outflow,
+    "job-balance": _job_balance,
+    "paired": _paired,
+    "flow-matrix": _flow_matrix,
+}
 
 
 def question_of(answer: Result) -> Question:

@@ -132,3 +132,8 @@ def _notes(found: Change) -> tuple[Note, ...]:
         text = f"The releases contain different types of jobs: {before.about.job_type} and {after.about.job_type}."
         notes.append(Note("other-jobs", text))
     return tuple(notes)
+
+
+def largest_change(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of a change, largest increase or decrease first."""
+    return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]

@@ -54,9 +54,9 @@ class CrossTable(Result):
     cells: pandas.DataFrame
     totals: pandas.DataFrame
 
-    def to_dict(self) -> dict[str, object]:
+    def with_findings(self, findings: Sequence[str]) -> dict[str, object]:
         """Return plain JSON values."""
-        found: dict[str, object] = Result.to_dict(self)
+        found: dict[str, object] = Result.with_findings(self, findings)
         return found | {"attributes": {each.name: each.title for each in self.attributes}}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pandas
 
@@ -12,19 +12,14 @@ from mapapp.answers import finding_sentences, words
 from mapapp.answers.areas import Areas
 from mapapp.answers.attributes import Attribute, in_sentence
 from mapapp.answers.commute_pick import Pick
-from mapapp.answers.cross_table import ALL, KEYS, USUAL_ATTRIBUTES, CrossTable
+from mapapp.answers.cross_table import ALL, KEYS, CrossTable
 from mapapp.answers.distance_shares import compared_distances
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
 from mapapp.answers.finding_words import LEAST_WORKERS, ranked, residents, share_text
 from mapapp.answers.grids import ERROR, TOTAL, Limit
 from mapapp.answers.picks import Counts, PickOf, narrowed, of_area, with_values
-from mapapp.answers.results import Result
 from mapapp.answers.table_rows import Row
 from mapapp.question.filters import CHARACTERISTICS
-from mapapp.question.question import Question
-
-if TYPE_CHECKING:
-    from mapapp.answers.analyses import Release
 
 _N_ERROR_ROWS: Final = 400
 _LARGEST: Final = 8
@@ -162,11 +157,6 @@ def _counts(areas: Areas, answer: CrossTable) -> Counts:
     return {"workers": pick}, {"cells": of_row, "totals": of_row}
 
 
-def _ask(release: Release, question: Question) -> Result:
-    by = question.by or USUAL_ATTRIBUTES
-    return release.cross_table(question.area, by, question.filters, side=question.side)
-
-
 def _titles(answer: CrossTable) -> str:
     return words.listed([in_sentence(each.title) for each in answer.attributes])
 
@@ -201,7 +191,6 @@ def _findings(answer: CrossTable) -> tuple[str, ...]:
 
 
 ENTRY: Final = Entry(
-    ask=_ask,
     counts=_counts,
     findings=_findings,
     numbers=(NumberEntry("workers", _who),),

@@ -7,7 +7,7 @@ the fields of the question and the ways to draw it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pandas
 
@@ -27,11 +27,7 @@ from mapapp.answers.results import (
     Result,
 )
 from mapapp.answers.row_links import to_pair, to_pair_with_area
-from mapapp.question.question import OTHER_END, Question
-
-if TYPE_CHECKING:
-    from mapapp.answers.analyses import Release
-    from mapapp.answers.place_characteristics import AreaCharacteristics
+from mapapp.question.question import OTHER_END
 
 LARGEST_ROWS: Final = 8
 _N_SEGMENT_ROWS: Final = 27  # all of them are shown
@@ -40,12 +36,6 @@ _N_SEGMENT_ROWS: Final = 27  # all of them are shown
 def entry_of(result: Result) -> Entry:
     """Return the entry of an answer's analysis."""
     return ENTRIES[result.about.analysis]
-
-
-def characteristics_of(release: Release, question: Question) -> AreaCharacteristics | None:
-    """Return what LODES publishes about the area of a question, if its analysis shows that and the release has it."""
-    shown = ENTRIES[question.analysis].characteristics
-    return release.characteristics(question.area, side=question.side) if shown else None
 
 
 def headline_of(result: Result) -> Number:
@@ -74,46 +64,6 @@ def grid_of(result: Result, limit: Limit | None = None) -> pandas.DataFrame | No
     """
     makes = entry_of(result).grid
     return None if makes is None or result.has_several else makes(result, limit)
-
-
-# How each analysis is computed
-
-
-def _profile(release: Release, question: Question) -> Result:
-    return release.profile(question.area, question.filters, side=question.side)
-
-
-def _comparison(release: Release, question: Question) -> Result:
-    return release.comparison(question.area, question.filters, side=question.side, layer=question.layer)
-
-
-def _destinations(release: Release, question: Question) -> Result:
-    return release.destinations(question.area, question.filters, side=question.side, layer=question.layer)
-
-
-def _distance_direction(release: Release, question: Question) -> Result:
-    return release.distance_direction(
-        question.area, question.filters, side=question.side, edges_mi=question.edges_mi
-    )
-
-
-def _inflow_outflow(release: Release, question: Question) -> Result:
-    return release.inflow_outflow(question.area, question.filters)
-
-
-def _paired(release: Release, question: Question) -> Result:
-    ends = question.ends
-    return release.paired(ends["home"], ends["work"], question.filters, edges_mi=question.edges_mi)
-
-
-def _flow_matrix(release: Release, question: Question) -> Result:
-    return release.flow_matrix(
-        question.home_layer,
-        question.work_layer,
-        question.filters,
-        home_area=question.ends["home"],
-        work_area=question.ends["work"],
-    )
 
 
 # Texts about the answers
@@ -244,7 +194,6 @@ _LARGEST_BARS: Final = BarsEntry(_largest, "units", "name", n_rows=LARGEST_ROWS)
 
 ENTRIES: Final[dict[str, Entry]] = {
     "profile": Entry(
-        ask=_profile,
         counts=picks.of_profile,
         findings=finding_sentences.of_profile,
         numbers=(_WORKERS,),
@@ -272,7 +221,6 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "cross-table": cross_table_entry.ENTRY,
     "comparison": Entry(
-        ask=_comparison,
         counts=picks.of_comparison,
         findings=finding_sentences.of_comparison,
         numbers=(_WORKERS,),
@@ -285,7 +233,6 @@ ENTRIES: Final[dict[str, Entry]] = {
         bars=(_LARGEST_BARS,),
     ),
     "destinations": Entry(
-        ask=_destinations,
         counts=picks.of_destinations,
         findings=finding_sentences.of_destinations,
         numbers=(_WORKERS,),
@@ -299,7 +246,6 @@ ENTRIES: Final[dict[str, Entry]] = {
         bars=(_LARGEST_BARS,),
     ),
     "distance-direction": Entry(
-        ask=_distance_direction,
         counts=picks.of_distance_direction,
         findings=finding_sentences.of_distance_direction,
         numbers=(
@@ -331,7 +277,6 @@ ENTRIES: Final[dict[str, Entry]] = {
         chart="rose",
     ),
     "inflow-outflow": Entry(
-        ask=_inflow_outflow,
         counts=picks.of_inflow_outflow,
         findings=finding_sentences.of_inflow_outflow,
         headline=_all_three,
@@ -378,7 +323,6 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "job-balance": job_balance.ENTRY,
     "paired": Entry(
-        ask=_paired,
         counts=picks.of_paired,
         findings=finding_sentences.of_paired,
         glance=_workers_and_median,
@@ -410,7 +354,6 @@ ENTRIES: Final[dict[str, Entry]] = {
         bars=(BarsEntry("Distance from home to work", "distances"), _WHO_THEY_ARE),
     ),
     "flow-matrix": Entry(
-        ask=_flow_matrix,
         counts=picks.of_flow_matrix,
         findings=finding_sentences.of_flow_matrix,
         clause=_FROM_TO,

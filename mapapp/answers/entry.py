@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 import pandas
 
@@ -13,10 +13,6 @@ from mapapp.answers.picks import Counts
 from mapapp.answers.results import Result
 from mapapp.answers.row_links import RowLink, to_profile
 from mapapp.answers.table_rows import Row
-from mapapp.question.question import Question
-
-if TYPE_CHECKING:
-    from mapapp.answers.analyses import Release
 
 _T = TypeVar("_T")
 NumberKind = Literal["count", "change", "share", "miles", "ratio"]
@@ -251,8 +247,6 @@ class Entry:
 
     Attributes
     ----------
-    ask : callable
-        Answers a question about a release.
     counts : callable
         Returns what the numbers and rows of an answer count, for their expected errors.
     with_derived_errors : callable
@@ -312,7 +306,6 @@ class Entry:
         How to color its map, if it shows a ratio.
     """
 
-    ask: Callable[[Release, Question], Result]
     counts: Read[Counts]
     with_derived_errors: Read[Result] = _same
     numbers: tuple[NumberEntry, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from geodata.elsewhere import states
 from geodata.store import Store
 from mapapp.answers.area import Area
 from mapapp.answers.area_search import Entry
-from mapapp.answers.usual_layers import NAMED
+from mapapp.answers.levels import LANDMARK, NAMED
+from mapapp.answers.release_units import ReleaseUnits
 from mapapp.question.area_text import MAX_LABEL, Circle, Step
 
-if TYPE_CHECKING:
-    from mapapp.answers.areas import Areas
-
-LANDMARK: Final = "landmark"
 LANDMARK_MI: Final = 0.5
 """Radius of the circle that represents a landmark."""
 _GUESSED: Final = (*NAMED, "county", "cbsa", LANDMARK)
@@ -64,13 +61,13 @@ class Findable:
     people: float = 0.0
 
 
-def findable_areas(areas: Areas, listed: Iterable[Area]) -> list[Findable]:
+def findable_areas(units: ReleaseUnits, usual: str, listed: Iterable[Area]) -> list[Findable]:
     """Return areas in search order: those with jobs in the release come before others, cities and towns before
-    larger and smaller units, and then the larger ones first.
+    larger and smaller units, and then the larger ones first. `usual` is the layer that people name.
     """
-    order = {level: rank for rank, level in enumerate(_levels_in_order(areas))}
+    order = {level: rank for rank, level in enumerate(_levels_in_order(usual))}
     people: dict[str, dict[str, tuple[bool, float]]] = {
-        level: _people_of(areas, level) for level in (*_BY_PEOPLE, "state") if level in areas.columns
+        level: _people_of(units, level) for level in (*_BY_PEOPLE, "state") if level in units.columns
     }
 
     def findable(area: Area) -> Findable:
@@ -81,10 +78,9 @@ def findable_areas(areas: Areas, listed: Iterable[Area]) -> list[Findable]:
     return sorted(map(findable, listed), key=lambda each: (each.rank, -each.people, each.area.name))
 
 
-def _levels_in_order(areas: Areas) -> list[str]:
+def _levels_in_order(usual: str) -> list[str]:
     """Return the layers that people name, most likely first."""
-    first = areas.usual.named
-    return [first, *(level for level in (*NAMED, "county", "cbsa") if level != first), *_LATER]
+    return [usual, *(level for level in (*NAMED, "county", "cbsa") if level != usual), *_LATER]
 
 
 def entry_of_area(area: Area) -> Entry:
@@ -105,11 +101,11 @@ def state_of(area: Area) -> str:
     return "" if area.level in _WITHOUT_STATE else area.unit_id[:2]
 
 
-def _people_of(areas: Areas, level: str) -> dict[str, tuple[bool, float]]:
+def _people_of(release: ReleaseUnits, level: str) -> dict[str, tuple[bool, float]]:
     """Return for each unit whether the release has its jobs, and how many people live there."""
-    units = areas.units(level)
-    weights = areas.places["population"].to_numpy(np.float64)
+    units = release.units(level)
+    weights = release.places["population"].to_numpy(np.float64)
     people = np.bincount(units.code, weights=weights, minlength=len(units.rows))
-    covered = areas.with_workplaces(np.arange(len(weights), dtype=np.int32))
+    covered = release.with_workplaces(np.arange(len(weights), dtype=np.int32))
     jobs = np.bincount(units.code if covered is None else units.code[covered], minlength=len(units.rows))
     return dict(zip(units.rows["unit_id"], zip(jobs > 0, people.tolist(), strict=True), strict=True))

@@ -8,6 +8,7 @@ from typing import Final
 import pandas
 
 from mapapp.answers import words
+from mapapp.answers.change import largest_change
 from mapapp.answers.entries import entry_of, headline_of
 from mapapp.answers.finding_words import (
     EVERYWHERE,
@@ -20,8 +21,8 @@ from mapapp.answers.finding_words import (
     where,
     where_of,
 )
+from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
-from mapapp.answers.served_answers import largest_change
 from mapapp.answers.uncertain_rows import within_errors
 
 __all__ = ["findings"]
@@ -32,6 +33,8 @@ _WORK_THERE: Final = "work{s} in {work}"
 
 def findings(result: Result) -> tuple[str, ...]:
     """Return the sentences that say what an answer found; they order and compare counts by expected errors."""
+    if isinstance(result, OverYears):
+        return result.findings()
     if isinstance(result, Change):
         return _of_change(result)
     found: tuple[str, ...] = entry_of(result).findings(result)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pandas
@@ -36,10 +36,6 @@ from mapapp.answers.picks import Counts, by_unit, kept_by
 from mapapp.answers.results import Result
 from mapapp.answers.table_rows import Row
 from mapapp.question.filters import Filters
-from mapapp.question.question import Question
-
-if TYPE_CHECKING:
-    from mapapp.answers.analyses import Release
 
 LEAST_RESIDENTS: Final = 10
 """Fewest resident workers for which a ratio is given; smaller counts always carry a caution."""
@@ -59,7 +55,7 @@ class JobBalance(Result):
     Attributes
     ----------
     layer : str
-        A key of `mapapp.answers.areas.LEVEL_LABELS`.
+        A key of `mapapp.answers.levels.LEVEL_LABELS`.
     jobs : Number
         Workers who work in the area, wherever they live.
     workers : Number
@@ -176,10 +172,6 @@ def _with_ratio_errors(answer: JobBalance) -> JobBalance:
 # How it is computed and shown
 
 
-def _ask(release: Release, question: Question) -> Result:
-    return release.job_balance(question.area, question.filters, layer=question.layer)
-
-
 def _unit(result: JobBalance) -> str:
     return words.level_word(result.layer)
 
@@ -267,7 +259,6 @@ def _extremes(result: JobBalance) -> str:
 
 
 ENTRY: Final = Entry(
-    ask=_ask,
     counts=_counts,
     findings=_findings,
     with_derived_errors=_with_ratio_errors,

@@ -14,11 +14,12 @@ from geodata.store import Store, store_digest
 from mapapp.answers.about import About, Note, edge_notes
 from mapapp.answers.answer_errors import ROWS
 from mapapp.answers.area_argument import Given, select_given
-from mapapp.answers.areas import Areas, level_named
+from mapapp.answers.areas import Areas
 from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import promise_of, read_certificate
 from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.levels import level_named
 from mapapp.answers.place_characteristics import PlaceCharacteristics
 from mapapp.answers.prepared import prepare
 from mapapp.answers.publication import RELEASED, open_publication, title_with_year

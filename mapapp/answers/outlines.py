@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import geopandas
 import numpy as np
@@ -25,10 +25,8 @@ from mapapp.answers.border_edges import united_by_edges
 from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.dissolving import Codes, Shapes, dissolved, joined, without_slivers
 from mapapp.answers.layer_units import TABLES
+from mapapp.answers.release_units import ReleaseUnits
 from mapapp.question.area_text import BLOCK
-
-if TYPE_CHECKING:
-    from mapapp.answers.areas import Areas
 
 _CELLS_AT_ONCE: Final = 50_000
 
@@ -39,14 +37,14 @@ class Outlines:
     Parameters
     ----------
     store : Store
-    areas : Areas
+    units : ReleaseUnits
     folder : Path
         Folder for dissolved layers.
     """
 
-    def __init__(self, store: Store, areas: Areas, folder: Path) -> None:
+    def __init__(self, store: Store, units: ReleaseUnits, folder: Path) -> None:
         self._store = store
-        self._areas = areas
+        self._units = units
         self._folder = folder
         self._lock = Lock()
         self._locks: dict[str, Lock] = {}
@@ -58,7 +56,7 @@ class Outlines:
 
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
-        left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
+        left = np.arange(len(self._units.places), dtype=np.int32) if blocks is None else blocks
         shapes, group = self._pieces(left, np.zeros(left.size, dtype=np.int64))
         if not shapes.size:
             return None
@@ -87,7 +85,7 @@ class Outlines:
         # So do cells, but only within a tract: along its border each tract has its own corners.
         for rows in self._runs_of_tracts(left):
             watch.check()
-            cells, there = self._areas.cells.of_some_blocks(left[rows])
+            cells, there = self._units.cells.of_some_blocks(left[rows])
             mine = left[rows][there]
             parts.append(_joined(cells, group[rows][there], tracts[0][mine], tracts[1].size))
         shapes, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -111,7 +109,7 @@ class Outlines:
 
     def of_parts(self, level: str, blocks: Blocks) -> dict[str, shapely.Geometry]:
         """Return the union of the cells of some blocks by unit of a layer; units without cells are left out."""
-        units = self._areas.units(level)
+        units = self._units.units(level)
         shapes, rows = dissolved(*self._pieces(blocks, units.code[blocks].astype(np.int64)))
         return dict(zip(units.rows["unit_id"].to_numpy(dtype=object)[rows].tolist(), shapes, strict=True))
 
@@ -134,7 +132,7 @@ class Outlines:
         """Counties and tracts that replace their cells: code of each block; size and WKB, or b"", of each."""
         found = []
         for level in ("county", "tract"):
-            units, wkb = self._areas.units(level), self._published(level)
+            units, wkb = self._units.units(level), self._published(level)
             mine = zip(units.rows["unit_id"], units.rows["kind"], strict=True)
             listed = [(wkb.get(unit_id) if kind == "unit" else None) or b"" for unit_id, kind in mine]
             total = units.rows["n_blocks"].to_numpy()
@@ -152,11 +150,11 @@ class Outlines:
             return self._wkb[level]
 
     def _make(self, level: str) -> geopandas.GeoDataFrame:
-        units = self._areas.units(level)
+        units = self._units.units(level)
         is_unit = (units.rows["kind"] == "unit").to_numpy()
         blocks = np.flatnonzero(is_unit[units.code]).astype(np.int32)
         if level == BLOCK:
-            shapes, there = self._areas.cells.of_some_blocks(blocks)
+            shapes, there = self._units.cells.of_some_blocks(blocks)
             rows = units.code[blocks[there]].astype(np.int64)
         else:
             shapes, rows = dissolved(*self._pieces(blocks, units.code[blocks].astype(np.int64)))

@@ -112,12 +112,12 @@ class OverYears(Result):
             found.append(_sentence(rows))
         return tuple(found[:3])
 
-    def to_dict(self) -> JsonObject:
+    def with_findings(self, findings: Sequence[str]) -> JsonObject:
         """Return the numbers and the rows of all years; of the answers themselves only ``about``."""
         return {
             "about": self.about.to_dict(),
             "title": self.title,
-            "findings": list(self.findings()),
+            "findings": list(findings),
             "years": list(self.years),
             "numbers": _records(self.by_year),
             "rows": _records(self.rows),

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
@@ -69,7 +69,11 @@ _NO_VALUES: Final = ("about", "presenter")
 
 
 class Presenter(Protocol):
-    """Shows answers as frames, maps and HTML: a release opened with `commutemap.open_release`."""
+    """Shows answers as sentences, frames, maps and HTML: a release opened with `commutemap.open_release`."""
+
+    def findings(self, answer: Result) -> tuple[str, ...]:
+        """Return what the answer found, in sentences."""
+        ...
 
     def frame(self, answer: Result, table: str, about: bool) -> pandas.DataFrame:
         """Return a table as a pandas DataFrame."""
@@ -215,17 +219,23 @@ class Result:
         return {name: value for name, value in self._fields() if isinstance(value, pandas.DataFrame)}
 
     def findings(self) -> tuple[str, ...]:
-        """Return what the answer found, in two or three sentences; they say more of an answer with expected errors."""
-        from mapapp.answers.findings import (
-            findings,
-        )  # here, because sentences are declared for types of this module
+        """Return what the answer found, in two or three sentences; they say more of an answer with expected errors.
 
-        return findings(self)
+        Raises
+        ------
+        UsageError
+            If its release was not opened with `commutemap.open_release`; `mapapp.answers.findings` works without.
+        """
+        return self._presenter().findings(self)
 
     def to_dict(self) -> JsonObject:
         """Return everything as plain JSON values: ``about``, ``findings``, then each field; tables as lists of rows."""
+        return self.with_findings(self.findings())
+
+    def with_findings(self, findings: Sequence[str]) -> JsonObject:
+        """Return what :meth:`to_dict` returns, with these findings."""
         fields = {name: _plain(value) for name, value in self._fields()}
-        return {"about": _plain(self.about.to_dict()), "findings": list(self.findings())} | fields
+        return {"about": _plain(self.about.to_dict()), "findings": list(findings)} | fields
 
     def _fields(self) -> list[tuple[str, object]]:
         return [
@@ -273,7 +283,7 @@ class AreaComparison(Result):
     Attributes
     ----------
     layer : str
-        A key of `mapapp.answers.areas.LEVEL_LABELS`.
+        A key of `mapapp.answers.levels.LEVEL_LABELS`.
     workers : Number
         All workers.
     units : DataFrame
@@ -486,11 +496,11 @@ class Change(Result):
             for name, number in self.before.numbers().items()
         }
 
-    def to_dict(self) -> JsonObject:
+    def with_findings(self, findings: Sequence[str]) -> JsonObject:
         """Return the change; of the two answers themselves only ``about``."""
         return {
             "about": _plain(self.about.to_dict()),
-            "findings": list(self.findings()),
+            "findings": list(findings),
             "before": _plain(self.before.about.to_dict()),
             "after": _plain(self.after.about.to_dict()),
             "numbers": _plain(self.numbers()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from geodata.distance import EARTH_RADIUS_MI, distance_mi, on_sphere
 from mapapp.answers import watch
 from mapapp.answers.box_index import Bounds
 from mapapp.answers.commute_pick import Blocks
+from mapapp.answers.outlines import Outlines
+from mapapp.answers.release_units import ReleaseUnits
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.question.area_text import (
@@ -35,9 +37,6 @@ from mapapp.question.area_text import (
     area_text,
     polygon_of,
 )
-
-if TYPE_CHECKING:
-    from mapapp.answers.areas import Areas
 
 _PLACES_AT_ONCE: Final = 20_000
 _MOST_FOUND: Final = 64
@@ -84,8 +83,9 @@ class _Members(NamedTuple):
 class Selection:
     """Selects the blocks of steps, for one release."""
 
-    def __init__(self, areas: Areas) -> None:
-        self._areas = areas
+    def __init__(self, units: ReleaseUnits, outlines: Outlines | None) -> None:
+        self._units = units
+        self._outlines = outlines
         self._found: ResultCache[_Members] = ResultCache(
             max_entries=_MOST_FOUND,
             max_size=_FOUND_BYTES,
@@ -98,7 +98,7 @@ class Selection:
 
     def of(self, steps: Sequence[Step]) -> Selected:
         """Apply the steps from left to right; raises the errors of `Areas.select`."""
-        n_blocks = len(self._areas.places)
+        n_blocks = len(self._units.places)
         start = steps[0].sign != "+"
         # `surely` and `maybe` bound the area if cut blocks were on either side of the border.
         within, surely, maybe = (np.full(n_blocks, start) for _ in range(3))
@@ -135,18 +135,18 @@ class Selection:
         """Return the blocks of a part; blocks far away are not tested."""
         nothing = np.empty(0, dtype=np.int32)
         if isinstance(part, Everything):
-            return _Members(np.arange(len(self._areas.places), dtype=np.int32), nothing)
+            return _Members(np.arange(len(self._units.places), dtype=np.int32), nothing)
         if isinstance(part, Unit):
-            return _Members(self._areas.members(part), nothing)
+            return _Members(self._units.members(part), nothing)
         # Found once: one question often has a part at both ends, or inside one end and outside the other.
         return self._found.get_or_make(part, lambda: self._drawn_members(part))
 
     def _drawn_members(self, part: Corridor | Circle | Box | Shape) -> _Members:
         if isinstance(part, Corridor):
             return self._within_corridor(part)
-        lon, lat, elsewhere = self._areas.place_columns
+        lon, lat, elsewhere = self._units.place_columns
         polygon = polygon_of(part)
-        near = self._areas.place_index.meeting(_around(part, polygon))
+        near = self._units.place_index.meeting(_around(part, polygon))
         # A state outside the area is one unit; a shape must not select its single representative point.
         near = near[~elsewhere[near]]
         if isinstance(part, Circle):
@@ -154,16 +154,16 @@ class Selection:
         else:
             shapely.prepare(polygon)
             inside = np.asarray(shapely.intersects_xy(polygon, lon[near], lat[near]))
-        return _Members(near[inside].astype(np.int32), self._areas.cells.cut_by(polygon))
+        return _Members(near[inside].astype(np.int32), self._units.cells.cut_by(polygon))
 
     def _within_circle(self, part: Circle, near: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
         """Return which of some blocks are within a circle or ring.
 
         The cosine of the angle between two places says so in a third of the time, except within its rounding of a rim.
         """
-        lon, lat, _ = self._areas.place_columns
+        lon, lat, _ = self._units.place_columns
         middle = on_sphere(part.lon_deg, part.lat_deg)
-        x, y, z = (along[near] * at for along, at in zip(self._areas.places_on_sphere, middle, strict=True))
+        x, y, z = (along[near] * at for along, at in zip(self._units.places_on_sphere, middle, strict=True))
         cosine = x + y + z
         limits = np.cos(np.array([part.outer_mi, part.inner_mi]) / EARTH_RADIUS_MI)
         inside = cosine >= limits[0]
@@ -175,28 +175,35 @@ class Selection:
 
     def _within_corridor(self, part: Corridor) -> _Members:
         """Return the blocks within a corridor; the blocks of its own unit are always among them."""
-        lon, lat, elsewhere = self._areas.place_columns
+        lon, lat, elsewhere = self._units.place_columns
         edges, own = part.edges, np.empty(0, dtype=np.int32)
         if isinstance(part.of, Unit):
-            own = self._areas.members(part.of)
-            edges = self._areas.outlines.of_blocks(own) if self._areas.has_outline(part.of) else None
+            own = self._units.members(part.of)
+            edges = self._outline(part.of, own)
             if edges is None:
                 raise UsageError(
-                    f"area {part}: this release has no outline of {self._areas.unit_name(part.of)}; "
+                    f"area {part}: this release has no outline of {self._units.unit_name(part.of)}; "
                     "choose a unit inside the release's area"
                 )
         reach = corridors.Reach(edges, part.miles)
         boxes = reach.search_boxes()
         mark = np.zeros(len(lon), dtype=np.bool_)
         for box in boxes:
-            mark[self._areas.place_index.meeting(box)] = True
+            mark[self._units.place_index.meeting(box)] = True
         near = np.flatnonzero(mark & ~elsewhere)
         inside: list[npt.NDArray[np.integer]] = [own]
         for some in np.array_split(near, near.size // _PLACES_AT_ONCE + 1):
             watch.check()
             inside.append(some[reach.holds(lon[some], lat[some])])
-        cut = self._areas.cells.cut_where(boxes, reach.cuts)
+        cut = self._units.cells.cut_where(boxes, reach.cuts)
         return _Members(np.unique(np.concatenate(inside)).astype(np.int32), _without(cut, own))
+
+    def _outline(self, unit: Unit, blocks: Blocks) -> shapely.Geometry:
+        if not self._units.has_outline(unit):
+            return None
+        if self._outlines is None:
+            raise AssertionError("these areas were made without a folder for outlines")
+        return self._outlines.of_blocks(blocks)
 
     def _name(self, steps: Sequence[Step]) -> str:
         words = {"+": " and ", "-": " without ", "&": " within "}
@@ -210,7 +217,7 @@ class Selection:
 
     def _part_name(self, part: Part) -> str:
         if isinstance(part, Unit):
-            return self._areas.unit_name(part)
+            return self._units.unit_name(part)
         if isinstance(part, Circle):
             radii = f"{part.inner_mi:g} to {part.outer_mi:g}" if part.inner_mi else f"{part.outer_mi:g}"
             return f"{radii} mi around {part.lat_deg:.3f}, {part.lon_deg:.3f}"

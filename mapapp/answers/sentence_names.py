@@ -12,9 +12,9 @@ from typing import Final, Protocol
 from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
 from mapapp.answers.area_search import CENTERS, LEAST_LETTERS, STATE_IDS, runs
-from mapapp.answers.areas import LEVEL_LABELS, level_named
 from mapapp.answers.attributes import Attributes
-from mapapp.answers.findable import LANDMARK, landmark_name, state_of
+from mapapp.answers.findable import landmark_name, state_of
+from mapapp.answers.levels import LANDMARK, LEVEL_LABELS, level_named
 from mapapp.answers.unit_names import base_name
 from mapapp.question.sentence.labels import Labels
 from mapapp.question.sentence.meanings import Place

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers.asking import ask
-from mapapp.answers.change import change, main_table
+from mapapp.answers.change import change, largest_change, main_table
 from mapapp.answers.commute_pick import Pick, Places
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.measures import Number
@@ -71,11 +71,6 @@ def changed_with_errors(before: ServedRelease, release: ServedRelease, question:
         )
 
     return release.once(("change errors", before.slug, question), make)
-
-
-def largest_change(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the rows of a change, largest increase or decrease first."""
-    return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
 
 
 def _rows_with_errors(

@@ -11,29 +11,25 @@ tracts are used only if they are chosen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.commute_pick import Blocks
+from mapapp.answers.release_units import ReleaseUnits
 from mapapp.answers.result_cache import ResultCache
+from mapapp.answers.selection import Selected
 from mapapp.question.area_text import Everything
 from mapapp.question.fields import USUAL, Side, Values
 from mapapp.question.question import OTHER_END, Question, area_of
-
-if TYPE_CHECKING:
-    from mapapp.answers.areas import Areas
-    from mapapp.answers.selection import Selected
 
 Floats = npt.NDArray[np.float64]
 TOWN_STATES: Final = ("09", "23", "25", "26", "27", "33", "34", "36", "42", "44", "50", "55")
 """Connecticut, Maine, Massachusetts, Michigan, Minnesota, New Hampshire, New Jersey, New York, Pennsylvania, Rhode
 Island, Vermont, and Wisconsin, where county subdivisions are governments that cover the whole state."""
-NAMED: Final = ("stplc", "ctycsub")
-"""Layers whose units people call by a name alone."""
 FEWEST, MOST = 8, 60
 MOST_PEOPLE: Final = 2 / 3
 NEAR_MI: Final = 25.0
@@ -47,11 +43,14 @@ class UsualLayers:
 
     Parameters
     ----------
-    areas : Areas
+    units : ReleaseUnits
+    select : callable
+        Finds the blocks of an area that is given as text.
     """
 
-    def __init__(self, areas: Areas) -> None:
-        self._areas = areas
+    def __init__(self, units: ReleaseUnits, select: Callable[[str], Selected]) -> None:
+        self._units = units
+        self._select = select
         self._found: ResultCache[str] = ResultCache(max_entries=_KEPT)
 
     def of(self, end: Side, here: Selected | None = None, there: Selected | None = None) -> str:
@@ -77,7 +76,7 @@ class UsualLayers:
         asked = question if "side" in question.entry.fields else replace(question, side="work")
         sides = ((asked.side, asked.areas), (OTHER_END[asked.side], asked.shown_others))
         chosen: dict[Side, Selected | None] = {
-            end: self._areas.select(area_of(steps)) if steps else None for end, steps in sides
+            end: self._select(area_of(steps)) if steps else None for end, steps in sides
         }
         ends: dict[str, Side] = {"layer": asked.shown_end, "home_layer": "home", "work_layer": "work"}
         found: Values = {
@@ -90,10 +89,10 @@ class UsualLayers:
     @property
     def named(self) -> str:
         """The layer that people name, however many units it has: towns or places, or else counties."""
-        return self._named(_View(self._areas, self._covered()))
+        return self._named(_View(self._units, self._covered()))
 
     def _of(self, end: Side, here: Selected | None, there: Selected | None) -> str:
-        view = _View(self._areas, self._in_view(end, here, there))
+        view = _View(self._units, self._in_view(end, here, there))
         # The first of those that fit equally well.
         return min(self._candidates(view), key=lambda layer: _misfit(view.people_of(layer)))
 
@@ -103,7 +102,7 @@ class UsualLayers:
         people, counties = (view.people_of(layer) for layer in (named, "county"))
         if people.sum() > (1 - MOST_PEOPLE) * counties.sum():
             yield named
-            if _n_main(people) == 1 and "zcta" in self._areas.columns:
+            if _n_main(people) == 1 and "zcta" in self._units.columns:
                 yield "zcta"
         yield "county"
         if len(counties) > MOST:
@@ -111,10 +110,10 @@ class UsualLayers:
 
     def _named(self, view: _View) -> str:
         states, people = view.units_of("state")
-        ids = self._areas.units("state").ids
+        ids = self._units.units("state").ids
         towns = people[[ids[row] in TOWN_STATES for row in states]]
         wanted = "ctycsub" if 2 * towns.sum() >= people.sum() else "stplc"
-        is_there = wanted in self._areas.columns and view.people_of(wanted).size > 0
+        is_there = wanted in self._units.columns and view.people_of(wanted).size > 0
         return wanted if is_there else "county"
 
     def _in_view(self, end: Side, here: Selected | None, there: Selected | None) -> Blocks:
@@ -124,19 +123,19 @@ class UsualLayers:
         elif there is not None and there.blocks is not None:
             found = self._near(there.blocks)
         if found is not None:
-            found = found[~self._areas.place_columns[2][found]]
+            found = found[~self._units.place_columns[2][found]]
             if end == "work":
-                found = self._areas.with_workplaces(found)
+                found = self._units.with_workplaces(found)
         return self._covered() if found is None or not found.size else found
 
     def _covered(self) -> Blocks:
-        covered = self._areas.with_workplaces(np.arange(len(self._areas.places), dtype=np.int32))
+        covered = self._units.with_workplaces(np.arange(len(self._units.places), dtype=np.int32))
         assert covered is not None, "some blocks are given"
         return covered
 
     def _near(self, blocks: Blocks) -> Blocks:
         """Return the blocks in the box that extends `NEAR_MI` beyond some blocks, ignoring those outside the area."""
-        lon, lat, elsewhere = self._areas.place_columns
+        lon, lat, elsewhere = self._units.place_columns
         mine = blocks[~elsewhere[blocks]]
         if not mine.size:
             return mine
@@ -146,15 +145,15 @@ class UsualLayers:
         up = NEAR_MI / _MI_PER_DEG
         wide = up / max(math.cos(math.radians((south + north) / 2)), 0.1)
         box = (west - wide, south - up, east + wide, north + up)
-        return self._areas.place_index.meeting(box).astype(np.int32)
+        return self._units.place_index.meeting(box).astype(np.int32)
 
 
 class _View:
     """Some blocks, and the units of a layer that have any of them."""
 
-    def __init__(self, areas: Areas, blocks: Blocks) -> None:
-        self._areas, self._blocks = areas, blocks
-        people = areas.population[blocks].astype(np.float64)
+    def __init__(self, units: ReleaseUnits, blocks: Blocks) -> None:
+        self._units, self._blocks = units, blocks
+        people = units.population[blocks].astype(np.float64)
         # One person a block if the release does not count people.
         self._people = people if people.any() else np.ones_like(people)
         self._found: dict[str, tuple[npt.NDArray[np.integer], Floats]] = {}
@@ -162,7 +161,7 @@ class _View:
     def units_of(self, layer: str) -> tuple[npt.NDArray[np.integer], Floats]:
         """Return the rows of units that have blocks here, and their people, including units without people."""
         if layer not in self._found:
-            units = self._areas.units(layer)
+            units = self._units.units(layer)
             code = units.code[self._blocks]
             people = np.bincount(code, self._people, len(units.rows)).astype(np.float64, copy=False)
             n_blocks = np.bincount(code, minlength=len(units.rows))

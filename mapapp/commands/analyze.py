@@ -339,6 +339,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
 def _lines(result: Result) -> list[str]:
     """Return an answer as text lines: its subject, what it found, its numbers, and the first rows of its main table."""
     from mapapp.answers.error_marks import mark_of_table
+    from mapapp.answers.findings import findings
     from mapapp.answers.results import Change
     from mapapp.answers.short_tables import shortened
 
@@ -346,7 +347,7 @@ def _lines(result: Result) -> list[str]:
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
     lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
     lines.append(f"  {about.release}")
-    lines += [f"  {sentence}" for sentence in result.findings()]
+    lines += [f"  {sentence}" for sentence in findings(result)]
     lines += [
         f"  {name.replace('_', ' '):<18} {_number_text(value, noun)} {mark_of_table(result, name)}".rstrip()
         for name, value in result.numbers().items()

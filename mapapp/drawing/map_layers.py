@@ -15,8 +15,9 @@ import shapely
 
 from geodata.store import Store
 from mapapp.answers import watch
-from mapapp.answers.areas import LEVEL_LABELS, Areas
+from mapapp.answers.areas import Areas
 from mapapp.answers.layer_units import TABLES
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units

@@ -18,6 +18,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 
 from mapapp.answers.entries import entry_of, grid_of
+from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import NUMBERS, Change, Result
 from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
@@ -96,7 +97,7 @@ def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Pro
     stream.write(f'{{"sources": {json.dumps(releases, ensure_ascii=False, allow_nan=False)},\n"answers": [')
     for place, result in enumerate(results):
         stream.write(",\n" if place else "\n")
-        json.dump(result.to_dict(), stream, ensure_ascii=False, allow_nan=False)
+        json.dump(result.with_findings(findings(result)), stream, ensure_ascii=False, allow_nan=False)
     stream.write("\n]}\n")
 
 
@@ -280,7 +281,7 @@ def _about_table(result: Result, about_grid: str) -> pandas.DataFrame:
         "blocks in the area": about.n_blocks,
         "blocks cut by the border": about.n_edge_blocks,
         **promise,
-        **{f"finding {place + 1}": text for place, text in enumerate(result.findings())},
+        **{f"finding {place + 1}": text for place, text in enumerate(findings(result))},
         **{f"note {place + 1}": note.text for place, note in enumerate(about.notes)},
         **({f"sheet {WIDE}": about_grid} if about_grid else {}),
     }

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from engine.suppression.sum_tree import DecidedTree
 from geodata.manifest import MANIFEST
 from geodata.store import Store
-from mapapp.answers.areas import LEVEL_LABELS, Areas
+from mapapp.answers.areas import Areas
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.progress import Report, silent

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.words import aria
 from mapapp.explore.pages.controls import segments
 from mapapp.publishing.tables.expected import ExpectedTable

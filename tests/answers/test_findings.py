@@ -25,6 +25,7 @@ from mapapp.answers.finding_words import (
     spoken_names,
     where_of,
 )
+from mapapp.answers.findings import findings
 from mapapp.answers.results import Destinations, InflowOutflow
 from tests.oracles import analyses as twin
 
@@ -75,7 +76,7 @@ def test_every_answer_begins_with_sentences_that_read_well(release: Release) -> 
     answers = every_answer(release)
     answers += [release.with_errors(answer, 12) for answer in answers[::3]]
     for answer in answers:
-        sentences = answer.findings()
+        sentences = findings(answer)
         assert 1 <= len(sentences) <= 3
         for sentence in sentences:
             assert sentence.endswith("."), sentence
@@ -88,7 +89,7 @@ def test_a_comparison_says_how_far_two_releases_differ(release: Release, of: str
     area = largest(release, "county", 1)[0]
     arguments = {"paired": (area, area), "flow_matrix": ("county", "county")}.get(of, (area,))
     answer = release.with_errors(getattr(release, of)(*arguments))
-    for sentence in change(answer, answer).findings():
+    for sentence in findings(change(answer, answer)):
         assert sentence.endswith("."), sentence
         assert not WRONG.search(sentence), sentence
 
@@ -108,7 +109,7 @@ def test_destinations_say_the_numbers_of_the_twin(release: Release, workers: Any
     units = here[~here["home_elsewhere"]]
     counts = Counter(units["home_county_id"])
     own = counts.pop(unit_id)
-    first, second, *_ = answer.findings()
+    first, second, *_ = findings(answer)
     error = float(answer.units.loc[answer.units["unit_id"] == unit_id, "expected_error"].iloc[0])
     all_here, others = re.findall(r"[\d,]*\d", first)[:2]
     assert rounds_to(all_here, len(here), 0)
@@ -125,11 +126,11 @@ def test_inflow_and_outflow_say_the_numbers_of_the_twin(release: Release, worker
     assert isinstance(answer, InflowOutflow)
     works, lives = (workers[f"{end}_county_id"] == unit_id for end in ("work", "home"))
     counts = [int(kept.sum()) for kept in (works & ~lives, lives & ~works, lives & works)]
-    plain = " ".join(answer.findings()[:2])
+    plain = " ".join(findings(answer)[:2])
     assert [int(found.replace(",", "")) for found in re.findall(r"[\d,]*\d", plain)] == counts
     known = release.with_errors(answer)
     assert isinstance(known, InflowOutflow)
-    said = re.findall(r"(?<!±)\b[\d,]*\d", " ".join(known.findings()[:2]))
+    said = re.findall(r"(?<!±)\b[\d,]*\d", " ".join(findings(known)[:2]))
     errors = [number.expected_error or 0.0 for number in (known.inflow, known.outflow, known.stay)]
     for text, count, error in zip(said, counts, errors, strict=True):
         assert rounds_to(text, count, error)

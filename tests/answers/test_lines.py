@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 from mapapp.answers import commute_lines, served_answers
+from mapapp.answers.findings import findings
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content
 from mapapp.question.question import Question
@@ -114,7 +115,7 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Serve
     stays = re.search(r"([\d.]+)% stay in the same tract", text)
     assert stays is not None
     assert float(stays[1]) == pytest.approx(100 * apart.within / apart.total, abs=0.05)
-    same = next(one for one in served_answers.result(release, question).findings() if "same tract" in one)
+    same = next(one for one in findings(served_answers.result(release, question)) if "same tract" in one)
     assert abs(float(re.findall(r"(\d+)%", same)[0]) - float(stays[1])) <= 0.55
     assert "grouped" not in map_content.what_is_drawn(release, question, View())
 

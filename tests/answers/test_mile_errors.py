@@ -75,7 +75,7 @@ def test_every_way_to_read_an_answer_has_the_errors(served: ServedRelease, count
     shown = {name: getattr(found, name) for name in ("median_mi", "mean_under_100_mi")}
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     numbers = {each.value: each.error for each in key_numbers(found)}
-    document = found.to_dict()
+    document = found.with_findings(())
     stream = io.StringIO()
     answer_files.write_csv([answer_files.table_of(found, "numbers")], stream)
     for name, miles in shown.items():

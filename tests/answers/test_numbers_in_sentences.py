@@ -23,6 +23,7 @@ from geodata.importing import import_dataset, write_dataset
 from geodata.recognize import sources_in
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import text_of
+from mapapp.answers.findings import findings
 from mapapp.answers.words import listed
 from mapapp.files.reports.numbers import key_numbers
 from mapapp.publishing.run import run_synthesis
@@ -187,7 +188,7 @@ def covered_of(case: Case) -> str:
 
 def ask(case: Case, analysis: str, *args: Any, **kwargs: Any) -> tuple[Any, tuple[str, ...]]:
     answer = getattr(case.release, analysis)(*args, errors=True, **kwargs)
-    return answer, answer.findings()
+    return answer, findings(answer)
 
 
 @pytest.mark.parametrize("filters", [Filters(), YOUNG], ids=["all", "young"])

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.areas import LEVEL_LABELS, LEVEL_WORDS, Areas, level_named
+from mapapp.answers.areas import Areas
+from mapapp.answers.levels import LEVEL_LABELS, LEVEL_WORDS, level_named
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
 from mapapp.drawing import map_layers

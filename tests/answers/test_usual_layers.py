@@ -52,7 +52,8 @@ class Region:
 
 def usual_in(**layers: Iterable[str]) -> str:
     region: Any = Region(**layers)
-    return UsualLayers(region).of("work")
+    select: Any = None  # no area is chosen
+    return UsualLayers(region, select).of("work")
 
 
 def units(n: int, *, of: int = 1_000, prefix: str = "") -> list[str]:

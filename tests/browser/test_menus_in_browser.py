@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.explore import kept_answers
 from mapapp.explore.callbacks.views import Views
 from tests.browser.conftest import Visit

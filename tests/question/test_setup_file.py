@@ -15,9 +15,10 @@ import shapely
 from hypothesis import given, settings
 
 from mapapp.answers import served_answers
+from mapapp.answers.findings import findings
 from mapapp.answers.served_release import ServedRelease, open_releases
-from mapapp.cli import run
 from mapapp.errors import UsageError
+from mapapp.cli import run
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for, opened
 from mapapp.explore.callbacks.views import Views
@@ -338,7 +339,8 @@ def test_a_setup_gives_the_numbers_of_the_page(
     setup.write_bytes(setup_file.save(release, state))
     assert run(["analyze", str(paths[0]), "--setup", str(setup), "-o", str(out), "-q", "--errors", "-1"]) == 0
     [answer] = json.loads(out.read_bytes())["answers"]
-    assert answer == json.loads(json.dumps(served_answers.result(release, state.question).to_dict()))
+    shown = served_answers.result(release, state.question)
+    assert answer == json.loads(json.dumps(shown.with_findings(findings(shown))))
 
 
 def test_a_setup_with_question_options_is_refused(

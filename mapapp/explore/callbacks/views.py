@@ -11,7 +11,7 @@ from dash.exceptions import PreventUpdate
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.served_publication import ServedPublication, free_slug
 from mapapp.answers.served_release import ServedRelease

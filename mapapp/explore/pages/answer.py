@@ -12,10 +12,12 @@ from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
-from mapapp.answers.entries import characteristics_of, entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.asking import characteristics_of
+from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
 from mapapp.answers.error_marks import has_row_errors
 from mapapp.answers.finding_words import and_work, covered_in
+from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
@@ -94,7 +96,7 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
-            html.P(" ".join(result.findings()), className="findings"),
+            html.P(" ".join(findings(result)), className="findings"),
             html.P(
                 [
                     mark(number.caution if number.value else ""),

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from geodata.area_files import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.area import Area
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import Attributes, aria
 from mapapp.explore.pages.chip_editor import chip_editor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import USUAL
 from mapapp.question.question import OTHER_END, Question

@@ -12,7 +12,7 @@ import shapely
 
 from geodata.store import Store
 from mapapp.answers.analyses import Release
-from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.files.exports.layer import Geometry, Kind, Layer, LonLat, Part, in_parts
 from mapapp.files.exports.pairs import pairs_in_parts
 from mapapp.question.fields import Side

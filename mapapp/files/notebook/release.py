@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mapapp.answers import analyses
 from mapapp.answers.asking import question_of
+from mapapp.answers.findings import findings
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.results import Change, Result
 from mapapp.errors import UsageError
@@ -31,6 +32,10 @@ class Release(analyses.Release):
 
     Its answers have `to_frame`, `to_geodataframe` and `plot`, and notebooks show them as tables.
     """
+
+    def findings(self, answer: Result) -> tuple[str, ...]:
+        """Return what an answer found; see `Result.findings`."""
+        return findings(answer)
 
     def frame(self, answer: Result, table: str = "", about: bool = False) -> pandas.DataFrame:
         """Return a table of an answer as a DataFrame; see `Result.to_frame`."""

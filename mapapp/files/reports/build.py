@@ -13,6 +13,7 @@ from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
 from mapapp.answers.error_marks import has_row_errors
+from mapapp.answers.findings import findings
 from mapapp.answers.results import Result
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, names_of
@@ -147,7 +148,7 @@ def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pi
         release=one.name,
         filters=about.filters,
         sentence=sentence(one.release, one.part.question, one.result),
-        findings=one.result.findings(),
+        findings=findings(one.result),
         empty=why_empty(one.release, one.part.question, one.result),
         locator=locator_of(one.release, one.part, name) if pictures else None,
         map=map_of(one.release, one.part, name) if pictures else None,
@@ -192,7 +193,7 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
         release=f"{before.name} → {after.name}",
         filters=compared.filters,
         sentence=f"{between[0].upper()}{between[1:]}.",
-        findings=found.findings(),
+        findings=findings(found),
         empty="",
         locator=None,
         map=map_of(after.release, after.part, name, before.release) if by_unit else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mapapp.answers.analyses import Release
-from mapapp.answers.entries import characteristics_of
+from mapapp.answers.asking import characteristics_of
 from mapapp.files.reports.content import Column, Table
 from mapapp.question.question import Question
 

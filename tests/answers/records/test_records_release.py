@@ -14,6 +14,7 @@ from mapapp.answers.analyses import Release
 from mapapp.answers.answer_errors import ROWS
 from mapapp.answers.commute_pick import Pick
 from mapapp.answers.error_marks import mark_of_grid
+from mapapp.answers.findings import findings
 from mapapp.answers.measures import MEASURES
 from mapapp.answers.method_words import chapters
 from mapapp.answers.records import missing_errors
@@ -180,7 +181,7 @@ def test_totals_of_a_cross_table_have_their_errors_and_the_number_of_all_records
     assert shown.tables()["totals"]["expected_error"].notna().all()
     assert mark_of_grid(shown) == "(a)"
     assert shown.about.marked_notes["a"] == missing_errors.PUBLIC_NUMBER
-    assert any("±" not in sentence and "people work" in sentence for sentence in shown.findings())
+    assert any("±" not in sentence and "people work" in sentence for sentence in findings(shown))
 
 
 def test_errors_follow_the_terms_of_the_certificate() -> None:

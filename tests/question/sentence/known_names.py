@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from mapapp.answers.area import Area
 from mapapp.answers.area_names import AreaNames
 from mapapp.answers.attributes import Attribute, Attributes
-from mapapp.answers.findable import LANDMARK, Findable
+from mapapp.answers.findable import Findable
+from mapapp.answers.levels import LANDMARK
 from mapapp.answers.sentence_names import SentenceNames
 
 _NAMES = """
