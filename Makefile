@@ -51,7 +51,7 @@ nginx:
 
 # The program generates docs/cli.md; a test checks that the file is current.
 docs: $(VENV)/.test-ready
-	$(BIN)/python -c "from mapapp import cli; from mapapp.commands.cli_reference import reference; print(reference(cli.commutemap), end='')" > docs/cli.md
+	$(BIN)/python -c "from mapapp.commands import cli; from mapapp.commands.cli_reference import reference; print(reference(cli.commutemap), end='')" > docs/cli.md
 
 $(VENV)/.python: Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3"; exit 1; }

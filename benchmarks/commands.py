@@ -51,7 +51,7 @@ def run(module: str, *arguments: object, environment: Mapping[str, str] | None =
 
 def commutemap(*arguments: object, environment: Mapping[str, str] | None = None) -> Finished:
     """Run `commutemap` quietly."""
-    return run("mapapp.cli", *arguments, "-q", environment=environment)
+    return run("mapapp.commands.cli", *arguments, "-q", environment=environment)
 
 
 def commutemap_json(*arguments: object) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def serving(
 
     `source` is the checkout whose program is run, this one by default; `environment` has more variables.
     """
-    start = "from mapapp.start import main; main()"  # as the installed command starts
+    start = "from mapapp.commands.start import main; main()"  # as the installed command starts
     command = [sys.executable, "-c", start, "serve", str(release), "--port", "0", *map(str, options)]
     more = {"PYTHONPATH": str(source.resolve())} if source else {}
     process = subprocess.Popen(

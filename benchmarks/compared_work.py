@@ -163,7 +163,7 @@ def _commands(dataset: Path, sources: Path, release: Path, folder: Path) -> Iter
 def _command(made: Path, *arguments: object) -> float:
     """Processor seconds of a command; what it made is removed."""
     # Not every command has an option to be quiet; its output is not shown in any case.
-    spent = run("mapapp.cli", *arguments).processor_s
+    spent = run("mapapp.commands.cli", *arguments).processor_s
     if made.is_dir():
         shutil.rmtree(made)
     made.unlink(missing_ok=True)

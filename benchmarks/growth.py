@@ -130,7 +130,7 @@ def generate(path: Path, millions: float, files: Path | None) -> None:
 def run(*arguments: object) -> dict[str, float]:
     """Processor seconds and peak GiB of a command."""
     say(f"  {arguments[0]}")
-    done = commands.run("mapapp.cli", *arguments)
+    done = commands.run("mapapp.commands.cli", *arguments)
     return {"processor_s": round(done.processor_s, 2), "peak_gib": round(done.peak_gib, 3)}
 
 

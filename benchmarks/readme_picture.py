@@ -18,9 +18,9 @@ from PIL import Image
 from benchmarks import chromium
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
+from mapapp.base.paths import data_home
+from mapapp.base.progress import show_progress
 from mapapp.explore.server import create_app, listen
-from mapapp.paths import data_home
-from mapapp.progress import show_progress
 from mapapp.publishing.demo_release import Demo
 from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.question.question import Question

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             options = ("--kept", chosen.kept, "--records", n, "--threads", chosen.threads, "--test-key")
             show("records", n, commands.commutemap("records", dataset, records, *options))
         if not chosen.only_records:
-            show("certify", n, commands.run("mapapp.cli", "certify", records))
+            show("certify", n, commands.run("mapapp.commands.cli", "certify", records))
             for form in ("parquet", "csv"):
                 out = folder / f"export-{form}"
                 show(f"export --to {form}", n, commands.commutemap("export", records, out, "--to", form))

@@ -21,9 +21,9 @@ from benchmarks import chromium
 from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
 from engine.errors import ParameterError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import silent
 from mapapp.measuring.record_workers import RecordWorkers
-from mapapp.progress import silent
 from mapapp.workbench import records_figures
 from mapapp.workbench.app import create_app, listen
 from mapapp.workbench.controls import STOPS

@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         groups = ", ".join(str(1 + number * 3 // _SECTORS) for number in range(_SECTORS))
         schema.write_text(_SCHEMA.format(values=values, groups=groups), encoding="utf-8")
         given = ("--from", options.folder, "--workers", file, "--schema", schema, "-q")
-        done = commands.run("mapapp.cli", "import", Path(folder, "d"), *given)
+        done = commands.run("mapapp.commands.cli", "import", Path(folder, "d"), *given)
         print("| workers | form | file, GB | wall s | processor s | million rows a minute | peak GiB |")
         print("|---|---|---|---|---|---|---|")
         print(

@@ -31,7 +31,7 @@ from mapapp.answers.results import (
     Result,
 )
 from mapapp.answers.short_tables import shortened
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.notebook import Release, open_release
 from mapapp.question.area_text import ring_areas
 from mapapp.question.distance_bands import EDGES_MI

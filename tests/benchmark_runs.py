@@ -89,12 +89,12 @@ def _places(arguments: str, request: pytest.FixtureRequest, folder: Path) -> dic
 def _run_in_this_process(module: str, *arguments: object, environment: object = None) -> Any:
     """What `benchmarks.commands.run` does, without the seconds that a process takes to start."""
     from benchmarks.commands import Finished
-    from mapapp import cli
+    from mapapp.commands import cli
 
     start, spent, printed = time.perf_counter(), time.process_time(), io.StringIO()
     given = [str(argument) for argument in arguments]
     with contextlib.redirect_stdout(printed):
-        if module == "mapapp.cli":
+        if module == "mapapp.commands.cli":
             assert cli.run(given) == 0
         else:
             importlib.import_module(module).main(given)

@@ -16,8 +16,8 @@ from typing import Any
 import click
 import pytest
 
-from mapapp.cli import commutemap
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import commutemap
 from mapapp.publishing.tables.run import Choice, make_table
 from mapapp.publishing.tables.spec import TableSpec
 from tests.tables import write_later_jobs, write_prior

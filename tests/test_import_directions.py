@@ -24,23 +24,20 @@ JIT = (
     "engine/_numba_code.py",
     "engine/_numba_internals.py",
 )
-READS = ("question", "answers", "drawing", "files")
+READS = ("base", "question", "answers", "drawing", "files")
 ROOMS = {
-    "question": (),
-    "answers": ("question",),
-    "drawing": ("question", "answers"),
-    "files": ("question", "answers", "drawing"),
+    "base": (),
+    "question": ("base",),
+    "answers": ("base", "question"),
+    "drawing": ("base", "question", "answers"),
+    "files": ("base", "question", "answers", "drawing"),
     "explore": READS,
-    "publishing": ("question", "answers"),
+    "publishing": ("base", "question", "answers"),
     "measuring": (*READS, "publishing"),
     "workbench": (*READS, "explore", "publishing", "measuring"),
     "commands": (*READS, "explore", "publishing", "measuring", "workbench"),
 }
 """Every room of mapapp, and the rooms that it may import. None of these imports goes round in a circle."""
-OF_ALL = ("errors", "interrupts", "kept_memory", "paths", "progress")
-"""Loose modules that every room may import."""
-AT_THE_TOP = ("__init__", "cli", "start")
-"""Loose modules that no room may import."""
 WITH_ENGINE = ("publishing", "measuring", "workbench", "commands")
 """Rooms that may import the engine. The others serve what has been published."""
 
@@ -76,10 +73,12 @@ def sources(place: Path) -> list[Path]:
 
 
 def rooms_of(root: Path) -> list[Path]:
-    """Rooms and loose modules of mapapp; every one that this test names must exist."""
+    """Rooms of mapapp, and modules that are in no room; every room that this test names must exist."""
     places = sorted(root.joinpath("mapapp").iterdir())
-    found = [place for place in places if place.suffix == ".py" or _is_room(place)]
-    missing = sorted(_known() - {place.stem for place in found})
+    found = [
+        place for place in places if place.stem != "__init__" and (place.suffix == ".py" or _is_room(place))
+    ]
+    missing = sorted(set(ROOMS) - {place.stem for place in found})
     assert not missing, f"{missing} do not exist in mapapp; correct this test"
     return found
 
@@ -89,10 +88,9 @@ def _is_room(place: Path) -> bool:
 
 
 def serving_sources(root: Path) -> list[Path]:
-    """Files of the rooms that serve what has been published, and of the modules that they may import."""
+    """Files of the rooms that serve what has been published."""
     rooms = [root / "mapapp" / room for room in ROOMS if room not in WITH_ENGINE]
-    loose = [root / "mapapp" / f"{name}.py" for name in OF_ALL]
-    return [file for place in (*rooms, *loose) for file in sources(place)]
+    return [file for room in rooms for file in sources(room)]
 
 
 def package_faults(root: Path) -> list[str]:
@@ -132,15 +130,12 @@ def room_faults(root: Path) -> list[str]:
     """Rooms that this test does not know, and imports from one room to another that the architecture does not allow."""
     found = rooms_of(root)
     faults = [
-        f"{_shown(place, root)} is not in the table of rooms" for place in found if place.stem not in _known()
+        f"{_shown(place, root)} is not in the table of rooms" for place in found if place.name not in ROOMS
     ]
     for room, allowed in ROOMS.items():
-        forbidden = _known() - {room, *allowed, *OF_ALL}
+        forbidden = set(ROOMS) - {room, *allowed}
         faults += _imports(root, sources(root / "mapapp" / room), [f"mapapp.{name}" for name in forbidden])
-    for name in OF_ALL:
-        forbidden = _known() - set(OF_ALL)
-        faults += _imports(root, [root / "mapapp" / f"{name}.py"], [f"mapapp.{name}" for name in forbidden])
-    kept_out = _known() - {*READS, *OF_ALL}
+    kept_out = set(ROOMS) - set(READS)
     faults += _imports(root, sources(root / "commutemap"), [f"mapapp.{name}" for name in kept_out])
     return faults + _imports(root, serving_sources(root), ["engine"])
 
@@ -166,10 +161,6 @@ def circle(root: Path) -> list[str]:
 def _modules(names: frozenset[str]) -> set[str]:
     """Imported modules without the packages that they were imported from."""
     return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
-
-
-def _known() -> set[str]:
-    return {*ROOMS, *OF_ALL, *AT_THE_TOP}
 
 
 def _imports(root: Path, files: list[Path], modules: list[str]) -> list[str]:
@@ -213,10 +204,6 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle(ROOT) == []
 
 
-def test_few_modules_are_in_no_room() -> None:
-    assert len({*OF_ALL, *AT_THE_TOP} - {"__init__"}) <= 7
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A small tree with every room that this test names, and no fault in it."""
@@ -229,11 +216,9 @@ def tree(tmp_path: Path) -> Path:
         text = (
             "from engine.synthesis import synthesize\n"
             if room in WITH_ENGINE
-            else "from mapapp import errors\n"
+            else "from mapapp.base import errors\n"
         )
         (place / "run.py").write_text(text)
-    for name in (*OF_ALL, *AT_THE_TOP):
-        (tmp_path / "mapapp" / f"{name}.py").write_text('"""A module."""\n')
     return tmp_path
 
 
@@ -253,15 +238,15 @@ def tree(tmp_path: Path) -> Path:
         ("mapapp/answers/areas.py", "from mapapp.drawing import camera", room_faults),
         ("mapapp/question/fields.py", "from mapapp.answers.areas import Areas", room_faults),
         ("mapapp/publishing/run.py", "from mapapp.measuring.sweep import sweep", room_faults),
-        ("mapapp/files/reports.py", "from mapapp import cli", room_faults),
+        ("mapapp/files/reports.py", "from mapapp.commands import cli", room_faults),
         ("mapapp/files/reports.py", "from commutemap import open_release", package_faults),
         ("commutemap/__init__.py", "from engine.streams import SecretKey", package_faults),
         ("commutemap/__init__.py", "from mapapp.publishing.run import run_synthesis", room_faults),
         ("commutemap/__init__.py", "from mapapp.explore import server", room_faults),
-        ("mapapp/errors.py", "from mapapp.explore import server", room_faults),
+        ("mapapp/base/errors.py", "from mapapp.explore import server", room_faults),
         ("mapapp/explore/server.py", "from engine.streams import SecretKey", room_faults),
         ("mapapp/a_new_module.py", "from engine.streams import SecretKey", room_faults),
-        ("geodata/store.py", "from mapapp.errors import UsageError", package_faults),
+        ("geodata/store.py", "from mapapp.base.errors import UsageError", package_faults),
         ("geodata/store.py", "import engine.streams", package_faults),
         ("engine/prior.py", "from geodata import store", package_faults),
         ("engine/prior.py", "from engine.comparison.laplace import laplace_histogram", comparison_faults),

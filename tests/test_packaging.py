@@ -15,8 +15,8 @@ import sys
 sys.platform = "win32"
 for name in ("fcntl", "resource"):
     sys.modules[name] = None
-import mapapp.start
-mapapp.start.main()
+import mapapp.commands.start
+mapapp.commands.start.main()
 """
 
 
@@ -48,7 +48,7 @@ def test_each_package_is_typed(package: str) -> None:
 
 
 def test_the_supported_systems_are_stated_alike() -> None:
-    from mapapp.start import SYSTEMS
+    from mapapp.commands.start import SYSTEMS
 
     assert list(SYSTEMS.values()) == ["Linux", "macOS"]
     stated = {entry.rsplit(" :: ", 1)[-1] for entry in PROJECT["classifiers"] if "Operating System" in entry}
@@ -68,12 +68,12 @@ def test_another_system_is_refused_in_one_line_before_anything_else_is_imported(
 
 
 def test_the_installed_command_starts_with_that_check() -> None:
-    assert PROJECT["scripts"] == {"commutemap": "mapapp.start:main"}
+    assert PROJECT["scripts"] == {"commutemap": "mapapp.commands.start:main"}
     done = subprocess.run(
         [
             sys.executable,
             "-c",
-            "import sys; sys.argv[1:] = ['--version']; from mapapp.start import main; main()",
+            "import sys; sys.argv[1:] = ['--version']; from mapapp.commands.start import main; main()",
         ],
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.explore.server import create_app, listen
 from tests.running_server import running
 

@@ -74,8 +74,8 @@ def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -
 
 def test_every_command_answers_from_an_empty_directory(installed: Path, tmp_path: Path) -> None:
     code = (
-        "import mapapp.cli, sys; print(mapapp.cli.__file__);"
-        "codes = [mapapp.cli.run([name, '--help']) for name in mapapp.cli.commutemap.commands]; print(codes)"
+        "from mapapp.commands import cli; print(cli.__file__);"
+        "codes = [cli.run([name, '--help']) for name in cli.commutemap.commands]; print(codes)"
     )
     output = python(installed, code, tmp_path, HOME=str(tmp_path))
     assert str(installed) in output.splitlines()[0]
@@ -86,7 +86,7 @@ def test_demo_to_page_without_a_writable_home(installed: Path, tmp_path: Path) -
     code = """
 import sys
 from pathlib import Path
-from mapapp.cli import run
+from mapapp.commands.cli import run
 assert run(["demo", "d", "--size", "small", "-q"]) == 0
 assert run(["synthesize", "d", "r", "-q"]) == 0
 assert run(["certify", "r"]) == 0

@@ -13,7 +13,7 @@ from geodata.corridors import check_miles
 from mapapp.answers.area import Area
 from mapapp.answers.areas import Areas
 from mapapp.answers.selection import Selected
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import Step, area_text, parse_area, widened
 from mapapp.question.drawn_parts import part_of
 

@@ -19,7 +19,7 @@ from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
 from mapapp.answers.unit_names import base_name, name_parts
 from mapapp.answers.usual_layers import UsualLayers
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import Step, area_text, parse_area
 from mapapp.question.question import EVERYTHING
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.filters import CHARACTERISTICS, Filters, attribute_of, values_by_attribute
 
 TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}

@@ -16,7 +16,7 @@ from mapapp.answers.counted import cautions
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import MeasureEntry
 from mapapp.answers.results import Change, Result, check_answers
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 NO_ROW: Final = "not in one of the releases"
 """Why the ratio of a row has no change: one of the two answers lacks the row."""

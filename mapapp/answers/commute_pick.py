@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geodata.schema import N_SEGMENTS
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters, check_filters
 

@@ -16,7 +16,7 @@ from mapapp.answers import counted
 from mapapp.answers.attributes import Attribute, Attributes
 from mapapp.answers.measures import Number
 from mapapp.answers.results import Result
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.fields import MAX_NAMES
 
 USUAL_ATTRIBUTES: Final = ("age", "earnings")

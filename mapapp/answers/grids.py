@@ -19,7 +19,7 @@ import pandas
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.finding_words import spoken_names
 from mapapp.answers.results import AreaProfile, FlowMatrix
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 ERROR: Final = " ±"
 TOTAL: Final = "Total"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from mapapp.answers.results import (
 from mapapp.answers.selection import Selected
 from mapapp.answers.unit_names import state_names
 from mapapp.answers.words import coverage
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import USUAL, Side
 from mapapp.question.filters import Filters

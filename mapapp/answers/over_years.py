@@ -19,7 +19,7 @@ from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import NumberEntry, text_of
 from mapapp.answers.measures import MEASURES, Value
 from mapapp.answers.results import NUMBERS, NumbersOfSeveral, Result, check_answers
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 _NOISE: Final = Note(
     "years-noisy", "Every year contains independent noise, so small differences mean nothing."

@@ -33,7 +33,7 @@ from geodata.schema import segment_code
 from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.commute_columns import write_columns
 from mapapp.answers.prepared_space import Lease, evict, lease, limit_bytes
-from mapapp.paths import data_home
+from mapapp.base.paths import data_home
 from mapapp.question.filters import CHARACTERISTICS
 
 LAYOUT: Final = 4

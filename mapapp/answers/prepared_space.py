@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from geodata.atomic_writes import clear_abandoned, partial_name
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 LIMIT: Final = "COMMUTEMAP_PREPARED_GB"
 """Environment variable: gigabytes (10⁹ bytes) that the copies of all releases may take together."""

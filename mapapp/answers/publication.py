@@ -20,7 +20,7 @@ from geodata.json_objects import JsonObject
 from geodata.manifest import read_manifest
 from geodata.schema import StoreKind
 from geodata.store import Store, open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 PUBLIC_FACTS: Final = (
     "title",

@@ -19,7 +19,7 @@ from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
 from mapapp.answers.levels import LEVEL_LABELS, NAMED
 from mapapp.answers.unit_names import readable_names
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import BLOCK, Unit
 
 

@@ -43,7 +43,7 @@ from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.measures import MEASURES, Miles, Number, Value
 from mapapp.answers.release_names import names_apart
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.analyses import Show
 from mapapp.question.fields import Theme
 

@@ -23,7 +23,7 @@ from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.outlines import Outlines
 from mapapp.answers.release_units import ReleaseUnits
 from mapapp.answers.result_cache import ResultCache
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import (
     Box,
     Circle,

@@ -10,7 +10,7 @@ from mapapp.answers import served_answers
 from mapapp.answers.over_years import OverYears, over_years
 from mapapp.answers.release_names import setting_words
 from mapapp.answers.served_release import ServedRelease
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.question import Question
 
 MAX_YEARS: Final = 30

@@ -13,7 +13,7 @@ from pandas.api.extensions import ExtensionArray
 
 from mapapp.answers.layer_units import KINDS
 from mapapp.answers.measures import caution
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 _REST_ERROR: Final = "rest_error"
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
@@ -20,8 +22,6 @@ from mapapp.commands.question import (
     refuse_beside_setup,
 )
 from mapapp.commands.whole_file import Stream, whole_file
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
     from mapapp.answers.over_years import OverYears
     from mapapp.answers.results import Result
-    from mapapp.progress import Report
+    from mapapp.base.progress import Report
     from mapapp.question.question import Question
     from mapapp.question.questions import Questions
     from mapapp.question.setup_file import Setup

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.analyze import NOT_ASKED, form_of, opened_releases, output_options, write_answers
 from mapapp.commands.options import Option, config_option, quiet_option
 from mapapp.commands.question import errors_option
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from mapapp.answers.analyses import Release

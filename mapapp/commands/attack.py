@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import Option, json_option, print_result, quiet_option
 from mapapp.commands.whole_file import whole_file
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from engine.suppression.linked_tables import LinkedTables

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     STORE,
     config_option,
@@ -17,16 +19,14 @@ from mapapp.commands.options import (
     quiet_option,
 )
 from mapapp.commands.setting import read_setting
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
+    from mapapp.base.progress import Report
     from mapapp.measuring.analyst import AnalystData
     from mapapp.measuring.audit.audited import Audited
     from mapapp.measuring.audit.records_result import RecordsAudit
     from mapapp.measuring.audit.result import Audit
     from mapapp.measuring.audit.schemes import Scheme
-    from mapapp.progress import Report
 
 EXIT_BROKEN: Final = 3
 """A release does not keep its promise."""

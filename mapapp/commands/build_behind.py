@@ -31,7 +31,7 @@ def build_behind(
     failed : callable
         Called instead, with what the command said, if it ended otherwise; not called when this process ends first.
     """
-    command = [sys.executable, "-m", "mapapp.cli", "synthesize", str(dataset), str(release)]
+    command = [sys.executable, "-m", "mapapp.commands.cli", "synthesize", str(dataset), str(release)]
     path = (str(Path(mapapp.__file__).parents[1]), os.environ.get("PYTHONPATH"))
     process = subprocess.Popen(
         [*command, "--preset", preset, "--threads", "1", "--quiet"],

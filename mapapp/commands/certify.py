@@ -10,8 +10,8 @@ import click
 
 from geodata.regular_files import read_object
 from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE, UNBOUND_NOTE, is_bound
+from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, json_option, print_result
-from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodata.schema import StoreKind

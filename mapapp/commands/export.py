@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points", "parquet")
 

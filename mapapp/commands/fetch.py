@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     STORE,
     Option,
@@ -15,7 +16,6 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from geodata.fetch import Fetched

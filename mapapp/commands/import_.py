@@ -13,6 +13,8 @@ import click
 from engine.garbage import no_collection
 from engine.parameters import exact_fraction
 from geodata.json_objects import JsonObject
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     STORE,
     Option,
@@ -22,8 +24,6 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from geodata.recognize import Sources

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, json_option, print_result
-from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
     from mapapp.publishing.ledger_entry import LedgerEntry, Reading

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import click
 
 from geodata.toml_text import parsed_toml
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, Options
-from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import QUESTION
 from mapapp.question.options import OPTIONS, Option, questions_from

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     STORE,
     Option,
@@ -16,8 +18,6 @@ from mapapp.commands.options import (
     quiet_option,
 )
 from mapapp.commands.records_setting import read_choice, record_options
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 
 @click.command()

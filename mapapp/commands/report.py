@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from geodata.manifest import read_manifest
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
@@ -22,8 +24,6 @@ from mapapp.commands.question import (
     refuse_beside_setup,
 )
 from mapapp.commands.whole_file import whole_file
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 from mapapp.question.fields import QUESTION, VIEW
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, Unpack
 import click
 
 from mapapp.answers.release_names import preset_words
+from mapapp.base.errors import UsageError
+from mapapp.base.paths import data_home
 from mapapp.commands.options import STORE, config_option
 from mapapp.commands.standard_streams import OutputError
-from mapapp.errors import UsageError
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
 from mapapp.explore.processes import MOST_PROCESSES
-from mapapp.paths import data_home
 from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS
 
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ def serve(
 
 def serve_demo(*, port: int | None) -> None:
     """Serve the demo with the default preset as soon as it is made, and add the others, which are made meanwhile."""
+    from mapapp.base.progress import show_progress
     from mapapp.explore.server import create_app
-    from mapapp.progress import show_progress
     from mapapp.publishing.demo_release import Demo
 
     demo = Demo(data_home())
@@ -187,8 +187,8 @@ def _serve(
     processes: int,
     **options: Unpack[ListenOptions],
 ) -> None:
+    from mapapp.base.kept_memory import keep_some_freed_memory
     from mapapp.explore.server import beside_lines, create_app
-    from mapapp.kept_memory import keep_some_freed_memory
 
     keep_some_freed_memory()
     app = create_app(publications, prefix, embed_from=embed_from, processes=processes)

@@ -9,8 +9,8 @@ from typing import Final, get_args
 import click
 
 from engine.parameters import Mechanism, Unit
+from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, Function, Options, config_option_named
-from mapapp.errors import UsageError
 from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.interrupts import exit_code
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     STORE,
     Option,
@@ -21,9 +24,6 @@ from mapapp.commands.options import (
 from mapapp.commands.records_setting import CHOICE_OPTIONS, record_options
 from mapapp.commands.setting import setting_options
 from mapapp.commands.sweep_output import draw_records_sweep, draw_settings, print_settings, stopped_line
-from mapapp.errors import UsageError
-from mapapp.interrupts import exit_code
-from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from mapapp.measuring.analyst import AnalystData

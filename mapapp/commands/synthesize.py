@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from engine.garbage import no_collection
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     STORE,
     Option,
@@ -18,8 +20,6 @@ from mapapp.commands.options import (
     quiet_option,
 )
 from mapapp.commands.setting import setting_options
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 
 
 @click.command()
@@ -69,7 +69,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     with no_collection():
-        from mapapp.kept_memory import keep_all_freed_memory
+        from mapapp.base.kept_memory import keep_all_freed_memory
         from mapapp.publishing.run import run_synthesis
         from mapapp.publishing.settings import designed_choice, parameters_of
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import show_progress
 from mapapp.commands.options import (
     ENTRIES,
     STORE,
@@ -19,8 +21,6 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.errors import UsageError
-from mapapp.progress import show_progress
 from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:

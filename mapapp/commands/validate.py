@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from geodata.manifest import read_manifest
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, show_progress
 from mapapp.commands.options import (
     STORE,
     config_option,
@@ -19,8 +21,6 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.errors import UsageError
-from mapapp.progress import Report, show_progress
 
 if TYPE_CHECKING:
     from mapapp.measuring.validity_records_result import RecordsValidity

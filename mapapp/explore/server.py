@@ -29,9 +29,10 @@ from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.answers.tables.beside import beside_sentences
 from mapapp.answers.tables.served_table import ServedTable, open_tables
 from mapapp.answers.watch import Refused, Watch
+from mapapp.base.errors import UsageError
+from mapapp.base.paths import assets_dir
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
-from mapapp.errors import UsageError
 from mapapp.explore import (
     cell_routes,
     flow_routes,
@@ -57,7 +58,6 @@ from mapapp.explore.processes.messages import Setup
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
 from mapapp.explore.web_app import ListenOptions
-from mapapp.paths import assets_dir
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
 

@@ -16,7 +16,7 @@ from typing import Final
 from geodata.area_files import AreaFile, read_area_upload
 from geodata.errors import GeodataError
 from mapapp.answers.watch import Refused
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.background import run_in_background
 
 MAX_WAITING: Final = 8

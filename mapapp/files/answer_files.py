@@ -22,7 +22,7 @@ from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import NUMBERS, Change, Result
 from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.bulk_sheet import BulkSheet
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell

@@ -21,9 +21,9 @@ from engine.errors import ParameterError
 from engine.parameters import SynthesisParameters
 from geodata.store import Store, open_store
 from mapapp.answers.result_cache import ResultCache
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.prepared_part import PreparedPart
 from mapapp.measuring.tract_workers import Panel, TractReader, TractWorkers, home_tracts, read_panel
-from mapapp.progress import Report, silent
 from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.marginal_segments import assigns_from_margins, with_marginal_segments

@@ -31,12 +31,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from mapapp.base.progress import Report, part_of, silent
 from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.drawn_records import DrawnFlows, DrawnVariants
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import DrawnRecords
 from mapapp.measuring.validity_records import TableDistances, distance_tables, measure_tables
-from mapapp.progress import Report, part_of, silent
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, RecordAttributes
 from mapapp.publishing.records.plan import Plan
 

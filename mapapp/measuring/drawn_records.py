@@ -20,11 +20,11 @@ from engine.records.structure import Structure
 from engine.records.tables import learn_model
 from geodata.store import Store
 from geodata.worker_schema import WorkerSchema
+from mapapp.base.progress import Report, part_of
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
-from mapapp.progress import Report, part_of
 from mapapp.publishing.records.attributes import RecordAttribute, RecordAttributes, attributes_over
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan

@@ -20,9 +20,9 @@ from engine.records.splitting import split_records
 from engine.streams import SecretKey
 from geodata.store import Store, open_store
 from mapapp.answers.result_cache import ResultCache
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.record_groups import GroupSizes, group_sizes
 from mapapp.measuring.records_margins import RecordMargins
-from mapapp.progress import Report, silent
 from mapapp.publishing.records.attributes import RecordAttributes, read_attributes
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan, plan_records

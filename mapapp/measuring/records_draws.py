@@ -21,8 +21,8 @@ from engine.records.tables import Codes, Model
 from engine.records.topping_up import count_groups
 from engine.streams import SecretKey, attempt_key
 from geodata.in_order import work_in_order
+from mapapp.base.progress import Report, part_of, silent
 from mapapp.measuring.record_workers import RecordWorkers
-from mapapp.progress import Report, part_of, silent
 from mapapp.publishing.records.drawing import (
     RecordSource,
     chunks_of,

@@ -24,11 +24,11 @@ from scipy.special import stdtrit
 
 from engine.errors import EngineError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit, exact_fraction
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, part_of, silent
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep_draws import DRAWN, Floats, drawn_measures
 from mapapp.measuring.validity import measure_setting
-from mapapp.progress import Report, part_of, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.presets import Options, with_preset

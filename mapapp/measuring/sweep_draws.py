@@ -24,9 +24,9 @@ from engine.validity import (
     squared_error,
     total_variation,
 )
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.tract_workers import Panel
-from mapapp.progress import Report, silent
 from mapapp.publishing.batch import draw_workers
 from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.geography import Geography, Ints

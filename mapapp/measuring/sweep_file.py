@@ -15,7 +15,7 @@ from typing import Final
 
 from geodata.atomic_writes import naming
 from geodata.store import refuse_within_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.sweep import COLUMNS, Cell, SweptRow
 
 _STAMP: Final = {"confidential": "not for publication"}

@@ -21,12 +21,12 @@ from typing import Final
 import numpy as np
 
 from engine.errors import EngineError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import draw_key, draw_plan
 from mapapp.measuring.records_margins import MARGINS
 from mapapp.measuring.sweep import Axis, Cell, SweptRow, mean_and_interval, one_line
-from mapapp.progress import Report, silent
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
 

@@ -64,6 +64,7 @@ from pathlib import Path
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.prepared_part import prepare_part, prepared_key
 from mapapp.measuring.validity_drawn import DrawnPart, measure_drawn, open_release
@@ -71,7 +72,6 @@ from mapapp.measuring.validity_part import SettingPart, measure_part
 from mapapp.measuring.validity_release_tables import release_result
 from mapapp.measuring.validity_result import Validity
 from mapapp.measuring.validity_tables import setting_result
-from mapapp.progress import Report, silent
 from mapapp.publishing.geography import Ints
 
 __all__ = ["AnalystData", "Validity", "measure_release", "measure_setting"]

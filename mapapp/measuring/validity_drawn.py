@@ -26,7 +26,7 @@ from geodata.schema import GEOGRAPHY
 from geodata.store import Store
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.publication import open_publication
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.tract_workers import Panel, read_tracts

@@ -34,10 +34,10 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store import Store, open_store
 from mapapp.answers.publication import CERTIFICATE
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.validity_drawn import require_same_geography
 from mapapp.measuring.validity_records_result import RecordsFacts, RecordsValidity
-from mapapp.progress import Report, silent
 from mapapp.publishing.compared_homes import Commutes, Places, compare_commutes
 from mapapp.publishing.plain_measures import average_commutes, plain_tables
 from mapapp.publishing.records.attributes import RecordAttribute, RecordAttributes, read_attributes

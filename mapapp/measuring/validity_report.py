@@ -13,7 +13,7 @@ import pandas
 
 from geodata.atomic_writes import Partial, writing_beside
 from geodata.store import refuse_existing
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.validity_records_result import RecordsValidity, distance_matrix
 from mapapp.measuring.validity_result import CONFIDENTIAL, ExpectedPromise, Validity
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from engine.streams import SecretKey
 from geodata.in_order import work_in_order
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.batch import (
     DrawnBatch,
     PreparedBatch,

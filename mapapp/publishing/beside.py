@@ -21,7 +21,7 @@ from geodata.json_objects import JsonMapping, JsonObject
 from geodata.manifest import read_manifest
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers.publication import CERTIFICATE
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import CertificateCheck, require_hashes
 from mapapp.publishing.ledger_entry import (

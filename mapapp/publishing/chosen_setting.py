@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from engine.parameters import Mechanism, Prior, PrivacyParameters, SynthesisParameters, Unit
 from geodata.json_objects import JsonMapping
 from geodata.store import Store
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.certificate.exponential import read_privacy, stated_privacy
 from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 from mapapp.publishing.design import DesignFacts, design_parameters, expected_divergence

@@ -8,7 +8,7 @@ from typing import Final
 
 from geodata.demo import write_demo
 from geodata.schema import SCHEMA_VERSION
-from mapapp.progress import Report
+from mapapp.base.progress import Report
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import designed_choice, parameters_of
 

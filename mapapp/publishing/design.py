@@ -21,7 +21,7 @@ from engine.errors import CertificateError, EngineError, ParameterError
 from engine.parameters import Number, Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from engine.tracts import great_circle_mi
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.expected_exposure import expected_exposure
 from mapapp.publishing.expected_validity import (
     Expected,

@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.expected_exposure import expected_exposure
 from mapapp.publishing.measured_ahead import MeasuredAhead
 from mapapp.publishing.misplacement import OBJECTIVE, Misplaced, Misplacement, standard_error

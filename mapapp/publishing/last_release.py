@@ -23,7 +23,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.manifest import read_manifest
 from geodata.store import Store, open_store, store_digest
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.terms import FOR_RELEASE, Certificate, CertificateCheck, exact_number
 from mapapp.publishing.geography import Ints
 

@@ -12,7 +12,7 @@ from typing import TypedDict
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
-from mapapp.errors import LedgerError
+from mapapp.base.errors import LedgerError
 from mapapp.publishing.certificate.terms import RUN_ID, Certificate, has_run_id
 
 __all__ = [

@@ -15,7 +15,7 @@ from engine.sound import require_fixed_count
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
 from mapapp.answers.lone_worker_words import stay_text, true_tract_text
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.batch_workers import ThreadRunner
 from mapapp.publishing.certificate.terms import Certificate
 from mapapp.publishing.chosen_setting import (

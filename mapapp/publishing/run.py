@@ -21,7 +21,7 @@ from geodata.store import (
     writing_store,
 )
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.batch import SynthesisSource, source_of
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.beside import beside_claims, confidential_hashes, publications_beside

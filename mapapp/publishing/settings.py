@@ -20,7 +20,7 @@ from engine.parameters import (
 )
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.exponential import stated_privacy
 from mapapp.publishing.chosen_setting import Choice
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS

@@ -17,7 +17,7 @@ from geodata.errors import StoreError
 from geodata.manifest import read_manifest
 from geodata.same_files import source_files
 from geodata.store import Store, open_store, store_digest
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.distance_bands import ALLOWED, check_edges
 from mapapp.question.fields import (

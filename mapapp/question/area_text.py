@@ -32,7 +32,7 @@ import shapely
 
 from geodata import area_shapes, corridors
 from geodata.errors import GeometryError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 Sign = Literal["+", "-", "&"]
 BLOCK: Final = "block"

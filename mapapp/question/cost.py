@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from geodata import area_shapes
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import DRAWN
 
 MAX_PARTS: Final = 200

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 EDGES_MI: Final = (10.0, 25.0, 50.0)
 """The default ends of distance bands."""

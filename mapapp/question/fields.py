@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.area_text import MAX_TEXT
 from mapapp.question.cost import MAX_PARTS

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS, N_SEGMENTS
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 BANDS: Final = (1, 2, 3)
 CHARACTERISTICS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}

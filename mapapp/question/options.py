@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
 from mapapp.question.fields import QUESTION, Kind, NotAllowed, Values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import EVERYTHING, Question
 

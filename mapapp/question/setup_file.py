@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from geodata.errors import GeometryError
 from geodata.json_objects import JsonObject
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.address import Address
 from mapapp.question.area_text import BLOCK
 from mapapp.question.fields import QUESTION, VIEW, Field, NotAllowed, number_or_nan

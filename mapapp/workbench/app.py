@@ -10,13 +10,13 @@ from typing import Final
 from dash import ALL, Dash, Input, Output, State, html, set_props
 from dash.development.base_component import Component
 
+from mapapp.base.paths import assets_dir
+from mapapp.base.progress import Report, silent
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.explore import notes
 from mapapp.measuring.record_workers import RecordWorkers
-from mapapp.paths import assets_dir
-from mapapp.progress import Report, silent
 from mapapp.publishing.residents_only import open_dataset
 from mapapp.workbench import (
     audit_callbacks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dash import Dash, Input, Output, State, no_update
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.audit.questions import Target
 from mapapp.workbench.audit_panel import audit_cards, live_card
 from mapapp.workbench.audit_results import THIS_SETTING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mapapp.progress import Report, part_of
+from mapapp.base.progress import Report, part_of
 from mapapp.workbench.audit_results import AuditedSettings
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session

@@ -9,8 +9,8 @@ from dash import Dash, Input, Output, State, html, no_update
 
 from engine.parameters import Mechanism, PrivacyParameters, Unit
 from geodata.json_objects import JsonMapping
-from mapapp.errors import UsageError
-from mapapp.progress import Report
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report
 from mapapp.publishing.chosen_setting import (
     Choice,
     choose_setting,

@@ -26,7 +26,7 @@ from urllib.parse import urlencode, urlsplit
 
 import flask
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 LOOPBACK_NAMES: Final = ("localhost",)
 COOKIE: Final = "commutemap_workbench"

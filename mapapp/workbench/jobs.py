@@ -14,9 +14,9 @@ from typing import Generic, Literal, TypeVar
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report
 from mapapp.explore.background import run_in_background
-from mapapp.progress import Report
 from mapapp.publishing.ledger_entry import LedgerError
 
 State = Literal["running", "done", "cancelled", "failed"]

@@ -14,10 +14,10 @@ from engine.errors import EngineError
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence
 from mapapp.answers.words import plain
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.files.reports.content import Column, Table
 from mapapp.files.reports.document_pdf import Document, document_pdf
-from mapapp.progress import Report, silent
 from mapapp.publishing.chosen_setting import expected_line
 from mapapp.publishing.plan import Plan, plan_synthesis
 from mapapp.workbench.setting import Setting, described

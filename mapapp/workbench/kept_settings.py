@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.validity import Validity
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.setting import Setting, Values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from mapapp.progress import Report
+from mapapp.base.progress import Report
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.dash_types import Answer, Answers
 from mapapp.workbench.job_progress import ask, ended, more, progress_row

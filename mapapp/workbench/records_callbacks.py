@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 
+from mapapp.base.progress import Report, part_of
 from mapapp.measuring.compared_records import ComparedRecords, compare_records
 from mapapp.measuring.drawn_records import draw_flows, draw_variants
-from mapapp.progress import Report, part_of
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
 from mapapp.workbench import records_figures, records_panel

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from engine.records.acceptance import Acceptance
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.records.choice import (
     DEFAULT_DELTA,

@@ -20,14 +20,14 @@ import numpy.typing as npt
 from engine.parameters import Mechanism
 from geodata.store import Store
 from mapapp.answers.result_cache import ResultCache
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.audit.questions import QUESTIONS, Question
 from mapapp.measuring.audit.result import Audit
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
 from mapapp.measuring.compared_records import ComparedRecords
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
-from mapapp.progress import Report, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts

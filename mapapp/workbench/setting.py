@@ -18,7 +18,7 @@ from engine.parameters import (
     exact_fraction,
 )
 from engine.sound import comparable_epsilon_final, require_fixed_count
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.settings import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,

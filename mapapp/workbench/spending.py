@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from geodata.store import refuse_existing
-from mapapp.errors import UsageError
-from mapapp.progress import Report
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.residents_only import open_dataset, reasons_of_homes
 from mapapp.publishing.run import Outcome, run_synthesis

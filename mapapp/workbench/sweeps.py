@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.errors import EngineError
-from mapapp.progress import Report, part_of
+from mapapp.base.progress import Report, part_of
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Values, read_setting

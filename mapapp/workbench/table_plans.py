@@ -20,8 +20,8 @@ from geodata.store import Store
 from mapapp.answers.areas import Areas
 from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.result_cache import ResultCache
-from mapapp.errors import UsageError
-from mapapp.progress import Report, silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.tables.counts import count_people, count_values, read_ground
 from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
 from mapapp.publishing.tables.expected import ExpectedTable, expected_table

@@ -8,7 +8,7 @@ from typing import Final
 
 from dash import Dash, Input, Output, State, ctx, no_update
 
-from mapapp.progress import Report
+from mapapp.base.progress import Report
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.workbench.dash_types import Answers, Dependency, DependencyType
 from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, row_outputs, row_state

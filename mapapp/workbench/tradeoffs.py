@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, part_of
 from mapapp.measuring.audit.comparison import comparison_tables, require_schemes
 from mapapp.measuring.audit.margins import NOT_COMPARED
 from mapapp.measuring.audit.questions import Question
 from mapapp.measuring.audit.schemes import Scheme, read_schemes
-from mapapp.progress import Report, part_of
 from mapapp.publishing.marginal_segments import assigns_from_margins
 from mapapp.publishing.presets import PRESETS
 from mapapp.workbench.audit_results import THIS_SETTING

@@ -18,7 +18,7 @@ from geodata.demo import generate
 from geodata.errors import GeometryError
 from mapapp.answers.findings import findings
 from mapapp.answers.levels import LEVEL_LABELS
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from tests.oracles import analyses as twin
 from tests.releases import write_release
 

@@ -9,7 +9,7 @@ import pytest
 from mapapp.answers.area_search import AreaSearch, Entry
 from mapapp.answers.sentence_names import SentenceNames
 from mapapp.answers.served_release import ServedRelease
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.pages import area_controls
 from mapapp.question.area_text import MAX_LABEL, Circle, Step, Unit, area_text, parse_area
 from mapapp.question.sentence.asked import ask_in_words

@@ -21,7 +21,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import border_boxes, near_border
 from mapapp.answers.selection import Selected
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import (
     Box,
     Circle,

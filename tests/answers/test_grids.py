@@ -20,8 +20,8 @@ from mapapp.answers import counted, grids, wide_tables
 from mapapp.answers.about import About
 from mapapp.answers.entries import grid_of
 from mapapp.answers.results import AreaProfile, FlowMatrix
-from mapapp.cli import run
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import run
 from mapapp.explore.pages.answer_matrix import matrix
 from mapapp.files import answer_files
 from tests.oracles import analyses as twin

@@ -15,8 +15,8 @@ from commutemap import Filters, open_release, ring_areas
 from mapapp.answers import served_answers
 from mapapp.answers.prepared import octant
 from mapapp.answers.served_release import ServedRelease
-from mapapp.cli import run
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import run
 from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import answer, answer_charts, answer_tables
 from mapapp.files.reports import FORMS, build, write

@@ -17,7 +17,7 @@ from geodata.errors import StoreError
 from geodata.store import Store, open_store
 from mapapp.answers.prepared import NO_OCTANT, octant, prepare
 from mapapp.answers.prepared_space import LIMIT
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from tests.releases import write_release
 
 COLUMNS = ["work", "home", "segment", "workers", "distance_mi", "octant_work", "octant_home"]

@@ -11,9 +11,9 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.levels import LEVEL_LABELS, LEVEL_WORDS, level_named
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
+from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
-from mapapp.errors import UsageError
 from mapapp.explore.pages import answer_tables
 from mapapp.question.question import Question
 from tests.releases import rewrite_table, write_release

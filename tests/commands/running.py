@@ -30,7 +30,7 @@ def commutemap(
 ) -> Done:
     """Run `commutemap` with arguments in a process of its own and wait for it."""
     done = subprocess.run(
-        [sys.executable, "-m", "mapapp.cli", *map(str, arguments)],
+        [sys.executable, "-m", "mapapp.commands.cli", *map(str, arguments)],
         cwd=cwd,
         env={**os.environ, **(environment or {})},
         capture_output=True,
@@ -45,7 +45,7 @@ def run_here(*arguments: object) -> Done:
 
     For tests that look at what a command answers, not at how its process starts or ends.
     """
-    from mapapp.cli import run
+    from mapapp.commands.cli import run
 
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):

@@ -14,7 +14,7 @@ import pytest
 import shapely
 
 from commutemap import Filters, Near, Release, change, open_release
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.files import answer_files
 from mapapp.question.analyses import ANALYSES
 from tests.commands.running import refused

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from tests.commands.running import refused
 from tests.records_store import write_records
 from tests.releases import write_release

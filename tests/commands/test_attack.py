@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 
 FIGURE_1 = "eyes,blonde,brown,black,Total\nblue,*,*,*,110\nnot blue,*,*,*,105\nTotal,55,105,55,215\n"
 

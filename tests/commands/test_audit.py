@@ -12,7 +12,7 @@ from typing import NoReturn
 import pandas
 import pytest
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit import audited
 from mapapp.measuring.audit import records_run as of_records

@@ -186,7 +186,7 @@ def test_an_internal_error_shows_no_traceback_and_no_value(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     import geodata.demo
-    from mapapp.cli import run
+    from mapapp.commands.cli import run
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a confidential count: 17")
@@ -196,7 +196,7 @@ def test_an_internal_error_shows_no_traceback_and_no_value(
 
 
 def test_internal_errors_do_not_reveal_values(capsys: pytest.CaptureFixture[str]) -> None:
-    import mapapp.cli as cli
+    import mapapp.commands.cli as cli
 
     class Broken:
         def main(self, *_: object, **__: object) -> None:
@@ -222,7 +222,7 @@ def test_a_full_disk_leaves_nothing(dataset: Path) -> None:
     place = dataset.parent / "r"
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); "
-        "from mapapp.cli import run; sys.exit(run(sys.argv[1:]))"
+        "from mapapp.commands.cli import run; sys.exit(run(sys.argv[1:]))"
     )
     for arguments in (
         ["synthesize", str(dataset), str(place), "-q"],

@@ -27,7 +27,7 @@ PUBLISHED = ("--preset", "onthemap-v3", "-q")
 @pytest.fixture(scope="module")
 def honest(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release with a secret key, flows as prior, pooled editing, and weights that an accountant certified."""
-    from mapapp.cli import run
+    from mapapp.commands.cli import run
 
     place = tmp_path_factory.mktemp("honest")
     shutil.copytree(demo_dataset, place / "d")
@@ -95,7 +95,7 @@ def test_an_unaltered_release_passes(release: Path, demo_release: Path) -> None:
     ],
 )
 def test_releases_with_other_settings_pass(demo_dataset: Path, tmp_path: Path, options: list[str]) -> None:
-    from mapapp.cli import run
+    from mapapp.commands.cli import run
 
     shutil.copytree(demo_dataset, tmp_path / "d")
     assert run(["synthesize", str(tmp_path / "d"), str(tmp_path / "r"), *PUBLISHED, *options]) == 0
@@ -103,7 +103,7 @@ def test_releases_with_other_settings_pass(demo_dataset: Path, tmp_path: Path, o
 
 
 def test_the_design_of_a_designed_release_is_recomputed(demo_dataset: Path, tmp_path: Path) -> None:
-    from mapapp.cli import run
+    from mapapp.commands.cli import run
 
     shutil.copytree(demo_dataset, tmp_path / "d")
     release = tmp_path / "r"

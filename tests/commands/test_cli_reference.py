@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mapapp.cli import commutemap
+from mapapp.commands.cli import commutemap
 from mapapp.commands.cli_reference import reference
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "cli.md"

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from mapapp.cli import COMMANDS
+from mapapp.commands.cli import COMMANDS
 from mapapp.commands.command_table import CommandTable
 
 UNUSED = ("dash", "geopandas", "matplotlib", "mapapp.question.fields", "scipy.optimize", "scipy.special")
 CODE = f"""
 import sys
-from mapapp import cli
+from mapapp.commands import cli
 
 cli.run(["synthesize", "--help"])
 import mapapp.publishing.run, mapapp.publishing.settings
@@ -28,7 +28,7 @@ def test_a_synthesis_starts_without_what_other_commands_need() -> None:
 
 
 def test_an_import_starts_without_what_a_synthesis_compiles() -> None:
-    code = "import sys, mapapp.cli, mapapp.commands.import_, geodata.importing; print('numba' in sys.modules)"
+    code = "import sys, mapapp.commands.cli, mapapp.commands.import_, geodata.importing; print('numba' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output == "False\n"
 

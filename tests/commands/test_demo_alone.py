@@ -32,7 +32,7 @@ def demo(demo_dataset: Path, tmp_path: Path) -> Demo:
 
 def served(home: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "mapapp.cli", "--port", "0"],
+        [sys.executable, "-m", "mapapp.commands.cli", "--port", "0"],
         env=os.environ | {"COMMUTEMAP_HOME": str(home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

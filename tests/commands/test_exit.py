@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from geodata.store import open_store
-from mapapp.cli import EXIT_OUTPUT
+from mapapp.commands.cli import EXIT_OUTPUT
 from tests.commands.running import commutemap
 
 ROOT = Path(__file__).parents[2]
 MAIN = """
 import atexit, sys
-import mapapp.cli
+import mapapp.commands.cli
 atexit.register(print, "exit functions are called")
 """
 
@@ -43,7 +43,7 @@ def test_no_module_calls_os_exit() -> None:
 
 @pytest.mark.parametrize(("argument", "code"), [("--version", 0), ("--nonsense", 2)])
 def test_exit_functions_are_called(argument: str, code: int) -> None:
-    done = ended("mapapp.cli.main()", argument)
+    done = ended("mapapp.commands.cli.main()", argument)
     assert done.returncode == code
     assert done.stdout.splitlines()[-1] == "exit functions are called"
 
@@ -51,8 +51,8 @@ def test_exit_functions_are_called(argument: str, code: int) -> None:
 def test_exit_functions_are_called_after_ctrl_c_too() -> None:
     done = ended(
         "import os, signal\n"
-        "mapapp.cli.commutemap.main = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
-        "mapapp.cli.main()"
+        "mapapp.commands.cli.commutemap.main = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "mapapp.commands.cli.main()"
     )
     assert done.returncode == 130
     assert done.stderr.splitlines() == ["commutemap: stopped; nothing was kept"]
@@ -66,7 +66,7 @@ def in_shell(command: str, closed: str) -> tuple[int, str]:
     """Exit code of a command whose standard output is closed in this way, and what it says on standard error."""
     # The pipe has no reader any more when the command begins to print.
     waits = "(exec 2>/dev/null; sleep 0.3); " if closed == "pipe" else ""
-    shell = f"({waits}{sys.executable} -m mapapp.cli {command}) {CLOSED[closed]}; exit ${{PIPESTATUS[0]}}"
+    shell = f"({waits}{sys.executable} -m mapapp.commands.cli {command}) {CLOSED[closed]}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=240, cwd=ROOT)
     return done.returncode, done.stderr
 
@@ -87,7 +87,7 @@ def test_output_that_cannot_be_written_has_one_exit_code(
 
 def test_a_command_that_fails_keeps_its_exit_code_without_standard_error() -> None:
     for errors in (">&- 2>&-", "2> /dev/full"):
-        shell = f"{sys.executable} -m mapapp.cli certify /nowhere {errors}"
+        shell = f"{sys.executable} -m mapapp.commands.cli certify /nowhere {errors}"
         assert subprocess.run(["bash", "-c", shell], timeout=120, cwd=ROOT).returncode == 2
 
 
@@ -112,7 +112,7 @@ def test_nothing_that_is_printed_gets_into_a_file_where_output_is_closed(tmp_pat
 def test_a_server_stopped_during_startup_ends_cleanly(demo_release: Path) -> None:
     """Its threads are in native code then, and Python must not end under them."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "mapapp.cli", "serve", str(demo_release), "--port", "0"],
+        [sys.executable, "-m", "mapapp.commands.cli", "serve", str(demo_release), "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,7 +8,7 @@ import pytest
 
 BEGIN = """
 import gc, os, signal, sys, time
-from mapapp.interrupts import raise_on_interrupt, ignore_interrupts
+from mapapp.base.interrupts import raise_on_interrupt, ignore_interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def press():
     os.kill(os.getpid(), signal.SIGINT)
@@ -106,7 +106,7 @@ Failing()
 )
 def test_every_signal_that_ends_a_process_cleans_up(number: int, code: int) -> None:
     program = f"""
-from mapapp.interrupts import exit_code
+from mapapp.base.interrupts import exit_code
 raise_on_interrupt()
 try:
     try:
@@ -136,7 +136,7 @@ print("went on")
 
 def test_a_signal_that_python_drops_keeps_its_exit_code() -> None:
     code = """
-from mapapp.interrupts import exit_code
+from mapapp.base.interrupts import exit_code
 raise_on_interrupt()
 class Dropping:
     def __del__(self):

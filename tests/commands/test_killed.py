@@ -24,7 +24,7 @@ from tests.geodata.samples import write_sources
 # The command is killed when it reports the stage; a stage is reported when it begins.
 CODE = """
 import os, signal, sys
-import mapapp.progress as progress
+import mapapp.base.progress as progress
 from contextlib import contextmanager
 stage_to_die_at = sys.argv[1]
 def report(stage, done, total):
@@ -34,7 +34,7 @@ def report(stage, done, total):
 def shown(*, quiet=False):
     yield report
 progress.show_progress = shown
-from mapapp.cli import run
+from mapapp.commands.cli import run
 sys.exit(run(sys.argv[2:]))
 """
 
@@ -83,8 +83,8 @@ def test_spending_is_recorded_even_if_the_run_dies_later(dataset: Path) -> None:
 def test_a_run_ended_by_a_signal_leaves_nothing(dataset: Path, number: int, code: int) -> None:
     """The command sends itself the signal when it draws, as `kill`, a service manager or a closed terminal would."""
     program = CODE.replace("SIGKILL", signal.Signals(number).name).replace(
-        "from mapapp.cli import run\nsys.exit(run(sys.argv[2:]))",
-        "from mapapp.cli import main\nsys.argv[1:] = sys.argv[2:]\nmain()",
+        "from mapapp.commands.cli import run\nsys.exit(run(sys.argv[2:]))",
+        "from mapapp.commands.cli import main\nsys.argv[1:] = sys.argv[2:]\nmain()",
     )
     command: list[str | Path] = [
         sys.executable,
@@ -114,7 +114,15 @@ def test_a_run_ended_by_a_signal_leaves_nothing(dataset: Path, number: int, code
 def test_only_one_of_several_runs_to_the_same_place_spends(dataset: Path) -> None:
     """All runs wait for each other; all but the first are refused before they spend."""
     release = dataset.parent / "r"
-    command: list[str | Path] = [sys.executable, "-m", "mapapp.cli", "synthesize", dataset, release, "-q"]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "mapapp.commands.cli",
+        "synthesize",
+        dataset,
+        release,
+        "-q",
+    ]
     runs = [
         subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
@@ -177,7 +185,7 @@ def test_killed_at_any_time(dataset: Path) -> None:
     release = dataset.parent / "r"
     for wait_s in (0.7, 1.5, 2.5):
         process = subprocess.Popen(
-            [sys.executable, "-m", "mapapp.cli", "synthesize", str(dataset), str(release), "-q"],
+            [sys.executable, "-m", "mapapp.commands.cli", "synthesize", str(dataset), str(release), "-q"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

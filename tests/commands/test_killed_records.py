@@ -98,7 +98,7 @@ def at_once(*commands: tuple[object, ...]) -> list[tuple[int, str]]:
     """Run commands at the same time: exit code of each, and what it said."""
     runs = [
         subprocess.Popen(
-            [sys.executable, "-m", "mapapp.cli", *map(str, command), "-q"],
+            [sys.executable, "-m", "mapapp.commands.cli", *map(str, command), "-q"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

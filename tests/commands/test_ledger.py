@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import Reading
 from tests.commands.running import commutemap, refused, run_here

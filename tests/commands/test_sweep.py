@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.measuring import sweep as pipeline
 from mapapp.measuring import sweep_records as of_records
 from mapapp.measuring.records_draws import draw_plan

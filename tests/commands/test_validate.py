@@ -13,7 +13,7 @@ import pandas
 import pytest
 from PIL import Image
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.measuring import validity_report
 from tests.changed_datasets import with_other_homes, with_other_table
 from tests.commands.running import refused

@@ -18,6 +18,7 @@ from PIL import Image
 import tests.releases
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
+from mapapp.base.errors import UsageError
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.labels import short_names
 from mapapp.drawing.palette import COLOR_SCHEMES
@@ -25,7 +26,6 @@ from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, m
 from mapapp.drawing.paper.base_map import frame_of
 from mapapp.drawing.paper.legend import draw_scale
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
-from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from tests.addresses import shown
 from tests.releases import write_release

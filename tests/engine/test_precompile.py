@@ -36,7 +36,7 @@ COMPLETE = (
 for names in precompile.shares(1):
     precompile._run(names)
 before = compiled()
-from mapapp.cli import run
+from mapapp.commands.cli import run
 far = ["--far-state-miles", "100"]
 published = ["--preset", "onthemap-v3", *far]
 others = ["--mechanism", "exponential", "--unit", "block"]
@@ -62,7 +62,7 @@ def compile_stages(report, needed):
     before.extend(compiled())
 
 publishing.ensure_compiled = compile_stages
-from mapapp.cli import run
+from mapapp.commands.cli import run
 code = run(["synthesize", sys.argv[1], sys.argv[2], "--test-key", "-q", *sys.argv[3:]])
 new = [form for form in compiled() if form not in before]
 print(repr((code, sorted(set(precompile.STAGES) - set(stages)), new)), file=sys.stderr)
@@ -128,7 +128,7 @@ for stages in (precompile.STAGES, precompile.AUDIT_STAGES):
     for names in precompile.shares(1, stages):
         precompile._run(names)
 before = compiled()
-from mapapp.cli import run
+from mapapp.commands.cli import run
 settings = ["--setting", "recommended", "--setting", "onthemap-v3"]
 trees = ("k=2", "l=2:height=2", "t=0.5:height=2", "kd=1:height=2", "quad=1:height=2:levels=geometric")
 schemes = [f"--against={tree}" for tree in trees]
@@ -144,7 +144,7 @@ RECORDS = (
 for names in precompile.shares(1, precompile.RECORD_STAGES):
     precompile._run(names)
 before = compiled()
-from mapapp.cli import run
+from mapapp.commands.cli import run
 # At a smaller epsilon, so few workers are refused for a learned structure.
 learned = ["--structure", "learned", "--anyway", "--epsilon", "8"]
 chosen = [], ["--kept", "work_puma", "--min-seeds", "100"], learned

@@ -19,7 +19,7 @@ from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.listener import server as listener
 from mapapp.explore.listener.channel import Channel
 from mapapp.explore.listener.connections import Connection

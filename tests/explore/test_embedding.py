@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from plotly.io.json import to_json_plotly
 
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.explore.pages import explore, sharing
 from mapapp.explore.server import create_app
 from mapapp.question.address import Address

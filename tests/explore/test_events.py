@@ -16,7 +16,7 @@ from geodata.errors import GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.entries import headline_of
 from mapapp.answers.served_release import ServedRelease
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views

@@ -14,8 +14,8 @@ import pytest
 
 from mapapp.answers import selection, served_publication
 from mapapp.answers.served_release import ServedRelease
+from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
-from mapapp.errors import UsageError
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.limited_log import MOST_LINES, LimitedLog

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore import heavy_requests
 from mapapp.explore.processes import MOST_PROCESSES
 from mapapp.explore.processes.messages import Setup
@@ -323,7 +323,7 @@ def test_no_process_and_no_file_is_left(path: Path, tmp_path: Path, number: sign
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "mapapp.cli", "serve", str(path), "--port", "0", "--processes", "2"],
+        [sys.executable, "-m", "mapapp.commands.cli", "serve", str(path), "--port", "0", "--processes", "2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -359,7 +359,17 @@ def test_the_port_serves_what_the_processes_compute(path: Path) -> None:
 @pytest.mark.parametrize("number", ["0", "-1", "two", str(MOST_PROCESSES + 1), "1.5"])
 def test_a_number_of_processes_that_is_not_allowed_is_one_line(path: Path, number: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "mapapp.cli", "serve", str(path), "--port", "0", "--processes", number],
+        [
+            sys.executable,
+            "-m",
+            "mapapp.commands.cli",
+            "serve",
+            str(path),
+            "--port",
+            "0",
+            "--processes",
+            number,
+        ],
         capture_output=True,
         text=True,
         cwd=ROOT,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.listener.proxies import Origin, TrustedProxies, client_key
 from tests.explore.listening import GET, listening, read_answer, status
 

@@ -18,11 +18,11 @@ import shapely
 from geodata.errors import StoreError
 from mapapp.answers import watch
 from mapapp.answers.outlines import Outlines
+from mapapp.base.errors import UsageError
+from mapapp.base.paths import assets_dir
 from mapapp.drawing import map_layers
-from mapapp.errors import UsageError
 from mapapp.explore import server, web_app
 from mapapp.explore.server import add_release, create_app, listen
-from mapapp.paths import assets_dir
 from tests.releases import UNDRAWN_TRACT, write_release
 
 OUTSIDE = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE)

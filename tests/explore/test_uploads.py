@@ -13,7 +13,7 @@ import shapely
 
 from geodata.errors import GeometryError
 from mapapp.answers.watch import Refused
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore import heavy_requests
 from mapapp.explore import uploads as module
 from mapapp.explore.server import create_app

@@ -17,8 +17,8 @@ import pytest
 import shapely
 
 from mapapp.answers.analyses import Release
-from mapapp.cli import run
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import run
 from mapapp.files.exports.answers import SHAPED, SUFFIXES, answer_layer, write_answers
 from mapapp.files.exports.gdal_files import MAX_TEXT_BYTES, write_gpkg, write_shapefiles
 from mapapp.files.exports.layer import Layer, fields_of, in_parts, safe_name, short_names
@@ -220,7 +220,7 @@ def test_every_format_of_the_command(release: Release, tmp_path: Path) -> None:
 
 CODE = """
 import os, signal, sys
-import mapapp.progress as progress
+import mapapp.base.progress as progress
 from contextlib import contextmanager
 @contextmanager
 def shown(*, quiet=False):
@@ -229,7 +229,7 @@ def shown(*, quiet=False):
             os.kill(os.getpid(), signal.SIGKILL)
     yield report
 progress.show_progress = shown
-from mapapp.cli import run
+from mapapp.commands.cli import run
 sys.exit(run(sys.argv[1:]))
 """
 

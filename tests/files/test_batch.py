@@ -14,7 +14,7 @@ import pytest
 
 from geodata.atomic_writes import claimed, partial_name
 from mapapp.answers.served_release import ServedRelease
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.files.reports.batch_file import read_batch
 from mapapp.files.reports.file_names import file_stem
 from tests.commands.running import refused, run_here
@@ -90,7 +90,7 @@ def test_what_is_there_is_not_made_again(
 HEEDING = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from mapapp.cli import main
+from mapapp.commands.cli import main
 main()
 """
 

@@ -17,7 +17,7 @@ from geodata.importing import import_dataset
 from geodata.lodes import AGE, COUNTS, EARNINGS, INDUSTRY, read_od
 from geodata.recognize import sources_in
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.release_export import export_release
 from tests.commands.running import run_here
 from tests.geodata.samples import write_sources

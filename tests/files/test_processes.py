@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.reports.processes import each_done
 
 

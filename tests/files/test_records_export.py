@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.release_export import Form, export_release
 from mapapp.files.exports.spreadsheet import harmless, harmless_texts
 from tests.releases import write_release

@@ -10,7 +10,7 @@ import openpyxl
 import pytest
 
 from mapapp.answers.served_release import ServedRelease
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.files.reports import Form
 from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.remake import remake

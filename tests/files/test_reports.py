@@ -23,7 +23,7 @@ from mapapp.answers.measures import Number
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.answers.short_tables import shortened
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
 from mapapp.files.reports.content import Column, Kind, Table, shown
 from mapapp.files.reports.numbers import change_numbers

@@ -11,7 +11,7 @@ import pytest
 
 from engine.streams import SecretKey
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring import records_draws
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import draw_key, draw_plan

@@ -13,7 +13,7 @@ import pytest
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.validity import cell_counts, kl_of_counts, squared_error, total_variation, weighted_mean
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring import sweep
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep import COLUMNS, Axis, SweptRow, run_sweep, swept_settings

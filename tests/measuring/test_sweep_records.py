@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mapapp.base.errors import UsageError
 from mapapp.drawing.paper.records_sweep_picture import records_sweep_figure
-from mapapp.errors import UsageError
 from mapapp.measuring import sweep_records
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import draw_key, draw_plan

@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.validity_records import TableDistances, measure_records
 from mapapp.measuring.validity_records_result import RecordsValidity, distance_matrix
 from mapapp.publishing.records.attributes import RecordAttribute, read_attributes

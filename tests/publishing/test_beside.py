@@ -10,7 +10,7 @@ import pytest
 
 from geodata.errors import StoreError
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import publications_beside
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import run_synthesis

@@ -21,7 +21,7 @@ from engine.sound import (
     require_fixed_count,
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.certificate import (
     build_certificate,
     certificate_rows,

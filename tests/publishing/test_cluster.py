@@ -28,7 +28,7 @@ import pytest
 from engine.streams import SecretKey, Stage, stream_words
 from geodata.manifest import MANIFEST
 from geodata.store import open_store, sha256_of
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.cluster import cluster_worker
 from mapapp.publishing.cluster.cluster_worker import Job
@@ -52,7 +52,7 @@ import json, os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import contextmanager
 from pathlib import Path
-import mapapp.progress as progress
+import mapapp.base.progress as progress
 from engine.streams import SecretKey
 from mapapp.publishing import geography
 from mapapp.publishing.cluster import connection, coordinator
@@ -80,7 +80,7 @@ def report(stage, done, total):
 def shown(*, quiet=False):
     yield report
 progress.show_progress = shown
-from mapapp.cli import main
+from mapapp.commands.cli import main
 del sys.argv[1]
 main()
 """
@@ -527,7 +527,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_local_run_does_not_import_dask() -> None:
-    code = "import sys, mapapp.publishing.run, mapapp.cli; print({'distributed', 'dask'} & set(sys.modules))"
+    code = "import sys, mapapp.publishing.run, mapapp.commands.cli; print({'distributed', 'dask'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

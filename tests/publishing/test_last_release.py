@@ -20,8 +20,8 @@ from geodata.errors import StoreError
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, sha256_of, writing_store
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
-from mapapp.cli import run
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import run
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.last_release import (
     LAST_RELEASE_CAVEAT,

@@ -24,7 +24,7 @@ from geodata.store import open_store, sha256_of
 from mapapp.answers import words
 from mapapp.answers.prior_terms import ExponentialTerms
 from mapapp.answers.served_release import open_releases
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.explore.pages import answer, method
 from mapapp.explore.pages import certificate as certificate_page
 from mapapp.publishing import geography

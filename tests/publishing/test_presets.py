@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM, with_preset
 from mapapp.publishing.settings import parameters_of
 

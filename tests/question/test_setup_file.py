@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from mapapp.answers import served_answers
 from mapapp.answers.findings import findings
 from mapapp.answers.served_release import ServedRelease, open_releases
-from mapapp.errors import UsageError
-from mapapp.cli import run
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import run
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for, opened
 from mapapp.explore.callbacks.views import Views

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from engine.parameters import Unit
-from mapapp.errors import UsageError
-from mapapp.progress import silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.settings import designed_choice, parameters_of

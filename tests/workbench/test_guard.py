@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from geodata.errors import StoreError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.workbench.app import create_app, listen
 from mapapp.workbench.guard import COOKIE, is_loopback
 from tests.workbench.browser_requests import HOST, OWN_PAGE, access_of, ask, entered, get, post

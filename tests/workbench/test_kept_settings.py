@@ -12,7 +12,7 @@ from typing import Any
 import pypdf
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.workbench.app import create_app
 from mapapp.workbench.justification import justification_pdf
 from mapapp.workbench.kept_settings import LONGEST_NAME, MOST_KEPT, KeptSettings

@@ -17,7 +17,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.errors import StoreError
 from geodata.progress import Progress
 from geodata.store import open_store
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.app import create_app

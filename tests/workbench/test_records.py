@@ -19,10 +19,10 @@ from click.testing import CliRunner
 from engine.records.acceptance import Acceptance
 from geodata.errors import StoreError
 from geodata.store import open_store
-from mapapp.cli import commutemap
+from mapapp.base.errors import UsageError
+from mapapp.commands.cli import commutemap
 from mapapp.commands.records import records
 from mapapp.commands.records_setting import CHOICE_OPTIONS, read_choice
-from mapapp.errors import UsageError
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.records.choice import Choice

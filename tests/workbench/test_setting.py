@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.errors import EngineError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.settings import parameters_of
 from mapapp.workbench.controls import STOPS, controls
 from mapapp.workbench.fields import nearest

@@ -13,7 +13,7 @@ import pytest
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.answers.areas import Areas
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.tables import counts
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.publishing.tables.run import Choice, make_table

@@ -7,7 +7,7 @@ import json
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.audit.comparison import comparison_tables
 from mapapp.measuring.audit.questions import QUESTIONS, Question

@@ -33,8 +33,8 @@ from matplotlib.textpath import text_to_path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from mapapp.base.errors import UsageError
 from mapapp.drawing.palette import ColorScheme
-from mapapp.errors import UsageError
 
 Form = Literal["png", "svg"]
 PIXELS_PER_INCH: Final = 96  # at scale 1

@@ -15,7 +15,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State
 from geodata.errors import GeodataError
 from mapapp.answers import words
 from mapapp.answers.levels import LEVEL_LABELS
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks import events, sentences, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import area_controls

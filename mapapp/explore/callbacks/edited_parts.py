@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from mapapp.answers.served_release import ServedRelease
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.pages.chip_editor import miles_of
 from mapapp.question.address import Address
 from mapapp.question.area_text import Circle, Corridor, Everything, Line, Part, Unit, parse_area

@@ -16,8 +16,8 @@ from geodata.errors import GeometryError
 from mapapp.answers import watch
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.served_release import ServedRelease
+from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
-from mapapp.errors import UsageError
 from mapapp.explore.callbacks.edited_parts import edited
 from mapapp.explore.pages.area_controls import REPLACES
 from mapapp.explore.pages.controls import PLAIN

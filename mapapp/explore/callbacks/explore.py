@@ -17,9 +17,9 @@ from geodata.errors import GeodataError
 from mapapp.answers import served_answers, served_years, words
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.base.errors import UsageError
 from mapapp.drawing import map_content
 from mapapp.drawing.plotly.plain_figures import Figure
-from mapapp.errors import UsageError
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.download_menu import files_of

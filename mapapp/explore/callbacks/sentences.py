@@ -9,7 +9,7 @@ from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.sentence_names import SentenceNames
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.served_years import releases_of_years
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.views import Views
 from mapapp.question.address import Address
 from mapapp.question.question import EVERYTHING, Question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import replace
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.views import Views
 from mapapp.question import setup_file
 from mapapp.question.address import MAX_QUERY_LENGTH, Address, to_query

@@ -16,8 +16,8 @@ from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.served_publication import ServedPublication, free_slug
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
+from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
-from mapapp.errors import UsageError
 from mapapp.explore.limited_log import LimitedLog
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import Address, from_query

@@ -16,7 +16,7 @@ from geodata.errors import GeodataError
 from mapapp.answers import watch
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads.bounds import TOO_MUCH_MEMORY, FileWatch, file_places

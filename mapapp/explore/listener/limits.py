@@ -7,7 +7,7 @@ import resource
 from dataclasses import dataclass, fields
 from typing import Final
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 _FILES_PER_CONNECTION: Final = 2  # its socket, and a temporary file for a long response
 _OTHER_FILES: Final = 256  # releases, libraries, uploads

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _FORWARDED: Final = ("FORWARDED", "X_REAL_IP")

@@ -13,7 +13,7 @@ from werkzeug.wsgi import FileWrapper
 
 from geodata.area_files import AreaFile
 from mapapp.answers.result_cache import ResultCache
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore import cell_routes, flow_routes, table_addresses, web_app
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import mapapp
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.processes.messages import Failed, Setup
 
 _MODULE: Final = "mapapp.explore.processes.worker"

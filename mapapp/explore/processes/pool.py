@@ -15,7 +15,7 @@ from threading import Condition, Event
 from typing import Final
 
 from mapapp.answers.watch import LEFT, Refused
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.background import run_in_background
 from mapapp.explore.processes.member import Member, how_it_ended
 from mapapp.explore.processes.messages import Asked, Response, Setup, receive_response

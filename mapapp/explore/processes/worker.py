@@ -26,12 +26,12 @@ from dash import Dash
 from geodata.area_files import AreaFile
 from geodata.errors import GeodataError
 from geodata.process_limits import limit_memory, memory_bytes
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.kept_memory import keep_some_freed_memory
 from mapapp.explore import server
 from mapapp.explore.heavy_requests import HAS_LEFT
 from mapapp.explore.processes.messages import Asked, Failed, Ready, Setup, send_response
 from mapapp.explore.uploads import Uploads
-from mapapp.kept_memory import keep_some_freed_memory
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

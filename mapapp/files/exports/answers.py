@@ -16,7 +16,7 @@ from geodata.progress import Progress, silent
 from mapapp.answers.analyses import Release
 from mapapp.answers.entries import entry_of
 from mapapp.answers.results import NUMBERS, Change, FlowMatrix, Result
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.answer_files import main_table, table_of
 from mapapp.files.exports.layer import Geometry, Layer, Part, fields_of, in_parts
 from mapapp.files.exports.provenance import Origin, Provenance

@@ -22,7 +22,7 @@ import shapely
 
 from geodata.progress import Progress, silent
 from geodata.schema import CRS
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.layer import ARROW, Layer, LonLat, Part, Shapes, arrow_column, short_names
 from mapapp.files.exports.provenance import Provenance
 

@@ -27,7 +27,7 @@ from geodata.lodes import COUNTS, HEADER
 from geodata.progress import Progress, silent
 from geodata.residents_only import RESIDENTS_ONLY
 from geodata.store import Store, sha256_of
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.pairs import Ints, Pairs, pairs_in_parts
 from mapapp.files.exports.provenance import Provenance
 

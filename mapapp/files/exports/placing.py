@@ -10,7 +10,7 @@ from pathlib import Path
 from geodata.atomic_writes import writing_beside
 from geodata.store import refuse_existing
 from geodata.table_stream import sync
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 
 @contextmanager

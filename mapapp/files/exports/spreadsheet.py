@@ -15,7 +15,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from geodata.progress import Progress, silent
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.layer import Layer, records
 from mapapp.files.exports.provenance import Provenance
 

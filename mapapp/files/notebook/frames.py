@@ -12,7 +12,7 @@ import shapely
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.results import Change, Result
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.answer_files import main_table, plain_table_of, table_of
 from mapapp.files.exports.answers import shapes_of, unit_shapes
 

@@ -12,7 +12,7 @@ from mapapp.answers.asking import question_of
 from mapapp.answers.findings import findings
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.results import Change, Result
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.notebook.frames import frame_of, geodataframe_of
 from mapapp.question.fields import VIEW, FieldValue, NotAllowed
 from mapapp.question.view import View

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import IO, Final, Literal
 
 from mapapp.answers.served_release import ServedRelease
+from mapapp.base.progress import Report as Progress
+from mapapp.base.progress import silent
 from mapapp.files.reports.build import ROWS_WITH_ERRORS, build
 from mapapp.files.reports.content import Paper, Report
 from mapapp.files.reports.html_report import write_html
@@ -14,8 +16,6 @@ from mapapp.files.reports.part import Part
 from mapapp.files.reports.pdf_report import write_pdf
 from mapapp.files.reports.remake import PRINTED_ROWS
 from mapapp.files.reports.xlsx_report import write_xlsx
-from mapapp.progress import Report as Progress
-from mapapp.progress import silent
 
 __all__ = [
     "DRAWN",

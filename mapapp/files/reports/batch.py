@@ -23,14 +23,14 @@ from geodata.atomic_writes import claimed, name_of_partial, naming, partial_name
 from geodata.kept import keep_place
 from geodata.store import refuse_within_store
 from mapapp.answers.served_release import ServedRelease, open_releases
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report as Progress
+from mapapp.base.progress import silent
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.reports import DRAWN, Form, build, write
 from mapapp.files.reports.batch_file import Job
 from mapapp.files.reports.batch_index import index_page, is_index
 from mapapp.files.reports.processes import each_done
-from mapapp.progress import Report as Progress
-from mapapp.progress import silent
 
 MANIFEST: Final = "reports.json"
 _MARKER: Final = ("reports", 1)

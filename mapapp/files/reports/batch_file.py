@@ -29,7 +29,7 @@ from geodata.json_objects import JsonObject
 from geodata.toml_text import parsed_toml
 from mapapp.answers.asking import notes_on_names
 from mapapp.answers.served_release import ServedRelease
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.reports import FORMS, PRINTED_ROWS, ROWS_WITH_ERRORS, Form, Paper
 from mapapp.files.reports.file_names import file_stem
 from mapapp.files.reports.part import Part, parts_of

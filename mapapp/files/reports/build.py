@@ -18,7 +18,9 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.answers.uncertain_rows import EXCEEDS_NOTE, has_exceeding
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report as Progress
+from mapapp.base.progress import silent
 from mapapp.files.answer_files import sheet_grid
 from mapapp.files.reports.comparing import AnsweredPart, comparison
 from mapapp.files.reports.content import Answer, Paper, Report, Table
@@ -38,8 +40,6 @@ from mapapp.files.reports.remake import PRINTED_ROWS, remake
 from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
 from mapapp.files.reports.tables import cut, printed_tables, tables
 from mapapp.files.reports.years import over_the_years
-from mapapp.progress import Report as Progress
-from mapapp.progress import silent
 
 ROWS_WITH_ERRORS: Final = 27
 """Default number of rows per table with an expected error: all joint segments, or the largest areas.

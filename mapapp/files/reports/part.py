@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.asking import questions_of
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.analyses import Show
 from mapapp.question.cost import MAX_PARTS
 from mapapp.question.question import Question

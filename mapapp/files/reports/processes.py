@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Generic, TypeVar
 
 from geodata.errors import GeodataError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")

@@ -12,7 +12,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.reports.content import ERRORS, Answer, Column, Kind, Report, Table, shown
 
 MOST_ROWS: Final = 1_048_575  # Excel's limit, without the header

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from geodata.progress import Progress, silent
 from mapapp.answers.tables.published import PublishedTable
 from mapapp.answers.tables.table_words import limits, promise_sentence
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.answers import readme, sidecar
 from mapapp.files.exports.layer import safe_name
 from mapapp.files.exports.placing import new_place

@@ -13,6 +13,8 @@ from mapapp.answers.tables import table_words
 from mapapp.answers.tables.published import OneTable
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.table_method import table_chapters
+from mapapp.base.progress import Report as Progress
+from mapapp.base.progress import silent
 from mapapp.drawing.paper.table_picture import stars_picture, stars_words
 from mapapp.files.reports import Form, write
 from mapapp.files.reports.build import usual_paper
@@ -31,8 +33,6 @@ from mapapp.files.reports.facts import release_warning
 from mapapp.files.tables.grid import grid_of
 from mapapp.files.tables.provenance import TableProvenance
 from mapapp.files.tables.table_xlsx import table_xlsx
-from mapapp.progress import Report as Progress
-from mapapp.progress import silent
 
 __all__ = ["table_report", "write_table_report"]
 

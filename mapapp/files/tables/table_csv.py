@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from mapapp.answers.tables.published import PublishedTable
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.spreadsheet import harmless
 from mapapp.files.tables.fields import codebook, long_frame, plain_rows
 from mapapp.files.tables.grid import grid_of

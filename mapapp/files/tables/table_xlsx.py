@@ -21,7 +21,7 @@ from mapapp.answers.tables.table_words import (
     prior_sentence,
     promise_sentence,
 )
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.exports.spreadsheet import CREATED, MAX_CELL, MAX_SHEET_ROWS, write_cell
 from mapapp.files.tables.fields import codebook, long_frame, plain_rows
 from mapapp.files.tables.grid import Grid, Heading, grid_of

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.suppression.tables_given import LARGEST, GivenTable
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.attack.labels import cell_at, some
 
 __all__ = ["with_knowledge", "with_knowledge_of"]

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from engine.suppression.linked_tables import CellOf, Link, LinkedTables
 from engine.suppression.tables_given import GivenTable
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.attack.labels import Key, cell_at, keys_of_columns, keys_of_rows, plain, some
 
 __all__ = ["linked_as_said", "linked_by_labels", "table_names"]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.suppression.tables_given import LARGEST, SUPPRESSED, GivenTable
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.tables.grid import REMAINDER_LABEL
 
 __all__ = ["read_people", "read_table"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from geodata.manifest import read_manifest
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.tract_workers import TractReader, TractWorkers
 from mapapp.measuring.validity_drawn import DrawnRelease, open_release, other_counts

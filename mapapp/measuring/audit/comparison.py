@@ -11,6 +11,7 @@ from typing import Final
 
 import pandas
 
+from mapapp.base.progress import Report, part_of, silent
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.against import (
     COMPARED,
@@ -27,7 +28,6 @@ from mapapp.measuring.audit.run import AuditedWorkers, audited_workers
 from mapapp.measuring.audit.schemes import Scheme
 from mapapp.measuring.audit.setting import chosen_setting
 from mapapp.measuring.audit.tradeoff import at_equal_error
-from mapapp.progress import Report, part_of, silent
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.settings import NOT_GIVEN
 

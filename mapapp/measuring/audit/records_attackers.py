@@ -24,11 +24,11 @@ from engine.audit.predictions import Predictions
 from engine.audit.tally import size_classes
 from engine.records.tables import Codes
 from engine.tracts import great_circle_mi
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.outcomes import Outcomes
 from mapapp.measuring.record_workers import RecordWorkers
-from mapapp.progress import Report
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 from mapapp.publishing.records.plan import Plan
 

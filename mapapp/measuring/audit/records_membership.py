@@ -36,8 +36,8 @@ from engine.records.groups import GroupTable, prefix_codes
 from engine.records.structure import Structure
 from engine.records.tables import Codes, FamilyCounts, Model, model_from_counts
 from engine.streams import SecretKey
+from mapapp.base.progress import Report
 from mapapp.measuring.records_draws import DrawnRecords, draw_key
-from mapapp.progress import Report
 from mapapp.publishing.records.plan import Plan
 from mapapp.publishing.records.promised import SeedPlan
 

@@ -25,6 +25,7 @@ from engine.records.tries import seed_promise
 from geodata.errors import StoreError
 from geodata.store import Store, open_store
 from mapapp.answers.publication import CERTIFICATE
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.audit.records_attackers import attack_attributes, hidden_attributes
 from mapapp.measuring.audit.records_linkage import linkage_row
 from mapapp.measuring.audit.records_membership import Game, group_sizes, law_rows, membership_row, play_games
@@ -34,7 +35,6 @@ from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
 from mapapp.measuring.validity_drawn import require_same_geography
 from mapapp.measuring.validity_records import records_certificate, require_records_of
-from mapapp.progress import Report, silent
 from mapapp.publishing.records.plan import Plan
 from mapapp.publishing.records.promised import SeedPlan
 from mapapp.publishing.records.run import worker_hashes

@@ -21,6 +21,7 @@ import pandas
 from engine.audit.predictions import Predictions
 from engine.audit.tally import size_classes
 from engine.precompile import AUDIT_STAGES, ensure_compiled
+from mapapp.base.progress import Report, silent
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, AuditedPart
 from mapapp.measuring.audit.informed import SpreadPart, informed_part, spread_row, why_not_informed
@@ -40,7 +41,6 @@ from mapapp.measuring.audit.records import CodedBlocks, Records
 from mapapp.measuring.audit.result import Attacker, Audit, ReleaseFacts
 from mapapp.measuring.audit.words import sentences_of
 from mapapp.measuring.expected_promise import epsilon_final_of
-from mapapp.progress import Report, silent
 from mapapp.publishing.certified_weights import CertifiedClasses
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.inputs import Inputs

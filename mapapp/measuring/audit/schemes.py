@@ -16,7 +16,7 @@ from engine.audit.private_tree import PrivateTreeKind, require_room
 from engine.errors import ParameterError
 from engine.mechanisms.thetas import exponential_epsilon
 from engine.parameters import exact_fraction
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 __all__ = ["DEFAULT_HEIGHT", "SCHEMES", "Levels", "Scheme", "read_schemes"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, audited_setting
 from mapapp.publishing.chosen_setting import choose_setting

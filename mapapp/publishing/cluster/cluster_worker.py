@@ -31,7 +31,7 @@ from engine.points import CellTriangles
 from engine.streams import SecretKey
 from geodata.errors import GeodataError
 from geodata.store import store_digest
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.batch import (
     DrawnBatch,
     PreparedBatch,

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Final
 from urllib.parse import urlsplit
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.cluster.dask_types import Client, Security
 
 __all__ = ["CLOSE_S", "CONNECT_S", "connected", "reason_of", "require_safe_address"]

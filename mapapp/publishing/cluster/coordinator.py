@@ -23,8 +23,8 @@ from typing import Final, TypeVar, cast
 
 from engine.streams import SecretKey
 from geodata.store import Store, store_digest
-from mapapp.errors import UsageError
-from mapapp.progress import Report, silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.cluster import cluster_worker, connection
 from mapapp.publishing.cluster.cluster_worker import (
     LEASE_S,

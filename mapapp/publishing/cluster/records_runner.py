@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from engine.streams import SecretKey
 from geodata.store import Store
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.cluster import record_tasks
 from mapapp.publishing.cluster.cluster_worker import read_part
 from mapapp.publishing.cluster.coordinator import ClusterRun, running

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from engine.streams import SecretKey
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.batch import SynthesisSource
 from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.cluster import cluster_worker

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 __all__ = [
     "DEFAULT_DELTA",

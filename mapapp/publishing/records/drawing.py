@@ -26,8 +26,8 @@ from engine.records.topping_up import TopUp, draw_top_up, missing_sums
 from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.store import Store
-from mapapp.errors import UsageError
-from mapapp.progress import Report, silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.records.choice import DEFAULT_DELTA
 from mapapp.publishing.records.plan import Plan, learning_rules
 from mapapp.publishing.records.promised import SeedPlan

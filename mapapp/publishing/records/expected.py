@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.records.certificate import make_records_certificate
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan

@@ -8,7 +8,7 @@ from fractions import Fraction
 from engine.errors import ParameterError
 from engine.records.acceptance import Acceptance
 from engine.records.theorem_one import paper_promise
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.records.choice import (
     DEFAULT_DELTA,
     DEFAULT_MIN_SEEDS,

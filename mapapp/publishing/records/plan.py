@@ -21,7 +21,7 @@ from engine.records.learned import (
     surely_enough_records,
 )
 from engine.records.structure import PublicStructure, public_structure
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.records.attributes import BAND, HOME_PUMA, WORK_PUMA, WORK_TRACT, RecordAttributes
 from mapapp.publishing.records.choice import (
     DEFAULT_DELTA,

@@ -20,7 +20,7 @@ from engine.streams import SecretKey
 from geodata.json_objects import JsonObject
 from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.stamps import keyed_file_hash, new_run_id
 from mapapp.publishing.certificate.terms import RUN_ID, TEST_KEY_REASON

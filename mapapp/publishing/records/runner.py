@@ -17,7 +17,7 @@ import numpy.typing as npt
 from engine.records.topping_up import count_groups
 from engine.streams import SecretKey
 from geodata.in_order import work_in_order
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.records.drawing import Fitted, RecordSource, chunks_of, sums_of_missing
 from mapapp.publishing.records.sorted_parts import PlacedBlocks, cut_ranges
 from mapapp.publishing.records.tasks import (

@@ -20,7 +20,7 @@ from geodata.json_objects import JsonMapping
 from geodata.store import Store
 from geodata.worker_schema import Attribute, WorkerSchema
 from mapapp.answers.publication import BOUND_FIELD
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import GIVEN_SEGMENTS
 from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.terms import TEST_KEY_REASON, CertificateCheck

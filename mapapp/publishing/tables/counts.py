@@ -19,8 +19,8 @@ from geodata.distance import distance_mi
 from geodata.store import Store
 from mapapp.answers.areas import Areas
 from mapapp.answers.layer_units import LayerUnits
-from mapapp.errors import UsageError
-from mapapp.progress import Report, silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.tables.spec import TableSpec
 from mapapp.question.filters import CHARACTERISTICS
 

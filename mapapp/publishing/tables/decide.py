@@ -23,7 +23,7 @@ from engine.suppression.rows import suppress_rows, suppress_rows_by
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled, suppress_rows_sampled
 from engine.suppression.sum_tree import DecidedTree, refuse_large, suppress_tree
 from engine.suppression.suppressed import Decided, check_people, check_promise
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned
 

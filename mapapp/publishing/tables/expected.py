@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from engine.suppression.cells import releasable
 from engine.suppression.rows import expected_rows
-from mapapp.progress import Report, silent
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.tables.decide import Rule, expected_decisions, rows_of_flows
 from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.nodes import Nodes

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.suppression.sum_tree import DecidedTree
-from mapapp.errors import UsageError
-from mapapp.progress import Report, silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.tables.counts import Ground
 from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
 from mapapp.publishing.tables.nodes import Nodes, entry_name, finest_of, nodes_of

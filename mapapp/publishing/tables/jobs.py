@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.answers.areas import Areas
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import Everything, Unit, parse_area
 from mapapp.question.filters import CHARACTERISTICS, Filters
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine.suppression.sum_tree import SumTree
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.tables.counts import Ground
 from mapapp.publishing.tables.prior import Planned
 from mapapp.publishing.tables.spec import TableSpec

@@ -26,7 +26,7 @@ from engine.suppression.rates import LARGEST_DENOMINATOR, Rates
 from geodata.json_objects import JsonObject
 from geodata.manifest import read_manifest
 from geodata.store import Store, open_store, store_digest
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import FOR_RELEASE
 from mapapp.publishing.tables.counts import Ground, count_people, count_values, read_ground

@@ -20,7 +20,7 @@ from engine.errors import ParameterError
 from engine.parameters import exact_fraction
 from engine.suppression.rates import LARGEST_DENOMINATOR
 from geodata.errors import SourceFileError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 __all__ = ["PriorFile", "read_prior_file"]
 

@@ -27,7 +27,7 @@ from geodata.schema import CELL_KINDS, CELL_STATES
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers.areas import Areas
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.publication_check import (

@@ -26,8 +26,8 @@ from geodata.schema import GEOGRAPHY
 from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
-from mapapp.errors import UsageError
-from mapapp.progress import Report, silent
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.stamps import new_run_id
 from mapapp.publishing.certificate.terms import RUN_ID

@@ -13,7 +13,7 @@ from engine.parameters import exact_fraction
 from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.answers.areas import Areas
 from mapapp.answers.levels import LEVEL_LABELS, level_named
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.tables.jobs import JOB_OPTIONS, Jobs
 from mapapp.question.filters import CHARACTERISTICS
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from geodata.errors import GeometryError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.area_text import MAX_LABEL, Circle, Sign, Step, Unit, area_text, parse_area, widened
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 
 MAX_CHARACTERS: Final = 300
 _WORD: Final = re.compile(

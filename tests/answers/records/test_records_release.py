@@ -23,7 +23,7 @@ from mapapp.answers.records.error_terms import ErrorTerms
 from mapapp.answers.records.record_words import error_words
 from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
 from mapapp.answers.served_release import ServedRelease
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.explore.pages import records_page
 from mapapp.question.address import Address
 from mapapp.question.filters import Filters

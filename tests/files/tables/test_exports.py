@@ -16,7 +16,7 @@ from geodata.manifest import MANIFEST
 from geodata.store import sha256_of
 from mapapp.answers.tables.published import PublishedTable
 from mapapp.answers.tables.table_words import STAR
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.tables.export import export_table
 from mapapp.files.tables.fields import codebook
 from mapapp.files.tables.grid import grid_of

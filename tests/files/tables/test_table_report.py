@@ -12,7 +12,7 @@ import pytest
 from mapapp.answers.tables.published import PublishedTable
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.table_words import STAR
-from mapapp.cli import run
+from mapapp.commands.cli import run
 from mapapp.files.reports import Form
 from mapapp.files.tables.grid import grid_of
 from mapapp.files.tables.report import table_report, write_table_report

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.suppression.tables_given import SUPPRESSED
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.attack.knowledge import with_knowledge
 from mapapp.measuring.attack.table_file import read_people, read_table
 

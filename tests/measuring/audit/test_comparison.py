@@ -10,8 +10,8 @@ import pandas
 import pytest
 from matplotlib.figure import Figure
 
+from mapapp.base.errors import UsageError
 from mapapp.drawing.paper.audit_picture import draw_tradeoff
-from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import audited_release
 from mapapp.measuring.audit.comparison import comparison_tables, require_schemes

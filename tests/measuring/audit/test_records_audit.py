@@ -18,7 +18,8 @@ from engine.records.candidates import draw_candidates
 from engine.records.groups import GroupTable
 from engine.records.structure import Structure
 from engine.records.tables import Model
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import silent
 from mapapp.measuring.audit import records_membership
 from mapapp.measuring.audit.records_attackers import hidden_attributes, row_numbers
 from mapapp.measuring.audit.records_linkage import linkage_row, matched_rows
@@ -35,7 +36,6 @@ from mapapp.measuring.audit.records_run import audit_records
 from mapapp.measuring.audit.records_words import records_audit_lines
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import DrawnRecords, draw_key, draw_plan
-from mapapp.progress import silent
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
 

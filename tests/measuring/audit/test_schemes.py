@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.measuring.audit.schemes import DEFAULT_HEIGHT, Scheme, read_schemes
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from geodata.errors import GeodataError
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.run import make_records
 from tests.releases import rewrite_table

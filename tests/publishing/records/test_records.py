@@ -15,7 +15,7 @@ import pandas
 import pytest
 
 from geodata.store import open_store, store_digest
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import GIVEN_CELLS, GIVEN_SEGMENTS, beside_claims, known_of_records
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerError

@@ -12,7 +12,7 @@ from geodata.store import open_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.tables.published import PublishedTable
 from mapapp.answers.tables.table_words import counted_sentence
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.files.tables.fields import codebook
 from mapapp.publishing.tables.counts import count_people, read_ground
 from mapapp.publishing.tables.decide import Rule

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from geodata.errors import StoreError
+from mapapp.base.errors import UsageError
 from mapapp.commands.ledger import _as_data, _entry_lines
-from mapapp.errors import UsageError
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.tables import run
 from mapapp.publishing.tables.recheck import check_table

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.publishing.tables.decide import Rule, Sealed, decide_twice
 from mapapp.publishing.tables.frames import cell_rows
 from mapapp.publishing.tables.nodes import fill_in

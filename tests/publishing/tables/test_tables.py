@@ -20,8 +20,8 @@ from engine.suppression import both_totals, sum_tree
 from engine.suppression.sum_tree import DecidedTree
 from geodata.store import Store, open_store
 from mapapp.answers.tables.published import PublishedTable
-from mapapp.errors import UsageError
-from mapapp.progress import Report
+from mapapp.base.errors import UsageError
+from mapapp.base.progress import Report
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of

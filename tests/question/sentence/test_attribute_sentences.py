@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
 from mapapp.question.sentence.asked import Asked, ask_in_words

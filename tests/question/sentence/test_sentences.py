@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.errors import UsageError
+from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import parse_area
 from mapapp.question.fields import Values

@@ -27,6 +27,6 @@ def main() -> NoReturn:
     from mapapp.commands.standard_streams import prepare_streams
 
     prepare_streams()  # before any file is opened
-    from mapapp import cli
+    from mapapp.commands import cli
 
     cli.main()

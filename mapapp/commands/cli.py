@@ -15,10 +15,10 @@ from engine.errors import EngineError
 from geodata.errors import GeodataError
 from geodata.kept import forget_kept, kept_charges, kept_places
 from geodata.utf8 import in_utf8, is_utf8
+from mapapp.base.errors import LedgerError, UsageError
+from mapapp.base.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 from mapapp.commands.command_table import CommandTable
 from mapapp.commands.standard_streams import OutputError, drop_output, prepare_streams
-from mapapp.errors import LedgerError, UsageError
-from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 
 EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h

@@ -19,7 +19,7 @@ def assets_dir() -> Path:
     FileNotFoundError
         If the installation is incomplete.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for place in (package / "assets", package.parent / "assets"):
         if (place / "app.css").is_file():
             return place
