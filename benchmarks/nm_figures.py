@@ -23,8 +23,8 @@ from scipy import signal, stats
 from benchmarks import nm_rhode_island, rhode_island
 from benchmarks.nm_adult import print_adult
 from benchmarks.replications import line, table
+from benchmarks.sketch import STAMP, Sketch, both_totals
 from engine.suppression.sampled import sampling_plan
-from engine.suppression.sketch import STAMP, Sketch, both_totals
 
 SMALLEST: Final = ("--dataset", "{dataset}", "--runs", "2", "--tables", "1", "--data", "{folder}")
 PARTS: Final = ("figures", "adult", "ri")

@@ -15,10 +15,7 @@
 - :mod:`engine.suppression.two_way`: the weights of such tables in whole numbers, and a sampler (``TwoWay``);
 - :mod:`engine.suppression.two_rows`: two rows at real size, by bounds (``TwoRows``);
 - :mod:`engine.suppression.two_rows_ways`: which tables of two rows are possible (``Ways``);
-- :mod:`engine.suppression.sum_laws`: laws of sums with the shares of types in them (``SumLaw``);
-- :mod:`engine.suppression.binning`: units of a public hierarchy that can be rows (``bin_rows``);
-- :mod:`engine.suppression.sketch`: a normal approximation, which certifies nothing;
-- :mod:`engine.suppression.theorems`: what the paper's theorems say, for tests and replications.
+- :mod:`engine.suppression.sum_laws`: laws of sums with the shares of types in them (``SumLaw``).
 
 The attack on tables whose cells were suppressed by an ordinary rule:
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from engine.errors import ParameterError
-from engine.suppression.binning import Binning, bin_rows, halved
 from engine.suppression.poisson_binomial import Types
 from engine.suppression.rates import Rates
 from engine.suppression.safe_sums import safe_sums, unsafe_sum_bound
 from engine.suppression.sum_tree import SumTree
+from tests.engine.suppression.binning import Binning, bin_rows, halved
 from tests.engine.suppression.test_sum_tree import HALF, TWO_FIFTHS, population_of, tree_of
 from tests.oracles.suppression import Counts, Output, Population, Twin, certain, examine
 

@@ -19,7 +19,8 @@ from engine.streams import SecretKey
 from engine.suppression.poisson_binomial import Types, exact_weights
 from engine.suppression.rates import Rates
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled
-from engine.suppression.theorems import (
+from engine.suppression.two_way import Known, TwoWay
+from tests.engine.suppression.theorems import (
     chernoff_terms,
     folklore_private,
     folklore_semantic,
@@ -28,7 +29,6 @@ from engine.suppression.theorems import (
     safe_share,
     whole_table_bound,
 )
-from engine.suppression.two_way import Known, TwoWay
 from tests.oracles.matchings import Data, Person, Table, matchings
 from tests.oracles.suppression import Group, Population, Twin, certain, examine, release_chance
 

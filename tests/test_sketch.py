@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from benchmarks.sketch import STAMP, Sketch, both_totals, sketch_table
 from engine.errors import ParameterError
-from engine.suppression.sketch import STAMP, Sketch, both_totals, sketch_table
 from tests.golden import golden
 from tests.oracles.suppression import Group, Population, given
 
