@@ -1,10 +1,11 @@
 """Whether the program still writes the same bytes: digests of a broad set of its output, to compare two commits.
 
-    python -m tests.kept_bytes -o before.json                  # at one commit
-    python -m tests.kept_bytes --against before.json           # at another; exit code 1 if any differ
+    python -m tests.kept_bytes --dataset ri.dataset -o before.json            # at one commit
+    python -m tests.kept_bytes --dataset ri.dataset --against before.json     # at another; exit code 1 if any differ
 
 Everything is made under the test key. Publications are compared file by file, answers and reports whole; the
-GeoPackage by its rows, because its pages are SQLite's own business.
+GeoPackage by its rows, because its pages are SQLite's own business. Releases of the dataset, if one is given, are
+compared as well; both commits need the same one, because every import has a key of its own.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.commands import commutemap, run
-from benchmarks.rhode_island import add_data_option
 
 ANALYSES = (
     "destinations",
@@ -56,13 +58,12 @@ PRIOR = {
 DATE = ("--date", "2026-01-31")
 
 
-def digests(folder: Path, data: Path) -> Iterator[tuple[str, str]]:
+def digests(folder: Path, given: Path | None) -> Iterator[tuple[str, str]]:
     """Make everything in the folder; yields each file's name and the SHA-256 of what it holds."""
     commutemap("demo", folder / "demo.dataset", "--size", "small")
     datasets = [folder / "demo.dataset"]
-    if data.is_dir():
-        commutemap("import", folder / "ri.dataset", "--from", data)
-        datasets.append(folder / "ri.dataset")
+    if given is not None:
+        datasets.append(shutil.copytree(given, folder / "given.dataset"))
     for dataset in datasets:
         yield from _publications(dataset, is_demo=dataset.stem == "demo")
     release = folder / "demo-recommended.release"
@@ -129,11 +130,12 @@ def _confidential(dataset: Path, release: Path) -> Iterator[tuple[str, str]]:
         "audit-setting": ("audit", dataset, "--setting", "recommended", "--setting", "onthemap-v3"),
         "sweep": ("sweep", dataset, "--over", "unit=cell,block,tract", "--seeds", "1"),
     }.items():
-        yield name, _of_text(commutemap(*arguments, "--json").output)
+        text = commutemap(*arguments, "--json").output
+        yield name, _of_text(text.replace(str(dataset.parent), ""))
 
 
 def _of_rows(path: Path) -> str:
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         return _of_text(
             "\n".join(line for line in database.iterdump() if not line.startswith('INSERT INTO "rtree_'))
         )
@@ -150,12 +152,12 @@ def _of_text(text: str) -> str:
 def main() -> None:
     """Print or write the digests, or compare them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_data_option(parser)
+    parser.add_argument("--dataset", type=Path, help="make releases of this dataset, too")
     parser.add_argument("-o", dest="output", type=Path, help="write the digests to this file")
     parser.add_argument("--against", type=Path, help="compare with the digests in this file")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = dict(digests(Path(folder), chosen.data))
+        found = dict(digests(Path(folder), chosen.dataset))
     if chosen.output:
         chosen.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if chosen.against:
