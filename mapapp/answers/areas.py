@@ -43,7 +43,7 @@ class Areas(ReleaseUnits):
         super().__init__(store, cells)
         self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
         self._outlines = Outlines(store, self, folder) if folder is not None else None
-        self._selection = Selection(self, self._outlines)
+        self._selection = Selection(self, lambda: self.outlines)
         self.usual = UsualLayers(self, self.select)
 
     @property

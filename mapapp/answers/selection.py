@@ -7,7 +7,7 @@ block on one side of the border but not with it on the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -81,9 +81,9 @@ class _Members(NamedTuple):
 
 
 class Selection:
-    """Selects the blocks of steps, for one release."""
+    """Selects the blocks of steps, for one release; `outlines` returns its outlines, which only corridors need."""
 
-    def __init__(self, units: ReleaseUnits, outlines: Outlines | None) -> None:
+    def __init__(self, units: ReleaseUnits, outlines: Callable[[], Outlines]) -> None:
         self._units = units
         self._outlines = outlines
         self._found: ResultCache[_Members] = ResultCache(
@@ -179,7 +179,7 @@ class Selection:
         edges, own = part.edges, np.empty(0, dtype=np.int32)
         if isinstance(part.of, Unit):
             own = self._units.members(part.of)
-            edges = self._outline(part.of, own)
+            edges = self._outlines().of_blocks(own) if self._units.has_outline(part.of) else None
             if edges is None:
                 raise UsageError(
                     f"area {part}: this release has no outline of {self._units.unit_name(part.of)}; "
@@ -197,13 +197,6 @@ class Selection:
             inside.append(some[reach.holds(lon[some], lat[some])])
         cut = self._units.cells.cut_where(boxes, reach.cuts)
         return _Members(np.unique(np.concatenate(inside)).astype(np.int32), _without(cut, own))
-
-    def _outline(self, unit: Unit, blocks: Blocks) -> shapely.Geometry:
-        if not self._units.has_outline(unit):
-            return None
-        if self._outlines is None:
-            raise AssertionError("these areas were made without a folder for outlines")
-        return self._outlines.of_blocks(blocks)
 
     def _name(self, steps: Sequence[Step]) -> str:
         words = {"+": " and ", "-": " without ", "&": " within "}
