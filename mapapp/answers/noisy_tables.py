@@ -27,7 +27,6 @@ __all__ = [
     "padded",
     "parts_of_sizes",
     "tables_of",
-    "workers_by_size",
 ]
 
 
@@ -203,14 +202,6 @@ def size_class(n_workers: Floats | Ints) -> Ints:
     """Return the class of tables by their workers: 1 to 4 by themselves, then two classes for each doubling."""
     n = np.asarray(n_workers, dtype=np.float64)
     return np.where(n <= 4, n - 1, np.floor(2.0 * np.log2(np.maximum(n, 1.0))) - 1.0).astype(np.int64)
-
-
-def workers_by_size(tables: DrawnTables, prior: TractPrior) -> Floats:
-    """Return the released workers of each point by classes of tables of about the same size: float64[J, K]."""
-    size, n_shares = size_class(tables.n_workers), prior.share.size
-    n_sizes = int(size.max()) + 1
-    added = np.bincount(size[tables.table] * n_shares + tables.point, tables.workers, n_sizes * n_shares)
-    return added.reshape(n_sizes, n_shares).astype(np.float64)
 
 
 def parts_of_sizes(workers: Floats, n_sizes: Ints, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
