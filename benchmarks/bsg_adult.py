@@ -3,7 +3,7 @@
 Prints, for real records, for marginals, and for synthetic records of several models, the distances of pairs and single
 attributes, the accuracy of classifiers (Tables 3 and 4), how often a forest and a tree tell the records from real ones
 (Table 5), how many candidates pass by k and by the number of attributes drawn (Figure 6), and how fast candidates are
-tried (Figure 5). docs/records-replication.md compares with what the paper prints.
+tried (Figure 5). docs/replications/records.md compares with what the paper prints.
 """
 
 from __future__ import annotations

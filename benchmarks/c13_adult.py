@@ -4,7 +4,7 @@ C13 (Cormode, Procopiuc, Shen, Srivastava and Yu 2013) compares k-anonymity, l-d
 privacy on UCI's Adult table: how far counts are off (median relative error), and how much better an attacker predicts
 people's occupations than by always saying the most frequent one (breach increase). This prints C13's statements beside
 what we find and every point of the curves. It draws the curves on Figure 5's axes, and Figure 6 over heights and data
-sizes. docs/audit-replication.md explains the differences.
+sizes. docs/replications/audit.md explains the differences.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Prints, beside what the paper says, its Figures 3, 4 and 5 as we find them, and two data sets that the paper does not
 use: UCI Adult, and tables of Rhode Island's jobs for three priors. `--only` takes figures, adult, and ri; ri needs
-`--dataset`, and `--release` adds our own release of the same jobs as a prior. docs/suppression-replication.md explains
+`--dataset`, and `--release` adds our own release of the same jobs as a prior. docs/replications/suppression.md explains
 the differences.
 """
 

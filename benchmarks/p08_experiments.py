@@ -9,7 +9,7 @@ compared with the real ones, over all commutes and over those shorter than 6.23 
 Three ways to set alpha: as P08 prints it, by its Theorems 4.1 and 4.4 for each workplace's own n and k, and by the
 sound accountant at the same whole promise. The choice of `--design auto`, with coarsening, is listed beside them.
 
-Source: P08 section VI; docs/method.md, sections 9 and 10.
+Source: P08 section VI; docs/theory/method.md, sections 9 and 10.
 """
 
 from __future__ import annotations

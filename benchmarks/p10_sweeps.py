@@ -2,7 +2,7 @@
 
 On Rhode Island 2019 and on the metro demo: KL divergence against epsilon, min_p and delta (pictures and tables), mass
 by commute range, support points, points with positive prior, and KL at the V3 setting under both accountants at one
-promise, beside the setting that `--design auto` chooses. docs/replications.md says what agrees.
+promise, beside the setting that `--design auto` chooses. docs/replications/onthemap.md says what agrees.
 
 Last year's OnTheMap, P10's prior, is a release of the same year here, made under the test key: Rhode Island has no
 survey of flows among its files. The demo has one, generated with its jobs.

@@ -5,7 +5,7 @@ tables, so the number of workers whom noise put into each commute range of a des
 chance. Workers in ranges that gained are drawn again in ranges that lost, the least plausible first. Only drawn tables
 and public numbers are read, so this is post-processing.
 
-Source: docs/method.md, section 7f.
+Source: docs/theory/method.md, section 7f.
 """
 
 import math
@@ -43,7 +43,8 @@ Ints = npt.NDArray[np.int64]
 CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
 """Miles between the commute ranges that are cleaned; distances are those of support points.
 
-They are the same for all data and settings, so a certificate need not state them: docs/method.md, section 7f, says why.
+They are the same for all data and settings, so a certificate need not state them: docs/theory/method.md, section 7f,
+says why.
 """
 
 _CHANCE_BITS: Final = 32
@@ -96,7 +97,7 @@ def clean_points(
     ParameterError
         If the arrays do not agree.
 
-    Source: docs/method.md, section 7f.
+    Source: docs/theory/method.md, section 7f.
     """
     n_tracts = coarsening.n_destination_tracts
     shares, numbers = as_amounts("share", share), as_int("tract_number", tract_number)

@@ -70,7 +70,7 @@ class Coarsening:
     support_population : int64[K]
         Population of the point's tracts.
 
-    Source: P10 "Coarsening Steps"; docs/method.md, section 2.
+    Source: P10 "Coarsening Steps"; docs/theory/method.md, section 2.
     """
 
     tracts: OriginTracts
@@ -270,7 +270,7 @@ def coarsen(
     -----
     One pass does both, because computing n_tracts distances for each destination tract takes most of the time.
 
-    Source: P10 "Coarsening Steps"; docs/method.md, sections 2 and 3.
+    Source: P10 "Coarsening Steps"; docs/theory/method.md, sections 2 and 3.
     """
     chosen = as_int("destination", destination, high=tracts.n_tracts - 1)
     if not 0 <= q50_mi <= q90_mi:

@@ -100,7 +100,8 @@ def edit_domain(
     SupportError
         If a destination tract would keep no point.
 
-    Source: P10 "Editing the Prior Domain"; docs/method.md, section 4. Departure: ``pool``, so that n is untouched.
+    Source: P10 "Editing the Prior Domain"; docs/theory/method.md, section 4. Departure: ``pool``, so that n is
+    untouched.
     """
     if mode not in get_args(EditingMode):
         raise ParameterError(f"editing mode {mode!r}: allowed are {', '.join(get_args(EditingMode))}")

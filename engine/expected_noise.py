@@ -4,7 +4,7 @@ Of a small table, the number of freed workers is known within chance, and every 
 workers. A large table loses a bounded number from each point, however many workers it has. So where tables are larger
 than cells, those of more than 20 workers are read point by point, by inverting the law of one point.
 
-Source: docs/method.md, sections 7d and 7f.
+Source: docs/theory/method.md, sections 7d and 7f.
 """
 
 from typing import NamedTuple
@@ -83,7 +83,7 @@ def expected_noise(
     Numbers of freed workers are exact to the rounding of floating point where up to 24 are expected; beyond, they are
     the number at which as many are expected to be freed as to be added.
 
-    Source: docs/method.md, sections 7d and 7f.
+    Source: docs/theory/method.md, sections 7d and 7f.
     """
     cells = Synthesizers(
         tract=synthesizers.tract,

@@ -5,7 +5,7 @@ from there, and receives as much noise as a tract next door. Pooling the far one
 privacy, since coarsening is public, and spares long commutes that nobody makes. After the draw every worker in a pool
 gets one of its states by population over squared distance: public numbers, so this is post-processing.
 
-Source: docs/method.md, section 2.
+Source: docs/theory/method.md, section 2.
 """
 
 from dataclasses import dataclass, replace
@@ -82,7 +82,7 @@ def pool_far_states(apart: Coarsening, miles: float) -> FarPools:
     ParameterError
         Miles are not above 0.
 
-    Source: docs/method.md, section 2.
+    Source: docs/theory/method.md, section 2.
     """
     if not miles > 0:
         raise ParameterError(f"far_state_miles is {miles}; it must be a distance in miles above 0")
@@ -306,7 +306,7 @@ def split_far_states(
     SupportError
         If a worker is in a remainder point.
 
-    Source: docs/method.md, section 2.
+    Source: docs/theory/method.md, section 2.
     """
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")

@@ -1,6 +1,6 @@
 """The built-in gravity prior: population times a distance decay, fitted to public percentiles.
 
-Source: docs/method.md, sections 2 and 3.
+Source: docs/theory/method.md, sections 2 and 3.
 """
 
 from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ def fit_gravity_decay(
     ParameterError
         If shapes do not agree, percentiles are out of order, or nothing has weight.
 
-    Source: docs/method.md, section 3.
+    Source: docs/theory/method.md, section 3.
     """
     distance = as_amounts("distance_mi", distance_mi, ndim=2)
     people = as_int("population", population)

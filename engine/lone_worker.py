@@ -8,7 +8,7 @@ All integrals are of the form E[y/(y + X)] = integral over t from 0 to 1 of y t^
 other points, and E[t^X] is a product over points. They are found by Gauss-Legendre quadrature after t = u^4, which
 makes the integrand smooth at 0.
 
-Source: docs/method.md, section 7g.
+Source: docs/theory/method.md, section 7g.
 """
 
 from __future__ import annotations

@@ -121,7 +121,8 @@ class PrivacyParameters:
     -----
     The fields hold exact :class:`fractions.Fraction` values whatever they were given as.
 
-    Source: P08 Definition 6 (epsilon, delta), Algorithm 2 and Theorem 5.2 (min_retention); docs/method.md, section 5.
+    Source: P08 Definition 6 (epsilon, delta), Algorithm 2 and Theorem 5.2 (min_retention); docs/theory/method.md,
+    section 5.
     """
 
     epsilon: Fraction

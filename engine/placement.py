@@ -119,7 +119,7 @@ def place_blocks(
     SupportError
         If a worker is in a remainder point, or in a point whose tracts have no blocks.
 
-    Source: P08 section V-B; P10 (representative block); docs/method.md, section 8.
+    Source: P08 section V-B; P10 (representative block); docs/theory/method.md, section 8.
     """
     if mode not in get_args(PlacementMode):
         raise ParameterError(f"placement mode {mode!r}: allowed are {', '.join(get_args(PlacementMode))}")

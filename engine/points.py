@@ -120,7 +120,7 @@ def place_points(
     Six words of stage POINT a worker: triangle and place at home, then at work. Uniform in degrees is uniform on the
     ground, since a block spans well under 0.1 degree.
 
-    Source: docs/method.md, section 8.
+    Source: docs/theory/method.md, section 8.
     """
     work, part = check_addresses(destination, segment)
     ptr = as_ptr("synthetic_ptr", synthetic_ptr)

@@ -48,7 +48,7 @@ def flow_mass(
     ParameterError
         If an index is out of range or a weight is negative or missing.
 
-    Source: docs/method.md, section 3.
+    Source: docs/theory/method.md, section 3.
     """
     flow = as_amounts("weight", weight)
     if flow.size != position.size:
@@ -147,7 +147,7 @@ def prior_weight(share: FloatArray, *, strength: float) -> npt.NDArray[np.int64]
 
     The sampler uses max(this, the synthesizer's least weight): alpha_i = max(min_alpha, strength × share_i).
 
-    Source: docs/method.md, section 3.
+    Source: docs/theory/method.md, section 3.
     """
     if not strength >= 0:
         raise ParameterError(f"strength = {strength}: give at least 0")
@@ -157,6 +157,6 @@ def prior_weight(share: FloatArray, *, strength: float) -> npt.NDArray[np.int64]
 def redraw_weight(share: FloatArray) -> npt.NDArray[np.int64]:
     """Prior shares as integer weights in units of 2^-40, rounded up: int64[K], for ``redraw_remainder``.
 
-    Source: docs/method.md, section 4.
+    Source: docs/theory/method.md, section 4.
     """
     return np.ceil(as_amounts("share", share) * 2.0**SHARE_BITS).astype(np.int64)

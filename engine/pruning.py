@@ -50,7 +50,7 @@ def retention_threshold(
     ParameterError
         If scale or min_retention is out of range, or prior_share has another length.
 
-    Source: P08 Algorithm 2; docs/method.md, section 6.
+    Source: P08 Algorithm 2; docs/theory/method.md, section 6.
     """
     share = as_amounts("prior_share", prior_share)
     if share.size != coarsening.support_level.size:
@@ -93,7 +93,7 @@ def effective_retention(
     -------
     int64[k]
 
-    Source: P08 Theorem 5.2; docs/method.md, section 6.
+    Source: P08 Theorem 5.2; docs/theory/method.md, section 6.
     """
     return np.where(prior_weight > certain_above, np.int64(RETENTION_UNITS), threshold)
 

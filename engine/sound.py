@@ -1,7 +1,7 @@
 """How small a prior weight may be: the sound accountant, which certifies the pruned mechanism as a whole.
 
-The promise is epsilon_final itself; nothing is added for pruning afterwards. docs/method.md, section 5b, gives the
-bound and why it holds, `engine.enumerator` the exact values it is tested against.
+The promise is epsilon_final itself; nothing is added for pruning afterwards. docs/theory/method.md, section 5b, gives
+the bound and why it holds, `engine.enumerator` the exact values it is tested against.
 
 Two things go beyond that section's first bound. A point holds one count, so the workers' term is also at most
 the sum over points of the worst tail each can have; that is the smaller one where workers outnumber points. And
@@ -16,7 +16,7 @@ Where published counts replace likelihood counts, n is not public. Then weights 
 at which no output of the smallest table, n = 1, can fail. kappa falls with n and no threshold does, so they hold
 for every n ≥ 1; with n = 0 there is no worker to protect.
 
-Source: docs/method.md, section 5b; P08 Definition 6, Algorithms 1 and 2.
+Source: docs/theory/method.md, section 5b; P08 Definition 6, Algorithms 1 and 2.
 """
 
 import math
@@ -182,7 +182,7 @@ def certify_sound(
     the least; it is evaluated itself and holds. Whether a class prunes follows from public numbers only: the prior, n
     and m (m alone where published counts replace n).
 
-    Source: docs/method.md, section 5b.
+    Source: docs/theory/method.md, section 5b.
     """
     _require_sound(privacy)
     require_tracts(prior, classes)

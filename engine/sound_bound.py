@@ -1,6 +1,6 @@
 """The sound accountant's bound, one synthesizer at a time; `engine.sound` applies it to a whole release.
 
-Source: docs/method.md, section 5b, which has the proof.
+Source: docs/theory/method.md, section 5b, which has the proof.
 """
 
 import math
@@ -113,7 +113,7 @@ def sound_delta(
 
     Notes
     -----
-    Source: docs/method.md, section 5b.
+    Source: docs/theory/method.md, section 5b.
     """
     alpha = np.ceil(np.asarray(prior_weight, dtype=np.float64) * WEIGHT_UNITS)
     kept = np.ceil(np.asarray(retention, dtype=np.float64) * RETENTION_UNITS)

@@ -33,7 +33,7 @@ RECORD_ENTROPY entropy                  0                words against the digit
 RECORD_PLACE   record number            its high word    bounded integers: work block, home tract, home blocks
 ============== ======================== ================ ==========================================
 
-Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
+Source: RFC 8439 (ChaCha20); docs/theory/method.md, section 7.
 """
 
 import hashlib

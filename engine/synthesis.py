@@ -172,7 +172,7 @@ def synthesize(
     OverflowRefusedError
         If a synthesizer's weights could reach 2^62.
 
-    Source: P08 Algorithms 1 and 2; docs/method.md, sections 6 and 7.
+    Source: P08 Algorithms 1 and 2; docs/theory/method.md, sections 6 and 7.
     """
     check_attempt(attempt)
     n_synthetic = synthesizers.n_synthetic
@@ -340,7 +340,7 @@ def redraw_remainder(
     SupportError
         If a destination tract has no weight outside its remainder.
 
-    Source: docs/method.md, section 4.
+    Source: docs/theory/method.md, section 4.
     """
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError(

@@ -3,7 +3,7 @@
 The example is small enough to be written out in full, so that a reader can see what a promise means. There are two
 readings: what the slides compute, and what the definitions say that they refer to.
 
-Source: P10 "A Detailed Example"; P08 Definitions 5 and 6; docs/method.md, section 9.
+Source: P10 "A Detailed Example"; P08 Definitions 5 and 6; docs/theory/method.md, section 9.
 """
 
 import math
@@ -180,7 +180,7 @@ def laplace_drawn(n: int, m: int, alpha: float, epsilon: float) -> Floats:
     Discrete Laplace noise, P(z) ∝ exp(-epsilon |z| / 2), on both counts, clamped at zero; the m workers in proportion
     to what comes out, with one random offset, or from the prior where nothing does.
 
-    Source: P10 "Laplace Sanitizer", and docs/method.md, section 7b.
+    Source: P10 "Laplace Sanitizer", and docs/theory/method.md, section 7b.
     """
     q = math.exp(-epsilon / 2)
     top = n + math.ceil(2 * -math.log(_NEGLIGIBLE) / epsilon)

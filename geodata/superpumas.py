@@ -1,7 +1,7 @@
 """SuperPUMAs: groups of contiguous PUMAs of one state with at least 400,000 people.
 
-Source: docs/method.md, section 2, after P10 "Coarsening Steps". The grouping is greedy and deterministic: start at the
-free PUMA with the fewest free neighbors, add the free neighbor nearest to the group's centre until there are
+Source: docs/theory/method.md, section 2, after P10 "Coarsening Steps". The grouping is greedy and deterministic: start
+at the free PUMA with the fewest free neighbors, add the free neighbor nearest to the group's centre until there are
 enough people, and merge a group that cannot be completed with the least populous group next to it.
 """
 

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[1]
 COMMAND = re.compile(r"`python -m benchmarks\.(\w+)([^`]*)`")
 INDENTED_COMMAND = re.compile(r"^    (?:\.venv/bin/)?python -m benchmarks\.(\w+)(.*)$", re.MULTILINE)
 DOCUMENTED = [
-    (f"{file.name}, {name}", name, " ".join(options.split()))
-    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    (f"{file.relative_to(ROOT)}, {name}", name, " ".join(options.split()))
+    for file in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for command in (COMMAND, INDENTED_COMMAND)
     for name, options in command.findall(file.read_text(encoding="utf-8"))
 ]

@@ -1,7 +1,9 @@
 """Every citation names something that exists: a document of this tree and its section, or a part of a paper.
 
-A document is cited as `docs/method.md, section 5b` in the source, and as `[method.md](method.md), section 5b` in the
-documents themselves. A file outside the tree is never cited, except real data: its tests say where they look for it.
+A document is cited as `docs/theory/method.md, section 5b` in the source, and as `[method.md](theory/method.md),
+section 5b` in the documents themselves, where the path of a link starts at its page. A section without a number is
+cited by its heading: `docs/tables.md, "Sums"`. A file outside the tree is never cited, except real data: its tests say
+where they look for it.
 """
 
 import re
@@ -16,17 +18,21 @@ THIS = Path(__file__).resolve()
 
 NUMBER = r"\d+[a-z]?"
 NUMBERS = rf"{NUMBER}(?:(?:,| and| to|–)\s*{NUMBER})*"
-DOCUMENT = re.compile(r"docs/(?P<name>[\w-]+\.md)")
-CITED = re.compile(rf"(?:docs/|\]\()(?P<name>[\w-]+\.md)\)?,\s+sections?\s+(?P<numbers>{NUMBERS})")
-UNCERTAIN = re.compile(r"(?:docs/|\]\()[\w-]+\.md\)?\s+sections?\s+\d")
+PAGE = r"[\w./-]+\.md"
+DOCUMENT = re.compile(rf"(?P<page>docs/{PAGE})")
+CITATION = rf"(?:(?P<page>docs/{PAGE})|\]\((?P<link>{PAGE})\))"
+CITED = re.compile(rf"{CITATION},\s+sections?\s+(?P<numbers>{NUMBERS})")
+QUOTED = re.compile(rf"{CITATION},\s+[\"“](?P<heading>[^\"”]+)[\"”]")
+UNCERTAIN = re.compile(rf"(?:docs/|\]\(){PAGE}\)?\s+(?:sections?\s+)?\d")
 BARE = re.compile(rf"\b[Ss]ections?\s+(?P<numbers>{NUMBERS})")
 HEADING = re.compile(rf"^#{{2,4}} (?P<number>{NUMBER})\b", re.MULTILINE)
+TITLE = re.compile(r"^(?:#{2,4} (?P<title>.+?)(?: — `.*)?|\*\*(?P<lead>[^*]+?)\.?\*\*.*)$", re.MULTILINE)
 OUTSIDE = re.compile(
     r"\b(?:METHOD|DESIGN|STYLE)(?:-[a-z]+)?(?:\.md\b|,?\s+sections?\b|\s+\d)|\.\./shared/(?!data\b)|\.\./(?:golden|papers)\b"
 )
 BEFORE = 200
 """Characters before a bare "section 5b" in which the source that it belongs to must be named."""
-SOURCE = re.compile(r"docs/[\w-]+\.md|\bRFC \d+|\bP08\b|\bP10\b|\bP17\b")
+SOURCE = re.compile(rf"docs/{PAGE}|\bRFC \d+|\bP08\b|\bP10\b|\bP17\b")
 
 P08 = {
     "Theorem": {"4.1", "4.2", "4.3", "4.4", "5.1", "5.2"},
@@ -54,9 +60,19 @@ def text_of(file: Path) -> str:
     return re.sub(r"\n\s*#:? ", "\n", file.read_text(encoding="utf-8"))
 
 
-def sections(document: str, root: Path = ROOT) -> set[str]:
-    """Numbers of the sections of a document in docs/."""
-    return set(HEADING.findall((root / "docs" / document).read_text(encoding="utf-8")))
+def cited_page(found: re.Match[str], file: Path, root: Path) -> Path:
+    """The page that a citation names: from the root in the source, from the citing page in a link."""
+    return root / found["page"] if found["page"] else file.parent / found["link"]
+
+
+def sections(page: Path) -> set[str]:
+    """Numbers of the sections of a page."""
+    return set(HEADING.findall(page.read_text(encoding="utf-8")))
+
+
+def titles(page: Path) -> set[str]:
+    """Headings of a page, and the bold words with which its paragraphs begin."""
+    return {found["title"] or found["lead"] for found in TITLE.finditer(page.read_text(encoding="utf-8"))}
 
 
 def numbers_in(text: str) -> set[str]:
@@ -71,12 +87,16 @@ def faults_of(file: Path, root: Path = ROOT) -> list[str]:
     faults = [
         f"no such document: {found[0]}"
         for found in DOCUMENT.finditer(text)
-        if not (root / "docs" / found["name"]).is_file()
+        if not (root / found["page"]).is_file()
     ]
     for found in CITED.finditer(text):
-        if (root / "docs" / found["name"]).is_file():
-            missing = numbers_in(found["numbers"]) - sections(found["name"], root)
-            faults += [f"{found['name']} has no section {number}" for number in sorted(missing)]
+        if (page := cited_page(found, file, root)).is_file():
+            missing = numbers_in(found["numbers"]) - sections(page)
+            faults += [f"{page.name} has no section {number}" for number in sorted(missing)]
+    for found in QUOTED.finditer(text):
+        heading = " ".join(found["heading"].split())
+        if (page := cited_page(found, file, root)).is_file() and heading not in titles(page):
+            faults.append(f"{page.name} has no section {heading!r}")
     faults += [f"a comma is missing: {found[0]!r}" for found in UNCERTAIN.finditer(text)]
     faults += [f"a file outside the tree is cited: {found[0]!r}" for found in OUTSIDE.finditer(text)]
     if file.suffix == ".py":
@@ -85,9 +105,9 @@ def faults_of(file: Path, root: Path = ROOT) -> list[str]:
             for found in BARE.finditer(text)
             if not SOURCE.search(text[max(0, found.start() - BEFORE) : found.start()])
         ]
-    elif file.parent == root / "docs" and sections(file.name, root):
+    elif root / "docs" in file.parents and file.suffix == ".md" and sections(file):
         missing = {n for found in BARE.finditer(text) for n in numbers_in(found["numbers"])}
-        missing -= sections(file.name, root)
+        missing -= sections(file)
         faults += [f"{file.name} has no section {number}" for number in sorted(missing)]
     for found in P08_PART.finditer(text):
         kind = found["kind"] or "section"
@@ -104,7 +124,15 @@ def test_there_are_citations_to_check() -> None:
     """The patterns above do find what is there."""
     cited = [found for file in files() for found in CITED.finditer(text_of(file))]
     assert len(cited) > 50
-    assert {"5b", "7c", "10"} <= sections("method.md")
+    assert {"5b", "7c", "10"} <= sections(ROOT / "docs" / "theory" / "method.md")
+
+
+def source_file(root: Path) -> Path:
+    """A file beside two documents that it can cite."""
+    (root / "docs" / "theory").mkdir(parents=True)
+    (root / "docs" / "method.md").write_text("# Method\n\n## 1. One\n\n### 2. Two\n")
+    (root / "docs" / "theory" / "method.md").write_text("# Method\n\n## 7d. Law\n")
+    return root / "engine.py"
 
 
 @pytest.mark.parametrize(
@@ -115,6 +143,9 @@ def test_there_are_citations_to_check() -> None:
         ("Source: docs/method.md, sections 1 to 3.", "has no section 3"),
         ("docs/method.md,\n# section 99, says so", "has no section 99"),
         ("docs/method.md section 1", "a comma is missing"),
+        ("docs/method.md 1", "a comma is missing"),
+        ('docs/method.md, "3. Three"', "has no section '3. Three'"),
+        ("[method.md](docs/theory/method.md), section 2", "has no section 2"),
         ("docs/no-such.md says so", "no such document"),
         ("as section 1 says", "section of what"),
         ("METHOD section 4", "outside the tree"),
@@ -125,9 +156,7 @@ def test_there_are_citations_to_check() -> None:
     ],
 )
 def test_a_wrong_citation_is_found(tmp_path: Path, line: str, fault: str) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "method.md").write_text("# Method\n\n## 1. One\n\n### 2. Two\n")
-    file = tmp_path / "engine.py"
+    file = source_file(tmp_path)
     file.write_text(f"# {line}\n")
     assert any(fault in found for found in faults_of(file, tmp_path))
 
@@ -137,14 +166,14 @@ def test_a_wrong_citation_is_found(tmp_path: Path, line: str, fault: str) -> Non
     [
         "Source: docs/method.md, sections 1 and 2; P08 Theorem 4.4.",
         "docs/method.md,\n# section 2, says so, and so does section 1",
+        "docs/theory/method.md, section 7d",
+        'docs/method.md, "1. One"',
         "RFC 8439, section 2.3",
         "P08 Definitions 5 and 6; P08 §V-A; P08 Figures 1–4",
         "real files are in ../shared/data",
     ],
 )
 def test_a_right_citation_is_accepted(tmp_path: Path, line: str) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "method.md").write_text("# Method\n\n## 1. One\n\n### 2. Two\n")
-    file = tmp_path / "engine.py"
+    file = source_file(tmp_path)
     file.write_text(f"# {line}\n")
     assert faults_of(file, tmp_path) == []

@@ -24,7 +24,7 @@ from tests.tables import write_later_jobs, write_prior
 from tests.test_import_directions import PACKAGES, ROOMS
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^(?: {4}.*)?\n)*^ {4}.*\n?", re.MULTILINE)
 INLINE = re.compile(r"`([^`\n]+)`")
@@ -42,6 +42,17 @@ PLACEHOLDERS = {"SHA256": "0" * 64}
 
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
+
+
+def path_of(page: Path) -> str:
+    """The path of a page in this tree."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def linked_pages(page: Path) -> set[Path]:
+    """Files of this tree that a page links to."""
+    targets = [found["target"].partition("#")[0] for found in LINK.finditer(text_of(page))]
+    return {(page.parent / target).resolve() for target in targets}
 
 
 def code_blocks(text: str) -> list[str]:
@@ -235,7 +246,7 @@ def certificates(
     return [json.loads(text_of(release / "certificate.json")) for release in releases]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
 def test_every_documented_command_parses(page: Path) -> None:
     text = text_of(page)
     assert [fault for line in command_lines(text) if (fault := command_fault(line))] == []
@@ -324,7 +335,7 @@ def test_every_field_of_a_certificate_of_records_is_documented(demo_dataset: Pat
     assert undocumented_fields(certificate, pages) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert link_faults(page) == []
 
@@ -335,7 +346,7 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     assert link_faults(page) == ["a.md: no such file: b.md", "a.md: no such heading: #three-words"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=path_of)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert path_faults(text_of(page)) == []
     assert name_faults(text_of(page)) == []
@@ -356,8 +367,11 @@ def test_timings_are_in_measurements_only() -> None:
 
 
 def test_the_readme_leads_to_every_page() -> None:
-    linked = {found["target"].partition("#")[0] for found in LINK.finditer(text_of(ROOT / "README.md"))}
-    assert [page.name for page in PAGES[1:] if f"docs/{page.name}" not in linked] == []
+    """Directly, or through the page that summarizes a proof or an experiment."""
+    linked = linked_pages(ROOT / "README.md")
+    assert [path_of(page) for page in PAGES[1:] if page.parent == ROOT / "docs" and page not in linked] == []
+    linked |= {target for page in PAGES if page.parent == ROOT / "docs" for target in linked_pages(page)}
+    assert [path_of(page) for page in PAGES[1:] if page not in linked] == []
 
 
 def test_the_architecture_page_has_every_package_and_room() -> None:

@@ -6,7 +6,7 @@ pruned, in their ratios.
 
 Symbols: o_i real workers of the cell without the victim, m_i published ones, n all real ones, k support points.
 
-Source: docs/method.md, section 7h.
+Source: docs/theory/method.md, section 7h.
 """
 
 from typing import NamedTuple

@@ -9,7 +9,7 @@ t^(n + A - 1) (1 - t)^(M - 1) times 1 - f_j + f_j t^(alpha_j) for each empty poi
 
 Symbols: as in `engine._kernels.audit_beliefs`; M published workers of the cell, alpha_i prior weight, f_i retention.
 
-Source: docs/method.md, section 7h.
+Source: docs/theory/method.md, section 7h.
 """
 
 from math import log1p

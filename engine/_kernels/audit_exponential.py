@@ -13,7 +13,7 @@ the rule adds are negligible, and so is most of the circle. Points with equally 
 Symbols: as in `engine._kernels.audit_beliefs` and `engine._kernels.normalizers`. A class is the points with equally
 many real workers of the cell, the victim included; the first class has none.
 
-Source: docs/method.md, sections 7d and 7h.
+Source: docs/theory/method.md, sections 7d and 7h.
 """
 
 from typing import NamedTuple

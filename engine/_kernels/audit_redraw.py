@@ -13,7 +13,7 @@ All terms are positive. The integral is taken by the trapezoidal rule in ln s.
 Symbols: as in `engine._kernels.audit_beliefs`; tau = (E - 1)/(E - 1 + k). A class is the points with equally many
 real and equally many published workers of the cell, the victim included.
 
-Source: docs/method.md, sections 7e and 7h.
+Source: docs/theory/method.md, sections 7e and 7h.
 """
 
 from math import lgamma

@@ -10,7 +10,7 @@ sums, products and quotients of floating-point numbers are used, in a fixed orde
 
 Symbols: n workers, k points, s occupied points, c the price, growth = e^epsilon.
 
-Source: docs/method.md, section 7d.
+Source: docs/theory/method.md, section 7d.
 """
 
 from typing import NamedTuple

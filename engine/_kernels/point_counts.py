@@ -1,6 +1,6 @@
 """How many real workers of each point a large table of the exponential mechanism shows: the law of one point, inverted.
 
-Source: docs/method.md, section 7f.
+Source: docs/theory/method.md, section 7f.
 """
 
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def _power(base: float, exponent: int) -> float:
 
 @lean_jit
 def _summed(count: int, theta: float, v: float) -> float:
-    """Y of docs/method.md, section 7f."""
+    """Y of docs/theory/method.md, section 7f."""
     if count == 0:
         return 0.0
     u = theta / v

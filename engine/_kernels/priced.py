@@ -15,7 +15,7 @@ v^F times this product, divided by its largest value.
 
 Symbols: theta = numerator / denominator, c = price / 2^12, v = V / 2^bits, s occupied points, k points, e = k - s.
 
-Source: docs/method.md, section 7d.
+Source: docs/theory/method.md, section 7d.
 """
 
 from typing import NamedTuple

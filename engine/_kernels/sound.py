@@ -1,6 +1,6 @@
 """Compiled parts of the sound accountant: thresholds, tails, and the kept prior mass of one synthesizer.
 
-Symbols, as in docs/method.md, section 5b: n likelihood count, m published count, alpha_i prior weight, f_i
+Symbols, as in docs/theory/method.md, section 5b: n likelihood count, m published count, alpha_i prior weight, f_i
 retention, e = e^epsilon_final, kappa the growth that a vanishing point can cause, x workers in a point, A the
 kept prior mass. Weights are int64 multiples of 2^-20 ("units"), retentions of 2^-32.
 

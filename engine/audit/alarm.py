@@ -4,7 +4,7 @@ Under probabilistic differential privacy, each (destination, segment) has a like
 chance of at most delta, independently of the others. If many more have one, the release does not keep its promise:
 there is an error in this program. With delta 0, one is enough.
 
-Source: docs/method.md, section 7h.
+Source: docs/theory/method.md, section 7h.
 """
 
 from typing import Final

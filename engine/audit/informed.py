@@ -13,7 +13,7 @@ remainder point (:mod:`engine.editing`), whose published workers were drawn agai
 (:mod:`engine.cleaning`). The likelihood ratios of the exponential mechanism and of keep-or-redraw are within epsilon
 for any published table; leave tracts with a remainder out of the alarm of the others.
 
-Source: docs/method.md, section 7h.
+Source: docs/theory/method.md, section 7h.
 """
 
 from dataclasses import dataclass

@@ -1,15 +1,15 @@
 """Accept/reject: unrepresentative outputs of the Dirichlet-multinomial mechanism are drawn again.
 
 P08 §V-A draws again what lies outside gamma-Good and certifies epsilon = ln((gamma + 1) / (1 - p)), delta = p, with p
-the largest chance of an output outside gamma-Rep. The lemma is about the mechanism without pruning. docs/method.md,
-section 7c, proves it for pruning and drawing together, with the thresholds of section 5b in place of gamma's (they are
-the same where nothing is pruned), for whole-number thresholds, and for a limited number of rounds. What the proof
-needs: a rejected output is drawn again from the beginning, pruning included.
+the largest chance of an output outside gamma-Rep. The lemma is about the mechanism without pruning.
+docs/theory/method.md, section 7c, proves it for pruning and drawing together, with the thresholds of section 5b in
+place of gamma's (they are the same where nothing is pruned), for whole-number thresholds, and for a limited number of
+rounds. What the proof needs: a rejected output is drawn again from the beginning, pruning included.
 
 The promise is epsilon_final itself, as under the sound accountant; gamma + 1 is e^epsilon_final (1 - delta), rounded
 down.
 
-Source: P08 §V-A, Lemma 5.2; docs/method.md, section 7c.
+Source: P08 §V-A, Lemma 5.2; docs/theory/method.md, section 7c.
 """
 
 from dataclasses import dataclass
@@ -132,7 +132,7 @@ def synthesize_accepted(
     ParameterError, SupportError, OverflowRefusedError
         As :func:`engine.synthesis.synthesize`; or a ratio or the number of rounds is out of range.
 
-    Source: P08 §V-A; docs/method.md, section 7c.
+    Source: P08 §V-A; docs/theory/method.md, section 7c.
     """
     if not 1 <= rounds <= 1 << 24:
         raise ParameterError(f"rounds = {rounds}: allowed are 1 to 2^24")

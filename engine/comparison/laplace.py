@@ -1,9 +1,9 @@
 """The Laplace sanitizer of P10: independent noise on the count of every support point, pure epsilon-DP.
 
 P10 shows only the case of two categories and does not say how to keep the total with more. Here noisy counts are
-clamped at zero, and the m synthetic workers are divided in proportion to them; docs/method.md, section 7b, explains
-why that is post-processing. The noise is discrete Laplace, P(z) ∝ exp(-epsilon |z| / 2), instead of the rounded
-continuous Laplace of P10's table: the same epsilon with less noise.
+clamped at zero, and the m synthetic workers are divided in proportion to them; docs/theory/method.md, section 7b,
+explains why that is post-processing. The noise is discrete Laplace, P(z) ∝ exp(-epsilon |z| / 2), instead of the
+rounded continuous Laplace of P10's table: the same epsilon with less noise.
 
 Source: P10 "Laplace Sanitizer"; Ghosh, Roughgarden and Sundararajan 2009 (the discrete law); Canonne, Kamath and
 Steinke 2020 (exact draws from it).

@@ -5,7 +5,7 @@ Keep-or-redraw is the simplest to explain, and a little better for two to nine w
 is better for whole tracts at an epsilon of 3 or less.
 
 Source: Warner 1965 and Kairouz, Oh and Viswanath 2016 (randomized response); Ghosh, Roughgarden and Sundararajan 2009
-(geometric noise); docs/method.md, section 7e.
+(geometric noise); docs/theory/method.md, section 7e.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def keep_or_redraw(
 
     Parameters, returns and errors as in :func:`engine.mechanisms.exponential.exponential`, but for its limits of size.
 
-    Source: docs/method.md, section 7e.
+    Source: docs/theory/method.md, section 7e.
     """
     odds = inverse_theta(exponential_epsilon(epsilon), 1, 1)
 
@@ -81,7 +81,7 @@ def geometric_histogram(
     OverflowRefusedError
         Noisy counts of one unit passed 2^31.
 
-    Source: docs/method.md, section 7e.
+    Source: docs/theory/method.md, section 7e.
     """
     rate = exponential_epsilon(epsilon) / 2
 

@@ -1,8 +1,8 @@
 """Stability-based sparse histogram: noise on occupied points only, published from a threshold on. (epsilon, delta)-DP.
 
 An empty point is never published. A worker alone in a point is published with the chance that noise raises a count of
-1 to the threshold, and that chance is delta. docs/method.md, section 7b, has the proof for a single worker's move from
-a point that no one else occupies to an empty one.
+1 to the threshold, and that chance is delta. docs/theory/method.md, section 7b, has the proof for a single worker's
+move from a point that no one else occupies to an empty one.
 
 Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, and Bun, Nissim and Stemmer 2016 ("stability-based
 histograms"), for tables that differ by adding a worker; the proof for one that moves is ours.
@@ -58,7 +58,7 @@ def least_threshold(epsilon: Number, delta: Number) -> Threshold:
     ParameterError
         A number is out of range.
 
-    Source: docs/method.md, section 7b.
+    Source: docs/theory/method.md, section 7b.
     """
     rate, allowed = noise_epsilon(epsilon) / 2, exact_fraction(delta, "delta")
     if not 0 < allowed < 1:

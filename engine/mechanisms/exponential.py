@@ -6,7 +6,7 @@ neighbors differ in one worker's home. :mod:`engine.mechanisms.prices` finds the
 support points. For one worker the mechanism is k-ary randomized response.
 
 Source: McSherry and Talwar 2007, "Mechanism Design via Differential Privacy"; the theorem and its proof are in
-docs/method.md, section 7d.
+docs/theory/method.md, section 7d.
 """
 
 from collections.abc import Callable
@@ -148,7 +148,7 @@ def exponential(
     Time grows with occupied points and with workers. The number of rounds of a draw depends on confidential counts and
     is published nowhere; neither should the running time be.
 
-    Source: docs/method.md, section 7d.
+    Source: docs/theory/method.md, section 7d.
     """
     exact = exponential_epsilon(epsilon)
 

@@ -5,7 +5,7 @@ public price c below 1, the normalizers of neighbors differ less, so that a smal
 largest ratio of neighbors is found over all partitions of n; no formula is relied on. For one worker, for more than 20,
 and where the price would not help, c is 1.
 
-Source: docs/method.md, section 7d.
+Source: docs/theory/method.md, section 7d.
 """
 
 import math

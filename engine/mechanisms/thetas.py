@@ -6,7 +6,7 @@ The largest ratio of chances of neighbors, among tables of n workers over k supp
 
 which grows with n towards (2 - theta - (1 - theta)^k) / theta. For one worker it is 1 / theta.
 
-Source: docs/method.md, section 7d, with the proof.
+Source: docs/theory/method.md, section 7d, with the proof.
 """
 
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def inverse_theta(epsilon: Fraction, n_points: int, n_workers: int) -> int:
         The largest t for which theta = 2^20 / t keeps the largest ratio of neighbors at or below e^epsilon: for up to
         20 workers the ratio itself, for more its limit.
 
-    Source: docs/method.md, section 7d.
+    Source: docs/theory/method.md, section 7d.
     """
     odds = least_growth(epsilon)
     if n_workers == 1 or n_points == 1:

@@ -4,7 +4,7 @@ A mechanism that is private for each unit is private for the release as long as 
 Within a unit, homes no longer go with segments or, in a tract, with blocks: the unit's synthetic workers are dealt out
 to its cells by a random permutation, which keeps every public n and reads nothing confidential.
 
-Source: docs/method.md, section 7d.
+Source: docs/theory/method.md, section 7d.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@
 distributions, `support` describes the domain, and `flows` adds up errors of counts. Results computed from workers are
 confidential.
 
-Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
 """
 
 from engine.validity.closed_form import (

@@ -6,7 +6,7 @@ kept prior mass is replaced by its mean, from which it varies little compared wi
 
 Likelihoods are confidential, and so is everything computed from them.
 
-Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
 """
 
 from dataclasses import dataclass, field
@@ -203,7 +203,7 @@ def cell_shares(
     ParameterError
         Shapes do not agree or an index is out of range.
 
-    Source: docs/method.md, section 10.
+    Source: docs/theory/method.md, section 10.
     """
     workers.fit(classes)
     if shares.shape != (classes.n_points, N_CELLS):

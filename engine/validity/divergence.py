@@ -2,7 +2,7 @@
 
 Likelihoods are confidential, and so is everything computed from them.
 
-Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def kl_divergence(likelihood: npt.ArrayLike, posterior: npt.ArrayLike) -> FloatA
 
     Cells with L = 0 add nothing; infinite where P = 0 < L.
 
-    Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+    Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
     """
     real = as_amounts("likelihood", likelihood, ndim=2)
     expected = as_amounts("posterior", posterior, ndim=2)
@@ -45,7 +45,7 @@ def kl_divergence(likelihood: npt.ArrayLike, posterior: npt.ArrayLike) -> FloatA
 def imse(cells: CellShares) -> FloatArray:
     """Integrated mean squared error of each destination: squared bias plus variance, over cells: float64[D].
 
-    Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+    Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
     """
     bias = cells.posterior - cells.likelihood
     return np.asarray((bias * bias + cells.variance).sum(axis=1), dtype=np.float64)
@@ -79,7 +79,7 @@ def kl_of_counts(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
     real, drawn : array_like[D, n_cells]
         Workers by cell.
 
-    Source: docs/method.md, section 10, for the release actually drawn; the added worker is ours.
+    Source: docs/theory/method.md, section 10, for the release actually drawn; the added worker is ours.
     """
     one, other = _same_cells("real", real, "drawn", drawn)
     extra = 1.0 / one.shape[1]
@@ -91,7 +91,7 @@ def squared_error(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
 
     NaN where one side has no workers.
 
-    Source: docs/method.md, section 10.
+    Source: docs/theory/method.md, section 10.
     """
     one, other = _same_cells("real", real, "drawn", drawn)
     return np.asarray(np.square(_shares(other) - _shares(one)).sum(axis=1))

@@ -2,7 +2,7 @@
 
 Confidential: real counts take part.
 
-Source: docs/method.md, section 10, which names the size classes.
+Source: docs/theory/method.md, section 10, which names the size classes.
 """
 
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """The grid on which commutes are compared: 29 cells of distance and direction, 8 ranges of distance.
 
-Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
 """
 
 import numpy as np
@@ -66,7 +66,7 @@ def grid_cells(distance_mi: npt.ArrayLike, bearing_deg: npt.ArrayLike) -> Cells:
     ParameterError
         A distance is negative or missing, or a bearing is missing or outside its range.
 
-    Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
+    Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
     """
     distance, bearing = np.asarray(distance_mi, np.float64), np.asarray(bearing_deg, np.float64)
     if distance.shape != bearing.shape:
@@ -110,7 +110,7 @@ def point_cells(
     ParameterError
         Shapes do not agree.
 
-    Source: docs/method.md, sections 8 and 10.
+    Source: docs/theory/method.md, sections 8 and 10.
     """
     population = as_int("tract_population", tract_population)
     ptr = as_ptr("support_ptr", support_ptr)
@@ -163,7 +163,7 @@ def range_mass(shares: npt.ArrayLike, weight: npt.ArrayLike) -> FloatArray:
     weight : array_like[D]
         Workers; without any the result is NaN.
 
-    Source: P10, last table; docs/method.md, section 10.
+    Source: P10, last table; docs/theory/method.md, section 10.
     """
     share, workers = np.asarray(shares, np.float64), np.asarray(weight, np.float64)
     if share.shape != (workers.size, N_CELLS):

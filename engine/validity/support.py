@@ -2,7 +2,7 @@
 
 Everything here is public: nothing depends on workers.
 
-Source: P10, its tables of support points and of points with positive prior counts; docs/method.md, section 10.
+Source: P10, its tables of support points and of points with positive prior counts; docs/theory/method.md, section 10.
 """
 
 import numpy as np

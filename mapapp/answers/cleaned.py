@@ -1,7 +1,7 @@
 """What cleaning is expected to have changed, point by point.
 
-Cleaning takes the expected noise out of each commute range of a workplace tract (docs/method.md, section 7f), so the
-total of a range is about right. Let Y be the cleaned workers of a range, F the freed workers of the tract, s the
+Cleaning takes the expected noise out of each commute range of a workplace tract (docs/theory/method.md, section 7f),
+so the total of a range is about right. Let Y be the cleaned workers of a range, F the freed workers of the tract, s the
 range's share in a uniform draw of points, and kappa = 1 - F/n. Before cleaning, the range is expected to have held
 kappa Y + F s workers; where large tables were read point by point, it held Y less what its points are expected to have
 lost. If that is less than Y, the rest was added, to each point in proportion to its workers. If it is
@@ -15,7 +15,7 @@ says how many of each were expected there.
 
 If a tract has one table, it can be put back to what it is expected to have been before cleaning: `undo_cleaning`.
 
-Source: docs/method.md, section 7f.
+Source: docs/theory/method.md, section 7f.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ The gravity model is a model; docs/validity.md reports how well the error covers
 
 Nothing confidential is read and nothing of the engine is imported, so pages may show the result.
 
-Source: docs/method.md, sections 3, 6, 7 and 10.
+Source: docs/theory/method.md, sections 3, 6, 7 and 10.
 """
 
 from __future__ import annotations

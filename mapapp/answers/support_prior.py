@@ -1,7 +1,7 @@
 """The support points of a workplace tract and their public prior, made again from a release's public tables.
 
-Points are those of docs/method.md, sections 2 to 4. Domain editing is random, so a point that it may have removed
-counts by the probability that it was kept.
+Points are those of docs/theory/method.md, sections 2 to 4. Domain editing is random, so a point that it may have
+removed counts by the probability that it was kept.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class SupportPriors:
         return self._made.get_or_make(tract, lambda: self._make(tract))
 
     def _make(self, tract: int) -> TractPrior:
-        """Coarsen, weight and edit for one destination tract, as in docs/method.md, sections 2 to 4."""
+        """Coarsen, weight and edit for one destination tract, as in docs/theory/method.md, sections 2 to 4."""
         miles = distance_mi(self._lon[tract], self._lat[tract], self._lon, self._lat)
         miles[tract] = 0.0
         near, far = self._terms.tract_radius_mi, self._terms.puma_radius_mi

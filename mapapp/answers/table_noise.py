@@ -3,7 +3,7 @@
 The number of workers whom it redraws hardly differs between a real table and the one that it becomes: on Rhode Island
 the two agree to within 1% by workplace tract, for epsilon from 2 to 8.98.
 
-Source: docs/method.md, section 7d.
+Source: docs/theory/method.md, section 7d.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _SETTING: Final = (
         help="Values of the options that are not given: recommended is --mechanism exponential --unit cell --epsilon "
         "6.5 --design auto --most-exposed 0.5 --far-state-miles 300 --clean, with delta 0; onthemap-v3 is Algorithms 1 "
         "and 2 as OnTheMap published them: epsilon 4.6 before pruning and 8.982 in all, delta 1e-6. "
-        "docs/replications.md has the error of both.",
+        "docs/replications/onthemap.md has the error of both.",
     ),
     click.option(
         "--epsilon",

@@ -152,7 +152,7 @@ def _spread_remainders(coarsening: Coarsening, share: Floats, *of_points: Floats
 
     Changes the arrays, which have a row for each point, in place.
 
-    Source: docs/method.md, section 4, `pool`.
+    Source: docs/theory/method.md, section 4, `pool`.
     """
     tract = coarsening.tract_of_point
     is_remainder = coarsening.support_level == LEVEL_REMAINDER

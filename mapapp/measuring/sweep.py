@@ -5,7 +5,7 @@ CONFIDENTIAL, every row: for the analyst's screen and files, never for publicati
 A setting that no release could be made with becomes a row that says why. What was measured is kept by its fingerprint,
 a hash of the dataset's manifest, of the setting and of how it was measured: equal fingerprints, equal rows.
 
-Source: docs/method.md, section 10 (sweeps); P10 "Varying epsilon", "Varying min_p", "Varying delta".
+Source: docs/theory/method.md, section 10 (sweeps); P10 "Varying epsilon", "Varying min_p", "Varying delta".
 """
 
 from __future__ import annotations

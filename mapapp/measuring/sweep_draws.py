@@ -3,7 +3,7 @@
 Draws are made with keys that follow from the published test key, and nothing of them is written: only means over
 destinations come out. Confidential all the same.
 
-Source: docs/method.md, section 10.
+Source: docs/theory/method.md, section 10.
 """
 
 from __future__ import annotations

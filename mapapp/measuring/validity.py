@@ -54,7 +54,7 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
 Closed form exists for the Dirichlet-multinomial. The exponential mechanism is drawn a few times with the published test
 key, on the analyst's machine, and `basis` says "simulated".
 
-Source: docs/method.md, section 10; P10 "Analytical Validity Measures"; P08 §VI.
+Source: docs/theory/method.md, section 10; P10 "Analytical Validity Measures"; P08 §VI.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def design_parameters(
     CertificateError
         Nothing that was tried can be certified at this promise.
 
-    Source: docs/method.md, sections 2, 3, 5b, 6 and 10.
+    Source: docs/theory/method.md, sections 2, 3, 5b, 6 and 10.
     """
     shape = base or SynthesisParameters()
     priors_of = PublicPriors(public, shape)

@@ -179,7 +179,7 @@ def design_by_drawing(
         if second is not None:
             facts["runner_up"] = f"{second.mechanism}, {second.text()}"
     chosen = search.parameters(best)
-    # By cell the preset always cleans: on real homes it pays (docs/method.md, section 7f).
+    # By cell the preset always cleans: on real homes it pays (docs/theory/method.md, section 7f).
     may_leave_out = cleaning and chosen.clean and chosen.unit != "cell"
     plain = search.without_cleaning(best) if may_leave_out else None
     if plain is None:

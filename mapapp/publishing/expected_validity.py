@@ -150,7 +150,7 @@ def expected_validity(
     EngineError
         The setting cannot be certified, or it drops workers, which have no support point then.
 
-    Source: docs/method.md, section 10.
+    Source: docs/theory/method.md, section 10.
     """
     if parameters.editing == "drop":
         raise ParameterError(

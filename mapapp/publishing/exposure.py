@@ -4,7 +4,7 @@ A support point may hold many tracts, and a home is placed in one of them by pop
 is shown if the worker keeps the point and the place falls into the tract. Where the worker lives is not known; the
 prior's homes stand for it.
 
-Source: docs/method.md, section 7g.
+Source: docs/theory/method.md, section 7g.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A release is public, so its flows cost nothing to use, as a public flow table would. A dataset is refused: a prior made
 from its confidential counts would reach the new release without noise of its own, and no certificate counts that. The
-same people may be in both releases, so the two promises compose in sequence (docs/method.md, section 1).
+same people may be in both releases, so the two promises compose in sequence (docs/theory/method.md, section 1).
 
 The new release carries the flows in its own `prior` table, so that it can be checked without last year's; its manifest
 and its certificate say which release that was.

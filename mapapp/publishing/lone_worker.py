@@ -5,7 +5,7 @@ The chance that the true home tract is shown is expected for homes as the public
 For units of drawing larger than a block and segment, the chance depends on where the others live. It is then given for
 an example: units whose workers all live in different support points.
 
-Source: docs/method.md, section 7g; docs/privacy-promise.md, "What a lone worker risks".
+Source: docs/theory/method.md, section 7g; docs/privacy-promise.md, "What a lone worker risks".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ where colleagues live. If all workers of a block are drawn together, homes need 
 by block and joint segment are needed, to deal out what was drawn. They are computed here from the block's margins
 alone, which no home changes. So the promise then holds for the source as it came.
 
-Source: docs/method.md, section 7d, "Sources without joint segments".
+Source: docs/theory/method.md, section 7d, "Sources without joint segments".
 """
 
 from __future__ import annotations

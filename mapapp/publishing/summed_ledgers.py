@@ -1,8 +1,8 @@
 """What the promises of several datasets and releases add up to for a person who is in all of them.
 
 A dataset counts with everything in its ledger, a release with the promise of its certificate. By basic composition,
-epsilons add up, and so do deltas (docs/method.md, section 1). This holds whether or not the releases were made from the
-same workers, and needs no assumption about what the sources have in common.
+epsilons add up, and so do deltas (docs/theory/method.md, section 1). This holds whether or not the releases were made
+from the same workers, and needs no assumption about what the sources have in common.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def build_domain(
 ) -> Domain:
     """Coarsen, weigh by the prior, and edit, for some destination tracts; arguments as in :func:`build_support`.
 
-    Source: docs/method.md, sections 2, 3 and 4.
+    Source: docs/theory/method.md, sections 2, 3 and 4.
     """
     q50_mi, q90_mi = parameters.coarsening_radii_mi
     coarse, gravity_mass = coarsen(tracts, destination_tract, q50_mi=q50_mi, q90_mi=q90_mi, decay=prior.decay)
@@ -187,8 +187,8 @@ def build_support(
 ) -> Support:
     """Coarsen, weigh by the prior, edit, and set retention for some destination tracts.
 
-    Source: docs/method.md, sections 2, 3, 4 and 6. Reads no confidential count, and draws only from the public seed, so
-    that a reader of the release can make the same support again.
+    Source: docs/theory/method.md, sections 2, 3, 4 and 6. Reads no confidential count, and draws only from the public
+    seed, so that a reader of the release can make the same support again.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def weigh(
 ) -> Support:
     """Prior weights and retention of an edited domain; `weighted` as in :func:`build_support`.
 
-    Source: docs/method.md, sections 3 and 6.
+    Source: docs/theory/method.md, sections 3 and 6.
     """
     after = domain.edited.coarsening
     if weighted:

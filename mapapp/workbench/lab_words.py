@@ -182,7 +182,7 @@ def discrepancies() -> list[Component]:
         ),
         html.P(
             [
-                "docs/method.md, section 9, explains all of these, and you can recompute them. ",
+                "docs/theory/method.md, section 9, explains all of these, and you can recompute them. ",
                 dcc.Link("Back to the workbench", href="./"),
             ]
         ),

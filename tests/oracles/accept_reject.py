@@ -1,4 +1,4 @@
-"""Plain twin of accept/reject, written from P08 §V-A and docs/method.md, section 7c: sets of outputs, listed."""
+"""Plain twin of accept/reject, written from P08 §V-A and docs/theory/method.md, section 7c: sets of outputs, listed."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -27,7 +27,7 @@ def kappa(n: int, m: int, alpha: Sequence[Fraction], retention: Sequence[Fractio
 
 
 def pruned_threshold(alpha: Sequence[Fraction], retention: Sequence[Fraction], rho: Fraction) -> Threshold:
-    """The threshold of docs/method.md, section 5b, with rho = E / kappa."""
+    """The threshold of docs/theory/method.md, section 5b, with rho = E / kappa."""
 
     def threshold(point: int, workers: int) -> Fraction:
         if workers <= 1:

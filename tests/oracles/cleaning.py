@@ -1,6 +1,6 @@
 """Plain twin of cleaning: exact fractions, lists and loops.
 
-Written from docs/method.md, sections 7d and 7f.
+Written from docs/theory/method.md, sections 7d and 7f.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Plain twins of coarsening, domain editing and placement: dictionaries and loops.
 
-Written from docs/method.md, sections 2, 4 and 8.
+Written from docs/theory/method.md, sections 2, 4 and 8.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Plain twin of the exponential mechanism over tables: laws, normalizers and certificates in exact fractions.
 
-Written from docs/method.md, section 7d. A table holds the workers of each support point; two tables of n workers are
-``distance`` workers apart; P(released | table) is proportional to theta^distance.
+Written from docs/theory/method.md, section 7d. A table holds the workers of each support point; two tables of n
+workers are ``distance`` workers apart; P(released | table) is proportional to theta^distance.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Three plain samplers of the exponential mechanism over tables, from whole numbers alone.
 
-Written from docs/method.md, section 7d. Each draws from anything that has ``below(bound)``, a uniform whole number
-below a bound.
+Written from docs/theory/method.md, section 7d. Each draws from anything that has ``below(bound)``, a uniform whole
+number below a bound.
 """
 
 from fractions import Fraction

@@ -1,7 +1,7 @@
 """Plain twin of the exponential mechanism's draw, bit for bit, from the same keyed streams.
 
-Written from docs/method.md, section 7d. A chance is compared with a uniform number that is read 16 bits at a time, and
-every other chance is a whole number below a bound.
+Written from docs/theory/method.md, section 7d. A chance is compared with a uniform number that is read 16 bits at a
+time, and every other chance is a whole number below a bound.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """Plain twin of the informed attacker: prior times the probability of the published table, for every possible home.
 
-Written from docs/method.md, section 7h, and from the laws of the mechanisms; nothing is approximated.
+Written from docs/theory/method.md, section 7h, and from the laws of the mechanisms; nothing is approximated.
 """
 
 from collections.abc import Callable, Sequence

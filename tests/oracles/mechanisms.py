@@ -1,6 +1,7 @@
 """Plain twins of the histogram mechanisms, and the exact laws they must follow.
 
-Written from docs/method.md, section 7b: chances as long decimals, every noisy worker by itself, every offset listed.
+Written from docs/theory/method.md, section 7b: chances as long decimals, every noisy worker by itself, every offset
+listed.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
 """Plain twin of the exponential mechanism with a price: law, ratios and draws in exact fractions.
 
-Written from docs/method.md, section 7d, "A price for occupied points": P(m | x) is proportional to
+Written from docs/theory/method.md, section 7d, "A price for occupied points": P(m | x) is proportional to
 theta^d(x, m) c^(occupied points of m).
 """
 

@@ -1,4 +1,4 @@
-"""Plain twin of the sound accountant, written from docs/method.md, section 5b: its first bound, term by term.
+"""Plain twin of the sound accountant, written from docs/theory/method.md, section 5b: its first bound, term by term.
 
 The kept prior mass has its exact distribution here, so these numbers can lie on either side of the engine's:
 below where Chernoff's inequality is wide, above where the engine's bound on the workers' term is the smaller.
@@ -73,7 +73,7 @@ def sound_delta(
     masses: Sequence[tuple[float, float]],
     epsilon_final: float,
 ) -> float:
-    """delta* by docs/method.md, section 5b; `groups` lists (alpha, f, number of points)."""
+    """delta* by docs/theory/method.md, section 5b; `groups` lists (alpha, f, number of points)."""
     e = math.exp(epsilon_final)
     value = kappa(n, m, [a for a, _, _ in groups], [f for _, f, _ in groups])
     if any(f * e < value for _, f, _ in groups):
@@ -105,7 +105,7 @@ def used_points(weight: int, base: Sequence[int], retention: Sequence[int]) -> l
 def failure_terms(
     n: int, m: int, points: Sequence[tuple[float, float]], e: float, kappa_value: float, mass_low: float
 ) -> tuple[float, float]:
-    """The two tail terms of the bound in docs/method.md 5b, from every tail of every point; points are (alpha, f)."""
+    """The two tail terms of the bound in docs/theory/method.md, section 5b, from every tail; points are (alpha, f)."""
     empty, per_worker, surplus = 0.0, 0.0, 0.0
     for a, f in points:
         if f * e < kappa_value:

@@ -1,7 +1,7 @@
 """Plain twins of pruning, the urn and the remainder, and the exact laws they must follow.
 
-Written from docs/method.md, sections 4, 6 and 7 (P08 Algorithms 1 and 2): lists of weighted balls and exact fractions,
-no running sums, no search.
+Written from docs/theory/method.md, sections 4, 6 and 7 (P08 Algorithms 1 and 2): lists of weighted balls and exact
+fractions, no running sums, no search.
 """
 
 from bisect import bisect_left, bisect_right

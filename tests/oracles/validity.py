@@ -1,4 +1,4 @@
-"""Plain twins of the validity measures: exact fractions and loops, from P10 and docs/method.md, section 10."""
+"""Plain twins of the validity measures: exact fractions and loops, from P10 and docs/theory/method.md, section 10."""
 
 import math
 from collections import Counter

@@ -4,7 +4,7 @@ The chance is public; which support points lone workers live in is not. A worker
 after the mechanism, and so is never kept. A draw far from the expectation is a bug: likelihood ratios cannot see it,
 because those of the exponential mechanism are within epsilon for any table.
 
-Source: docs/audit.md, "Lone workers"; docs/method.md, section 7g.
+Source: docs/audit.md, "Lone workers"; docs/theory/method.md, section 7g.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def most_by_chance(n: int, mean: float, alarm: float) -> int:
     int
         The least number for which Hoeffding's bound proves it; `n` if it proves nothing.
 
-    Source: Hoeffding (1963), theorem 1; docs/method.md, section 11.
+    Source: Hoeffding (1963), theorem 1; docs/theory/method.md, section 11.
     """
     low, high = min(math.ceil(mean), n), n
     while low < high:
@@ -50,7 +50,7 @@ def chance_of_sum(n: int, mean: float, least: float) -> float:
         At least the expected sum.
     least : float
 
-    Source: Hoeffding (1963), theorem 1; docs/method.md, section 11.
+    Source: Hoeffding (1963), theorem 1; docs/theory/method.md, section 11.
     """
     average, share = min(mean / n * (1 + _ROUNDING), 1.0), min(least / n, 1.0)
     if share <= average:

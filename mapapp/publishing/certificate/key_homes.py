@@ -5,7 +5,7 @@ population, from words of the key's stream that belong to the worker's workplace
 there. The places are not published. So a home agrees if any of the places gives its block under the test key. Under
 another key this has a chance that is known exactly, and homes are independent given their support points.
 
-Source: docs/method.md, section 11.
+Source: docs/theory/method.md, section 11.
 """
 
 from __future__ import annotations

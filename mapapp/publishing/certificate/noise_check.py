@@ -4,7 +4,7 @@ A draw with a small epsilon puts workers nearly everywhere, so it leaves few wor
 workplace tract. Real homes leave many such points. How many there may be is bounded for every table of homes, so the
 bound takes no home for granted, and no prior. It needs a draw in which every support point is as likely as any other.
 
-Source: docs/method.md, section 11.
+Source: docs/theory/method.md, section 11.
 """
 
 from __future__ import annotations
