@@ -1,7 +1,7 @@
 """What schemes leak against their error: `python -m benchmarks.audit_tradeoff [TABLES] [--output FILE.png]`.
 
 TABLES is the folder of `commutemap audit … --against … --csv TABLES`. Without it, the small demo is audited against a
-few schemes. Prints the tables of docs/audit.md and draws the trade-off.
+few schemes. Prints the tables of docs/replications/rhode-island.md and draws the trade-off.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 One table of industry by earnings (3 x 3) per town and per tract of work, with all totals and the numbers of people
 public. It counts the workers who live in the same town, or outside the state. Counts of 1 to 5 are primary, and the
 fewest further cells are suppressed. Then every table is attacked: all tables that agree with it are listed, and the
-suppressor is run again on each. docs/attack.md, "Rhode Island" explains the columns.
+suppressor is run again on each. docs/replications/rhode-island.md, "What ordinary suppression gives away" explains the
+columns.
 
 Rhode Island's LODES data are public, so these counts may be shown. Those of a confidential dataset may not.
 """

@@ -9,7 +9,8 @@ The rule of release is that of the paper, with a query's law taken as normal: a 
 released if the chance of a value outside is at most delta / T. Use it to look at large tables, as the paper does in its
 figures; never to publish.
 
-Source: Nabar and Mishra, "Extending the analysis to more than one cell"; docs/tables.md, "The normal sketch".
+Source: Nabar and Mishra, "Extending the analysis to more than one cell"; docs/theory/suppressed-tables.md, "The normal
+sketch".
 """
 
 from __future__ import annotations

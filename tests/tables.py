@@ -166,7 +166,7 @@ def units_of(store: Store, layer: str) -> list[tuple[str, str]]:
 
 
 def interval(people: int, rate: Fraction) -> tuple[int, int]:
-    """Safe interval of the value of one cell; docs/tables.md."""
+    """Safe interval of the value of one cell; docs/theory/suppressed-tables.md."""
     low = max(people * rate * (1 - EPSILON), people - people * (1 - rate) * (1 + EPSILON))
     high = min(people * rate * (1 + EPSILON), people - people * (1 - rate) * (1 - EPSILON))
     return max(math.ceil(low), 0), math.floor(high)

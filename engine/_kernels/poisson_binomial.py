@@ -8,7 +8,7 @@ All terms are positive. Only sums, products and quotients are used, in a fixed o
 same numbers, and rounding changes each by a bounded part of itself. Weights far from the middle are left out, and a
 bound on their sum is kept.
 
-Source: docs/tables.md, "Sums".
+Source: docs/theory/suppressed-tables.md, "Sums".
 """
 
 import math

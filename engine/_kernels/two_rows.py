@@ -6,7 +6,7 @@ people who have the value, one column for each type; so a part never exceeds its
 All terms are positive, and only sums, products and quotients are used, in a fixed order. So rounding changes each
 number by a bounded part of itself, and every machine finds the same numbers.
 
-Source: docs/tables.md, "Both totals".
+Source: docs/theory/suppressed-tables.md, "Both totals".
 """
 
 import math

@@ -4,7 +4,7 @@ A release is drawn many times with a worker and without. An event that is likely
 the other way round) shows that epsilon is at least ln((share - delta) / other share). The event is chosen on the first
 half of the draws and measured on the second, with exact binomial bounds, so that the choice does not flatter it.
 
-Source: docs/audit.md, "The membership game"; Clopper and Pearson 1934.
+Source: docs/theory/membership.md, "The membership game"; Clopper and Pearson 1934.
 """
 
 from typing import NamedTuple

@@ -12,7 +12,7 @@ Tables: the worker is in one cell of each of m tables. A noisy count is above th
 with the worker and a / (1 + a) without, a = e^-rate, and says nothing else. So the number of such tables is all that
 counts, and is binomial.
 
-Source: docs/audit.md, "Exact laws"; Kairouz, Oh and Viswanath 2015 (composition of binary tests).
+Source: docs/theory/membership.md, "Exact laws"; Kairouz, Oh and Viswanath 2015 (composition of binary tests).
 """
 
 from collections.abc import Callable

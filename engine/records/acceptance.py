@@ -3,7 +3,7 @@
 Noise is discrete Laplace, P(Z = z) = (1 - a) / (1 + a) a^|z| with a = e^-threshold_epsilon, so that draws are exact.
 The paper's is continuous; both have q(c + 1) ≤ e^threshold_epsilon q(c), and that is all that Theorem 1 uses.
 
-Source: P17 §2, Mechanism 1, Tests 1 and 2; docs/records.md, "Who passes".
+Source: P17 §2, Mechanism 1, Tests 1 and 2; docs/theory/synthetic-records.md, "Who passes".
 """
 
 from __future__ import annotations

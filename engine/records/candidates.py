@@ -3,7 +3,7 @@
 Every candidate has streams of its own, addressed by its number. So the records depend on the key, the seeds, the model,
 and the test, and not on threads or on how the tries are divided into chunks.
 
-Source: P17 §2, Mechanism 1, and §3.2; docs/records.md, "Counting".
+Source: P17 §2, Mechanism 1, and §3.2; docs/theory/synthetic-records.md, "Counting".
 """
 
 from __future__ import annotations

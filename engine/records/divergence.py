@@ -14,7 +14,7 @@ has a chance under Q alone. The largest such mass is delta0, and enters delta in
 
 Everything is computed in floats from public parameters; :mod:`engine.records.tries` rounds up.
 
-Source: docs/records.md, "Every try is charged".
+Source: docs/theory/synthetic-records.md, "Every try is charged".
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class OneTry:
         """The worst cases for datasets of n and n + 1 records, or about the worst, from some of the counts only.
 
         Counts far above k, where the test always passes but for a chance below n^-2, are represented by one row; see
-        docs/records.md.
+        docs/theory/synthetic-records.md.
         """
         last = _last_count(acceptance, n)
         if most_counts is not None and last >= most_counts:
@@ -133,7 +133,7 @@ def worst_delta(acceptance: Acceptance, similarity: float, n: int, epsilon: floa
     c gamma: the lower one, unless q(c + 1) / q(c) exceeds e^epsilon (n + 1) / n, as below epsilon = threshold_epsilon
     or at a seed floor. All models and all datasets of n records, a worker added or taken away.
 
-    Source: docs/records.md, "One candidate".
+    Source: docs/theory/synthetic-records.md, "One candidate".
     """
     c = _counts(_last_count(acceptance, n))
     q, q_next = acceptance.chances(c), acceptance.chances(c + 1)

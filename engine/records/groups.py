@@ -1,14 +1,14 @@
 """Plausible seeds counted by one look-up: how many seeds share the kept attributes of a candidate.
 
 A candidate's chance given a seed is 0 unless the two agree on the kept attributes, and then does not depend on the
-seed. So its plausible seeds are the seeds of one group, whatever the similarity (docs/records.md, "The chance does
-not contain the seed").
+seed. So its plausible seeds are the seeds of one group, whatever the similarity (docs/theory/synthetic-records.md,
+"The chance does not contain the seed").
 
 With several numbers of kept attributes at random, and a test that is not told which, the chance grows with the length
 of the prefix that seed and candidate share. Then the plausible seeds are those whose shared length lies in a range
 (``PrefixTable``).
 
-Source: docs/records.md, "Counting".
+Source: docs/theory/synthetic-records.md, "Counting".
 """
 
 from __future__ import annotations

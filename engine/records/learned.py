@@ -120,7 +120,7 @@ def learn_structure(
     """Learn a structure with this epsilon and delta when a record is added or removed.
 
     When a record is replaced, the number of records stays the same, and only the entropies cost anything:
-    :func:`epsilon_of_entropies` and the same delta (docs/records.md, "One record replaced").
+    :func:`epsilon_of_entropies` and the same delta (docs/theory/synthetic-records.md, "One record replaced").
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 For records drawn in earnest, group sizes do the same work (:mod:`engine.records.groups`). These functions are for
 small examples, and for tests.
 
-Source: P17 §2, Definition 1, Mechanism 1, Tests 1 and 2; docs/records.md, "What is promised about one record".
+Source: P17 §2, Definition 1, Mechanism 1, Tests 1 and 2; docs/theory/synthetic-records.md, "What is promised about one
+record".
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The paper's accountant: Theorem 1 for one candidate, and its rules for many.
 
 Theorem 1 says nothing about candidates that give no record. So these numbers hold only if nobody learns how many
-candidates failed, or how long they took. docs/records.md, "What differs from the paper", has an example, and a test
-shows it.
+candidates failed, or how long they took. docs/theory/synthetic-records.md, "What differs from the paper", has an
+example, and a test shows it.
 
-Source: P17 §2.1, Theorems 1 to 4. The stored text of the paper has lost its formulas; docs/records.md has a proof.
+Source: P17 §2.1, Theorems 1 to 4. The stored text of the paper has lost its formulas; docs/theory/synthetic-records.md
+has a proof.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Candidates are independent given the dataset, so their Rényi divergences add. H
 passed, and which ones may be public. The promise holds for every dataset of at least ``n_min`` records: their exact
 number stays secret. Epsilons are computed in floats from public parameters and rounded up.
 
-Source: docs/records.md, "Every try is charged"; Canonne, Kamath and Steinke 2020 (Rényi to epsilon and delta);
-Mironov 2017 (Rényi of two steps).
+Source: docs/theory/synthetic-records.md, "Every try is charged"; Canonne, Kamath and Steinke 2020 (Rényi to epsilon
+and delta); Mironov 2017 (Rényi of two steps).
 """
 
 from __future__ import annotations
@@ -234,7 +234,10 @@ def _least_n_min(acceptance: Acceptance, gamma: float) -> int:
 
 
 def _larger_datasets(acceptance: Acceptance, gamma: float, n_min: int, orders: Floats) -> Floats:
-    """What larger datasets can add to E - 1 of n_min records; docs/records.md, "More records than n_min"."""
+    """What larger datasets can add to E - 1 of n_min records.
+
+    Source: docs/theory/synthetic-records.md, "More records than n_min".
+    """
     growth = acceptance.chances([n_min, n_min + 1])
     too_large = orders >= n_min / 2
     near = 2 / (n_min + 1 - np.where(too_large, 0.0, orders))

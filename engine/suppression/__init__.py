@@ -28,5 +28,5 @@ The attack on tables whose cells were suppressed by an ordinary rule:
 - :mod:`engine.suppression.rule_ranges`: ranges under the rule where tables are too many (``ranges_under_rule``);
 - :mod:`engine.suppression.attack`: all of it for one table (``attack_table``).
 
-Source: Nabar and Mishra, "Releasing Private Contingency Tables"; docs/tables.md.
+Source: Nabar and Mishra, "Releasing Private Contingency Tables"; docs/theory/suppressed-tables.md.
 """

@@ -5,7 +5,7 @@ certified bounds (`engine.suppression.two_rows`). Three rows would need sums ove
 of three rows are refused before they start, like tables of more rows; a tree of sums (`engine.suppression.sum_tree`)
 has no such limit.
 
-Source: Nabar and Mishra, Algorithm 1 and Theorem 3; docs/tables.md, "Both totals".
+Source: Nabar and Mishra, Algorithm 1 and Theorem 3; docs/theory/suppressed-tables.md, "Both totals".
 """
 
 from __future__ import annotations

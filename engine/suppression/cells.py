@@ -2,7 +2,7 @@
 
 Symbols: b people of a cell, p the rate, V the value, e epsilon.
 
-Source: Nabar and Mishra, Definition 1 and Algorithm 3; docs/tables.md.
+Source: Nabar and Mishra, Definition 1 and Algorithm 3; docs/theory/suppressed-tables.md.
 """
 
 from fractions import Fraction

@@ -4,7 +4,8 @@ People with the same rate form a type. The law is the Poisson-binomial; what a k
 from it (Bayes). Exact numbers are integers; their cost grows with the square of the people. Bounds come from sums of
 positive terms (`engine._kernels.poisson_binomial`).
 
-Source: Nabar and Mishra, Algorithm 1 (Safe) and "Special Case: Boolean Private Attributes"; docs/tables.md, "Sums".
+Source: Nabar and Mishra, Algorithm 1 (Safe) and "Special Case: Boolean Private Attributes";
+docs/theory/suppressed-tables.md, "Sums".
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Rows are independent of each other.
 
 Symbols: b workers of a row, pi share of an origin, n count, e epsilon; ``left`` what is not released yet.
 
-Source: docs/tables.md. Nabar and Mishra allow such values and give no algorithm.
+Source: docs/theory/suppressed-tables.md. Nabar and Mishra allow such values and give no algorithm.
 """
 
 import math

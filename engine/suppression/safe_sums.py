@@ -8,7 +8,7 @@ safe sums form an interval.
 Two people's posteriors compare as their rates do. Where the sum is at least two above the mean, the person of least
 rate has the largest posterior relative to the prior, and the person of largest rate the smallest chance of a zero
 relative to the prior; below the mean the converse. So the two extreme rates decide, unless the interval ends within
-two of the mean; then every type is checked. docs/tables.md, "Sums", has the proof.
+two of the mean; then every type is checked. docs/theory/suppressed-tables.md, "Sums", has the proof.
 
 With one rate the interval has a closed form. Otherwise few people are decided exactly, many by certified bounds: what
 bounds leave open counts as unsafe.

@@ -8,7 +8,7 @@ sure to be suppressed.
 The rule costs K draws per decision, and suppresses queries that the exact rule releases: those with a chance of q/2
 about half of the time. It is here for comparison with the paper.
 
-Source: Nabar and Mishra, Algorithm 3; docs/tables.md.
+Source: Nabar and Mishra, Algorithm 3; docs/theory/suppressed-tables.md.
 """
 
 from collections.abc import Callable

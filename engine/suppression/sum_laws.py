@@ -7,7 +7,7 @@ which is built by halves: nothing is divided by or subtracted.
 Every number is a sum of products of positive numbers. What is cut off at both ends is bounded, and the roundings of
 each number are counted (`engine._kernels.two_rows`).
 
-Source: docs/tables.md, "Both totals".
+Source: docs/theory/suppressed-tables.md, "Both totals".
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ two. People outside every released node keep their prior.
 A parent may come after its children in the order of decision: then releasing it tells the same as releasing its
 remainder, the sum of its suppressed descendants and its own people.
 
-Source: Nabar and Mishra, Definition 1 and Algorithms 1 and 3; docs/tables.md, "Sums".
+Source: Nabar and Mishra, Definition 1 and Algorithms 1 and 3; docs/theory/suppressed-tables.md, "Sums".
 """
 
 from __future__ import annotations

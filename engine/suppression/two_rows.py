@@ -7,7 +7,7 @@ column or a cell out, and what its value would reveal about each person is a quo
 
 Where no released total ties a query to other people, the closed forms of `engine.suppression.safe_sums` decide.
 
-Source: docs/tables.md, "Both totals".
+Source: docs/theory/suppressed-tables.md, "Both totals".
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Poisson-binomial, for given the value, the cell's people are independent of all 
 Everything is in integers, and the cost grows fast with people and rows. `engine.suppression.both_totals` decides tables
 by these weights if they are small.
 
-Source: Nabar and Mishra, "Dynamic Programming" and Theorem 3; docs/tables.md, "Both totals".
+Source: Nabar and Mishra, "Dynamic Programming" and Theorem 3; docs/theory/suppressed-tables.md, "Both totals".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where stated errors are known to be off: a sentence for readers of releases by some units.
 
-What it says was measured on Rhode Island (docs/validity.md, "Under the exponential mechanism").
+What it says was measured on Rhode Island (docs/theory/expected-errors.md, "Under the exponential mechanism").
 """
 
 from __future__ import annotations

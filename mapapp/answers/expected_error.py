@@ -10,7 +10,7 @@ its share of people, placing by population may have moved C (1 - g/s) workers; t
 Algorithms 1-2, it also has what real homes differ from the gravity model. The expected error is the root of bias
 squared plus variance plus placement squared: the root mean squared error of C.
 
-The gravity model is a model; docs/validity.md reports how well the error covers.
+The gravity model is a model; docs/theory/expected-errors.md reports how well the error covers.
 
 Nothing confidential is read and nothing of the engine is imported, so pages may show the result.
 

@@ -8,7 +8,7 @@ median is half the difference between the distances of the workers e ranks above
 method). `ExpectedErrors.of_sums` gives the errors of such sums, including the bias of coarsening and of the prior, from
 the internal points of tracts.
 
-Source: docs/validity.md, "Expected error of a median and of a mean".
+Source: docs/theory/expected-errors.md, "Expected error of a median and of a mean".
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ Y_(x+1); the mean of T is x if S_x = x W_x, and W_x - u W_(x-1) = (1 - theta) / 
 The number v is that for which all T add up to the public number of workers. Where u is 1 or more, a point may lose any
 number of workers, and the estimates are of no use.
 
-Source: docs/theory/method.md, section 7d; docs/validity.md, "Under the exponential mechanism".
+Source: docs/theory/method.md, section 7d; docs/theory/expected-errors.md, "Under the exponential mechanism".
 """
 
 from __future__ import annotations

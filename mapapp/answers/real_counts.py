@@ -31,7 +31,7 @@ Somebody in a point that H cuts may live in H or not, so the error of such a cou
 Averaged over releases, the error stated for a count is no less than its real one where the prior has no effect: the
 variance of C enters twice, once through the estimate of X.
 
-Source: docs/validity.md, "Under the exponential mechanism".
+Source: docs/theory/expected-errors.md, "Under the exponential mechanism".
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ s occupied points, K = s + c (k - s) and more = 1 + (1 - c) c (k - s) / K: as k'
 more do without a price. Of the R workers, R c k / K are then spread evenly over all points. The others, R (1 - c) / K
 for each occupied point, return to occupied points and count as kept.
 
-Source: docs/theory/method.md, section 7d; docs/validity.md, "Under the exponential mechanism".
+Source: docs/theory/method.md, section 7d; docs/theory/expected-errors.md, "Under the exponential mechanism".
 """
 
 from __future__ import annotations

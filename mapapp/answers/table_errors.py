@@ -14,7 +14,7 @@ Approximations: of a work area's tables in a tract, only the numbers of workers 
 tract's other tables of that size. Fuller points lose more than others, by a few percent. Domain editing enters by its
 probability. Losses of different points of one table are taken to be independent, which overstates the variance.
 
-Source: docs/theory/method.md, sections 7d and 7f; docs/validity.md, "Under the exponential mechanism".
+Source: docs/theory/method.md, sections 7d and 7f; docs/theory/expected-errors.md, "Under the exponential mechanism".
 """
 
 from __future__ import annotations

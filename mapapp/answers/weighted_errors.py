@@ -23,7 +23,7 @@ points that are single tracts show about the same.
 Approximations: p is estimated from the count itself; a point with workers keeps its whole alpha, which is assumed to be
 spread as C is; C is assumed to be spread over points as the prior is; domain editing enters by its probability.
 
-Source: docs/theory/method.md, sections 3, 6, 7 and 10; docs/validity.md, "The expected error of a count".
+Source: docs/theory/method.md, sections 3, 6, 7 and 10; docs/theory/expected-errors.md, "The expected error of a count".
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 CONFIDENTIAL: group sizes are counts of real workers.
 
-Source: docs/records.md, "Who passes" and "The chance does not contain the seed".
+Source: docs/theory/synthetic-records.md, "Who passes" and "The chance does not contain the seed".
 """
 
 from __future__ import annotations

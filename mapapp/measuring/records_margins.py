@@ -3,8 +3,9 @@
     margins = RecordMargins(attributes, real)
     margins.distances(drawn), margins.noise_floor(len(drawn))
 
-The margins are those of the table in docs/records.md, "Rhode Island", and the means over all single attributes and all
-pairs. Distances are those of :mod:`mapapp.measuring.validity_records`. CONFIDENTIAL, all of it.
+The margins are those of the table in docs/replications/rhode-island.md, "Distances of worker records", and the means
+over all single attributes and all pairs. Distances are those of :mod:`mapapp.measuring.validity_records`.
+CONFIDENTIAL, all of it.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def _text(values: Mapping[str, float | str], records: Sequence[Record]) -> list[
             "candidates. CommuteMap's own accountant charges every try and needs β above 0 where failures can be seen."
         ),
         html.P(
-            "See docs/records.md, “Theorem 1”, for the proof and the example of nine equal records.",
+            "See docs/theory/synthetic-records.md, “Theorem 1”, for the proof and the example of nine equal records.",
             className="quiet",
         ),
     ]

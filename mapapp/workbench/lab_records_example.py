@@ -2,7 +2,7 @@
 
 Everything is a fraction: the noise of the threshold uses a fraction close to e^-ε₀, and so do Theorem 1's e^ε and δ.
 
-Source: P17 §2, Mechanism 1, Theorem 1; docs/records.md, "Theorem 1".
+Source: P17 §2, Mechanism 1, Theorem 1; docs/theory/synthetic-records.md, "Theorem 1".
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def test_an_export_in_the_lodes_layout_gives_the_published_rows_back(
 def test_what_ordinary_suppression_gives_away(
     rhode_island: Imported, unit: str, home: str, ties: str, expected: str
 ) -> None:
-    """The table in docs/attack.md."""
+    """The table in docs/replications/rhode-island.md."""
     tables = rhode_island.tables
     workers = workers_of(tables["jobs"], tables["blocks"], "layer_ctycsub")
     found = found_in(workers, unit, home, ties)

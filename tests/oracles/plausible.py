@@ -1,6 +1,7 @@
 """Plain twin of the tests and accountants of `engine.records`: every outcome of tiny datasets, in fractions.
 
-Written from P17 §2 (Definition 1, Mechanism 1, Tests 1 and 2) and docs/records.md. Nothing here uses the engine.
+Written from P17 §2 (Definition 1, Mechanism 1, Tests 1 and 2) and docs/theory/synthetic-records.md. Nothing here uses
+the engine.
 
 A *kernel* has a row for each type of record and a column for each output; a dataset is a list of types.
 """

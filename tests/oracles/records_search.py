@@ -3,7 +3,7 @@
 The same search as :mod:`engine.records.choosing`, over the same factors and orders, with numbers that are computed
 anew wherever they are needed. Its answer must be the same to the last digit.
 
-Source: docs/records.md, "Every try is charged".
+Source: docs/theory/synthetic-records.md, "Every try is charged".
 """
 
 import math

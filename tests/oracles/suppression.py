@@ -1,8 +1,8 @@
 """Plain twin of `engine.suppression`: Bayes' rule over every data set of a small population, in exact fractions.
 
 Written from the definitions of Nabar and Mishra, "Releasing Private Contingency Tables": Definition 1 (semantic
-privacy), Algorithm 1 (Safe), Algorithm 3 (cell suppressor), and from docs/tables.md where that departs from the paper.
-Nothing here uses the engine.
+privacy), Algorithm 1 (Safe), Algorithm 3 (cell suppressor), and from docs/theory/suppressed-tables.md where that
+departs from the paper. Nothing here uses the engine.
 
 A population consists of groups: people of one cell with the same chance of having the counted attribute. People of a
 group are exchangeable, so a world is described by how many people of each group have the attribute.

@@ -1,4 +1,7 @@
-"""Plain twins of the kernels that decide cells: the bounds in the order of docs/tables.md, and the draws."""
+"""Plain twins of the kernels that decide cells: the bounds, in the order of their derivation, and the draws.
+
+Source: docs/theory/suppressed-tables.md, "The certified bound" and "Deciding by sampling".
+"""
 
 from __future__ import annotations
 

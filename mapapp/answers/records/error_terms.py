@@ -2,7 +2,8 @@
 
 The publisher simulates the noise and the sampling of the published model, and fits the squared error of the cells of
 some combinations of attributes: a constant, a part in proportion to the count, and one in proportion to its square
-(docs/records.md). A count is a sum of such cells. Errors of counts that the terms do not cover are not stated.
+(docs/theory/synthetic-records.md). A count is a sum of such cells. Errors of counts that the terms do not cover are
+not stated.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ draws that can depend on the worker are made; their law is that of whole runs.
 
 CONFIDENTIAL, all of it.
 
-Source: docs/audit.md, "The membership game" and "Exact laws".
+Source: docs/theory/membership.md, "The membership game" and "Exact laws".
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Accuracy is interpolated linearly in the error between neighboring parameters of
 does not reach the release's error, and nothing is extrapolated. A parameter that even all workers together do not meet
 is left out: its single leaf breaks the rule that the scheme promises.
 
-Source: docs/audit.md, "At equal error".
+Source: docs/replications/rhode-island.md, "At equal error".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """All decisions of a publication: tables of the same jobs share a state, and each set of jobs has one of its own.
 
 A job is one person here. If no job is counted in two of the states, then by the prior they are independent of each
-other: what one of them releases says nothing about the people of another (docs/tables.md, "Several tables"). They are
-decided one after another, in the order of the file, and share delta.
+other: what one of them releases says nothing about the people of another (docs/theory/suppressed-tables.md, "Tables
+over different jobs"). They are decided one after another, in the order of the file, and share delta.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The decisions of tables of the same jobs in order: sums above the cells, the cells, and the remainders of rows.
 
 Every sum is a set of cells, and two sets are nested or have nothing in common; so all tables of the same jobs share one
-state (docs/tables.md, "Sums"). A coarser table is a sum over the cells of the finest one. Sums come first, coarsest
-first; then the cells, row by row; then the remainders, each of which is decided as the total of its row. Tables of
-jobs that have none in common have a state each (:mod:`mapapp.publishing.tables.forest`).
+state (docs/theory/suppressed-tables.md, "Sums"). A coarser table is a sum over the cells of the finest one. Sums come
+first, coarsest first; then the cells, row by row; then the remainders, each of which is decided as the total of its
+row. Tables of jobs that have none in common have a state each (:mod:`mapapp.publishing.tables.forest`).
 """
 
 from __future__ import annotations

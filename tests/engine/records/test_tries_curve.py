@@ -46,7 +46,7 @@ def test_the_papers_best_line_is_below_every_rate_and_rises_with_the_tries() -> 
         best_paper_promise(500, similarity=4, n_tries=n, delta="1e-6") for n in (1_000, 100_000, 476_789)
     ]
     epsilons = [line.epsilon for line in lines if line is not None]
-    assert round(epsilons[-1]) == 5_929  # as docs/records.md prints it
+    assert round(epsilons[-1]) == 5_929  # as docs/theory/synthetic-records.md prints it
     assert all(low < high for low, high in pairwise(epsilons))
     for rate in ("0.07", "0.1", "0.15"):
         test = Acceptance(min_plausible_seeds=500, threshold_epsilon=rate)

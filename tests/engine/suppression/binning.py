@@ -7,7 +7,7 @@ before, and never on the new sums. So a split that is not made says nothing.
 The paper cuts an interval at the "median probability mass" and does not say of what. Here it is the median of public
 people; a tie goes to the lower side (:func:`halved`). A unit that cannot be split safely stays as it is.
 
-Source: Nabar and Mishra, Algorithm 2; docs/tables.md, "Rows that can be published".
+Source: Nabar and Mishra, Algorithm 2; docs/theory/suppressed-tables.md, "Rows that can be published".
 """
 
 from __future__ import annotations

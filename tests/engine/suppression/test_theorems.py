@@ -1,6 +1,7 @@
 """The theorems of Nabar and Mishra, and every place where what is printed differs from what their definitions give.
 
-docs/tables.md, "What differs from the paper", lists the differences; each has a test here, or is named beside it.
+docs/theory/suppressed-tables.md, "What differs from the paper", lists the differences; each has a test here, or is
+named beside it.
 """
 
 from __future__ import annotations

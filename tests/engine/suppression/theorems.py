@@ -1,7 +1,7 @@
 """What Nabar and Mishra's theorems say about tables, as functions: for tests and replications, never for decisions.
 
-The bounds of Theorems 5 and 6 hold, but they are loose, and their proofs have gaps. docs/tables.md, "What differs from
-the paper", lists them.
+The bounds of Theorems 5 and 6 hold, but they are loose, and their proofs have gaps. docs/theory/suppressed-tables.md,
+"What differs from the paper", lists them.
 """
 
 from __future__ import annotations
