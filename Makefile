@@ -49,9 +49,11 @@ nginx:
 	  if command -v systemctl >/dev/null; then systemctl disable --quiet --now nginx || true; fi; \
 	else echo "no nginx found: the reverse proxy tests will be skipped (on Debian: apt-get install nginx-light)"; fi
 
-# The program generates docs/cli.md; a test checks that the file is current.
+# The help of all commands as one page, which is made from the program and not kept.
 docs: $(VENV)/.test-ready
-	$(BIN)/python -c "from mapapp.commands import cli; from mapapp.commands.cli_reference import reference; print(reference(cli.commutemap), end='')" > docs/cli.md
+	@mkdir -p build
+	$(BIN)/python -c "from mapapp.commands import cli, cli_reference; print(cli_reference.reference(cli.commutemap), end='')" > build/cli.md
+	@echo "wrote build/cli.md"
 
 $(VENV)/.python: Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3"; exit 1; }

@@ -18,6 +18,7 @@ import pytest
 
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import commutemap
+from mapapp.commands.cli_reference import reference
 from mapapp.publishing.tables.run import Choice, make_table
 from mapapp.publishing.tables.spec import TableSpec
 from tests.tables import write_later_jobs, write_prior
@@ -128,11 +129,9 @@ def undocumented_commands(text: str) -> list[str]:
     return [name for name in commutemap.commands if not re.search(rf"commutemap {name}\b", text)]
 
 
-def undocumented_options(reference: str) -> list[str]:
-    """Options that the reference does not list in the section of their command."""
-    sections = dict(
-        re.findall(r"^## commutemap ?(\S*)\n(.*?)(?=^## |\Z)", reference, re.MULTILINE | re.DOTALL)
-    )
+def undocumented_options(text: str) -> list[str]:
+    """Options that the page of all commands does not list in the section of their command."""
+    sections = dict(re.findall(r"^## commutemap ?(\S*)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
     return [
         f"{name} {option}"
         for name, command in commutemap.commands.items()
@@ -253,6 +252,14 @@ def test_every_documented_command_parses(page: Path) -> None:
     assert mention_faults(text) == []
 
 
+def test_every_command_in_the_help_parses() -> None:
+    """Help gives examples and names other commands, as pages do."""
+    text = reference(commutemap)
+    assert [fault for line in command_lines(text) if (fault := command_fault(line))] == []
+    assert mention_faults(text) == []
+    assert {line.split()[1] for line in command_lines(text)} >= set(commutemap.commands)
+
+
 def test_there_are_commands_to_check() -> None:
     """The patterns above do find what is there."""
     assert sum(len(command_lines(text_of(page))) for page in PAGES) > 40
@@ -281,15 +288,15 @@ def test_a_mention_of_a_command_or_option_that_does_not_exist_is_found(span: str
 
 
 def test_every_command_is_on_a_page_that_people_wrote() -> None:
-    written = "\n".join(text_of(page) for page in PAGES if page.name not in ("cli.md", "changelog.md"))
+    written = "\n".join(text_of(page) for page in PAGES if page.name != "changelog.md")
     assert undocumented_commands(written) == []
     assert undocumented_commands(written.replace("commutemap sweep", "")) == ["sweep"]
 
 
 def test_every_option_is_documented() -> None:
-    reference = text_of(ROOT / "docs" / "cli.md")
-    assert undocumented_options(reference) == []
-    assert undocumented_options(reference.replace("--budget-delta", "")) == ["import --budget-delta"]
+    text = reference(commutemap)
+    assert undocumented_options(text) == []
+    assert undocumented_options(text.replace("--budget-delta", "")) == ["import --budget-delta"]
 
 
 def test_every_public_name_is_documented() -> None:
@@ -357,7 +364,7 @@ def test_a_file_or_name_that_does_not_exist_is_found() -> None:
         "mapapp.nowhere",
         "commutemap.close_release",
     ]
-    assert path_faults("`engine/` `docs/cli.md` `engine/no_such.py`") == ["engine/no_such.py"]
+    assert path_faults("`engine/` `docs/api.md` `engine/no_such.py`") == ["engine/no_such.py"]
 
 
 def test_timings_are_in_measurements_only() -> None:

@@ -1,18 +1,9 @@
-"""Every command is documented, has an example, and docs/cli.md is what the program says."""
-
-from pathlib import Path
+"""Every command has an example, and every option has help: `make docs` makes its page from these."""
 
 import click
 import pytest
 
 from mapapp.commands.cli import commutemap
-from mapapp.commands.cli_reference import reference
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "cli.md"
-
-
-def test_the_document_is_up_to_date() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == reference(commutemap), "run `make docs`"
 
 
 @pytest.mark.parametrize("name", sorted(commutemap.commands))
