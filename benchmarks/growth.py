@@ -10,7 +10,7 @@ Pictures with the fitted exponents are drawn from the file, those of all stages 
 
     python -m benchmarks.growth --sizes 0.5 2 8
     python -m benchmarks.growth --scratch /large/disk
-    python -m benchmarks.growth --sizes --pictures docs/images
+    python -m benchmarks.growth --sizes --pictures growth-pictures
 """
 
 from __future__ import annotations
