@@ -19,7 +19,7 @@ import pandas
 from benchmarks import rhode_island
 from benchmarks.commands import commutemap
 from geodata.store import Store, open_store
-from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.errors.expected_error import ExpectedErrors
 
 MOST = 300
 COLUMNS = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population", "county_id", "elsewhere"]

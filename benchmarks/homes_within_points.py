@@ -6,9 +6,9 @@ is fitted by
 
     clustered D s (1 - s)  +  toward D^2 (g - s)^2  +  homes^2 D^2 s^2 (1 - s)^2
 
-for areas with D s > 1, by least squares of errors relative to (D s + 2)^2. Expected errors under Algorithms 1-2 use
-`CLUSTERED` and `HOMES`, `EVERYWHERE` for the sum over all workplaces (`mapapp.answers.weighted_errors`), and the whole
-of the second term.
+for areas with D s > 1, by least squares of errors relative to (D s + 2)^2. Expected errors under Algorithms 1-2
+(`mapapp.answers.errors.dirichlet_multinomial`) use `CLUSTERED` and `HOMES`, `EVERYWHERE` for the sum over all
+workplaces, and the whole of the second term.
 
 Rows: real homes of the setting's points of several tracts, which a release does not show; real homes of points that are
 single tracts, taken together by PUMA; and the same in a release under the test key, which everybody can see. A released
@@ -33,8 +33,8 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.distance import distance_mi
 from geodata.store import open_store
-from mapapp.answers.prior_terms import SupportTerms
-from mapapp.answers.support_prior import Floats, SupportPriors
+from mapapp.answers.errors.certificate_terms import SupportTerms
+from mapapp.answers.errors.support_prior import Floats, SupportPriors
 from mapapp.publishing.batch import open_source
 
 LEAST_MI: Final = 3.0

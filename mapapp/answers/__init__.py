@@ -2,6 +2,6 @@
 
 `analyses` has the analyses as methods of :class:`~mapapp.answers.analyses.Release`, and `results` the types of their
 answers. `areas` finds the blocks of an area and `outlines` its shape. `flows` is the database and `prepared` the files
-that it reads. `answer_errors` computes expected errors. `asking` answers one question for many areas and releases.
+that it reads. `errors` computes expected errors. `asking` answers one question for many areas and releases.
 `served_release` holds what a server keeps for each release.
 """

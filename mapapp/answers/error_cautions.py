@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from mapapp.answers.prior_terms import unit_of
+from mapapp.answers.errors.certificate_terms import unit_of
 
 __all__ = ["error_caution"]
 

@@ -10,6 +10,7 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.change import largest_change
 from mapapp.answers.entries import entry_of, headline_of
+from mapapp.answers.errors.uncertain_rows import within_errors
 from mapapp.answers.finding_words import (
     EVERYWHERE,
     LEAST_WORKERS,
@@ -23,7 +24,6 @@ from mapapp.answers.finding_words import (
 )
 from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
-from mapapp.answers.uncertain_rows import within_errors
 
 __all__ = ["findings"]
 

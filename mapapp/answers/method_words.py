@@ -9,13 +9,13 @@ from typing import Final
 from mapapp.answers import words
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.error_cautions import error_caution
+from mapapp.answers.errors.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
 from mapapp.answers.records.record_words import record_chapters
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 
 _HOW_DRAWN: Final = {
     "exponential": (

@@ -12,11 +12,11 @@ from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.store import Store, store_digest
 from mapapp.answers.about import About, Note, edge_notes
-from mapapp.answers.answer_errors import ROWS
 from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas
 from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.errors.answer_errors import ROWS
 from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.levels import level_named
@@ -126,7 +126,7 @@ class OpenedRelease:
 
         If a table is shortened to its `shown` first rows (by default `rows`), the sums of the others have one, too.
         This takes some milliseconds per number. Releases whose mechanism has no formula get no errors. See
-        `mapapp.answers.answer_errors`.
+        `mapapp.answers.errors.answer_errors`.
         """
         check_answers(answer)
         return cast(Answer, self.errors.of_answer(answer, rows, tables, shown))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from geodata.json_objects import JsonObject
 from geodata.store import Store
-from mapapp.answers.answer_errors import Errors
 from mapapp.answers.areas import Areas
+from mapapp.answers.errors.answer_errors import Errors
+from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.flows import Flows
 from mapapp.answers.publication import is_of_records
-from mapapp.answers.records.record_errors import RecordErrors
 
 
 def errors_of(store: Store, areas: Areas, flows: Flows, certificate: JsonObject) -> Errors:

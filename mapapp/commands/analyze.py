@@ -338,7 +338,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
 
 def _lines(result: Result) -> list[str]:
     """Return an answer as text lines: its subject, what it found, its numbers, and the first rows of its main table."""
-    from mapapp.answers.error_marks import mark_of_table
+    from mapapp.answers.errors.error_marks import mark_of_table
     from mapapp.answers.findings import findings
     from mapapp.answers.results import Change
     from mapapp.answers.short_tables import shortened
@@ -376,7 +376,7 @@ def _with_marks(table: pandas.DataFrame, mark: str) -> pandas.DataFrame:
 
 def _attribute_lines(result: Result) -> list[str]:
     """Return the largest values of each further attribute as text lines; none unless it is a profile of records."""
-    from mapapp.answers.error_marks import mark_of_table
+    from mapapp.answers.errors.error_marks import mark_of_table
 
     table, mark = result.tables().get("attributes"), mark_of_table(result, "attributes")
     if table is None or not len(table):
@@ -397,7 +397,7 @@ def _grid_lines(result: Result) -> list[str]:
 
     from mapapp.answers import words
     from mapapp.answers.entries import grid_of
-    from mapapp.answers.error_marks import mark_of_grid
+    from mapapp.answers.errors.error_marks import mark_of_grid
     from mapapp.answers.grids import ERROR, Limit
 
     mark, grid = mark_of_grid(result), grid_of(result, Limit(_TEXT_ROWS, _TEXT_COLUMNS))

@@ -16,14 +16,14 @@ from mapapp.answers.commute_pick import Places
 from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
+from mapapp.answers.errors.uncertain_rows import EXCEEDS, WITHIN
 from mapapp.answers.served_release import ServedRelease, names_of
-from mapapp.answers.uncertain_rows import EXCEEDS, WITHIN
-from mapapp.answers.uncertain_units import has_uncertain_units
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.area_classes import RULE_WORDS, AreaClasses, Rule, area_classes
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
 from mapapp.drawing.land_area import land_square_miles
 from mapapp.drawing.palette import COLOR_SCHEMES
+from mapapp.drawing.uncertain_units import has_uncertain_units
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds, View
 

@@ -20,11 +20,11 @@ from mapapp.answers.layer_units import TABLES
 from mapapp.answers.levels import LEVEL_LABELS
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.answers.unit_names import name_parts
 from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
 from mapapp.drawing.place_names import PlaceName, place_names
+from mapapp.drawing.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.question.area_text import BLOCK
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds

@@ -18,10 +18,10 @@ import xlsxwriter
 from xlsxwriter.format import Format
 
 from mapapp.answers.entries import entry_of, grid_of
+from mapapp.answers.errors.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
 from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import NUMBERS, Change, Result
-from mapapp.answers.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
 from mapapp.base.errors import UsageError
 from mapapp.files.exports.bulk_sheet import BulkSheet
 from mapapp.files.exports.provenance import Provenance

@@ -1,1 +1,1 @@
-"""Published worker records: their attributes, cross tables, expected errors, rows, and what they promise."""
+"""Published worker records: their attributes, cross tables, rows, and what they promise."""

@@ -18,7 +18,6 @@ from mapapp.answers.commute_lines import Lines
 from mapapp.answers.commute_pick import Places
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.labels import change_texts, ratio_texts
@@ -28,6 +27,7 @@ from mapapp.drawing.paper.hatching import hatch
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
 from mapapp.drawing.plotly.commute_map import change_classes
+from mapapp.drawing.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
 from mapapp.question.view import View

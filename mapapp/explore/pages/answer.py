@@ -15,7 +15,7 @@ from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.asking import characteristics_of
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.error_marks import has_row_errors
+from mapapp.answers.errors.error_marks import has_row_errors
 from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio, Value

@@ -12,14 +12,14 @@ from mapapp.answers import words
 from mapapp.answers.change import largest_change
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
-from mapapp.answers.error_marks import mark_of_grid, mark_of_table
+from mapapp.answers.errors.error_marks import mark_of_grid, mark_of_table
+from mapapp.answers.errors.uncertain_rows import EXCEEDS, WITHIN, error_exceeds, within_errors
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.levels import LEVEL_LABELS, NAMED
 from mapapp.answers.measures import caution
 from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMatrix, Result
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
-from mapapp.answers.uncertain_rows import EXCEEDS, WITHIN, error_exceeds, within_errors
 from mapapp.answers.unit_names import name_parts
 
 SHORT_ROWS: Final = 12

@@ -12,12 +12,12 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
-from mapapp.answers.error_marks import has_row_errors
+from mapapp.answers.errors.error_marks import has_row_errors
+from mapapp.answers.errors.uncertain_rows import EXCEEDS_NOTE, has_exceeding
 from mapapp.answers.findings import findings
 from mapapp.answers.results import Result
 from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.served_release import ServedRelease, names_of
-from mapapp.answers.uncertain_rows import EXCEEDS_NOTE, has_exceeding
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from mapapp.answers import words
+from mapapp.answers.errors.typical_errors import typical_errors
 from mapapp.answers.method_words import chapters, exactness
 from mapapp.answers.publication import DIGEST_NOTE, is_of_records
 from mapapp.answers.records.record_words import promised_rows
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.typical_errors import typical_errors
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.reports.content import Source
 

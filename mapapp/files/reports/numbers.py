@@ -12,12 +12,12 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
+from mapapp.answers.errors.uncertain_rows import EXCEEDS, error_exceeds
 from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
-from mapapp.answers.uncertain_rows import EXCEEDS, error_exceeds
 from mapapp.files.reports.content import KeyNumber, Kind
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Side

@@ -11,15 +11,15 @@ import pytest
 from geodata.store import open_store
 from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
-from mapapp.answers.answer_errors import ROWS
 from mapapp.answers.commute_pick import Pick
-from mapapp.answers.error_marks import mark_of_grid
+from mapapp.answers.errors import missing_errors
+from mapapp.answers.errors.answer_errors import ROWS
+from mapapp.answers.errors.error_marks import mark_of_grid
+from mapapp.answers.errors.record_terms import ErrorTerms
 from mapapp.answers.findings import findings
 from mapapp.answers.measures import MEASURES
 from mapapp.answers.method_words import chapters
-from mapapp.answers.records import missing_errors
 from mapapp.answers.records.certificate import NO_EDGE
-from mapapp.answers.records.error_terms import ErrorTerms
 from mapapp.answers.records.record_words import error_words
 from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
 from mapapp.answers.served_release import ServedRelease

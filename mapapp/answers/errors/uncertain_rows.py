@@ -1,6 +1,6 @@
 """Counts whose expected error exceeds them, so that small values are not read as certain.
 
-`mapapp.answers.uncertain_units` says the same of the units on a map.
+`mapapp.drawing.uncertain_units` says the same of the units on a map.
 """
 
 from __future__ import annotations

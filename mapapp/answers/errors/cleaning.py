@@ -25,9 +25,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.noisy_tables import DrawnTables, Noise, NoisyTables, add_up_tables
-from mapapp.answers.prior_terms import CLEANED_RANGES_MI
-from mapapp.answers.support_prior import TractPrior
+from mapapp.answers.errors.certificate_terms import CLEANED_RANGES_MI
+from mapapp.answers.errors.drawn_counts import DrawnTables, Noise, NoisyTables, add_up_tables
+from mapapp.answers.errors.support_prior import TractPrior
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import served_answers
+from mapapp.answers.errors.uncertain_rows import within_errors
 from mapapp.answers.results import with_fields
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_rows import within_errors
 from mapapp.question.question import Question
 
 MAX_CHECKED: Final = 1_000

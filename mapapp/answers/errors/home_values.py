@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.support_prior import Synthesizers, TractPrior
+from mapapp.answers.errors.support_prior import Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.cleaned import Cleaning
-from mapapp.answers.home_values import HomeCells
-from mapapp.answers.noisy_tables import NoisyTables, padded
-from mapapp.answers.real_counts import STRAY
-from mapapp.answers.support_prior import WHOLE, TractPrior
+from mapapp.answers.errors.cleaning import Cleaning
+from mapapp.answers.errors.drawn_counts import NoisyTables, padded
+from mapapp.answers.errors.home_values import HomeCells
+from mapapp.answers.errors.real_counts import STRAY
+from mapapp.answers.errors.support_prior import WHOLE, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ import pytest
 
 from commutemap import Filters, Release, open_release
 from geodata.distance import bearing_deg, distance_mi
-from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.errors.expected_error import ExpectedErrors
 from tests.oracles import analyses as twin
 
 EDGES = (3.0, 12.0)

@@ -14,11 +14,11 @@ import pytest
 from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store
-from mapapp.answers.expected_error import CountError, ExpectedErrors
-from mapapp.answers.home_values import values_of_areas
-from mapapp.answers.prior_terms import SupportTerms
-from mapapp.answers.support_prior import SupportPriors
-from mapapp.answers.weighted_errors import HOMES
+from mapapp.answers.errors.certificate_terms import SupportTerms
+from mapapp.answers.errors.dirichlet_multinomial import HOMES
+from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
+from mapapp.answers.errors.home_values import values_of_areas
+from mapapp.answers.errors.support_prior import SupportPriors
 from mapapp.publishing.certificate.exponential import read_privacy
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.prior import public_prior

@@ -12,7 +12,7 @@ import pytest
 
 from commutemap import Filters, Release, change, open_release
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
-from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.errors.expected_error import ExpectedErrors
 from mapapp.answers.short_tables import shortened
 from mapapp.publishing.run import run_synthesis
 from tests.oracles import analyses as twin

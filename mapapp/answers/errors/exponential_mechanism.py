@@ -2,13 +2,13 @@
 
 Of a table of n workers over k points, R workers are redrawn. A count over points with shares s in the home area gains
 E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own; points of large
-tables are read one by one (`mapapp.answers.point_estimates`). With L_i the workers
+tables are read one by one (`mapapp.answers.errors.point_estimates`). With L_i the workers
 whom point i loses, its variance is
 
     sum of Var[L_i] (s_i - s_mean)^2  +  (variance of who arrives) (mean of s^2 - s_mean^2)
 
-added up over the tables of a workplace tract, by classes of n. `mapapp.answers.table_noise` gives its
-terms, `mapapp.answers.cleaned` what cleaning changes, and `mapapp.answers.real_counts` what follows for the error.
+added up over the tables of a workplace tract, by classes of n. `exponential_noise` gives its terms,
+`cleaning` what cleaning changes, and `real_counts` what follows for the error.
 
 Approximations: of a work area's tables in a tract, only the numbers of workers are used: they are taken to be like the
 tract's other tables of that size. Fuller points lose more than others, by a few percent. Domain editing enters by its
@@ -25,9 +25,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.cleaned import Cleaning, cleaning_of, undo_cleaning
-from mapapp.answers.home_values import HomeCells, TractValues
-from mapapp.answers.noisy_tables import (
+from mapapp.answers.errors.cleaning import Cleaning, cleaning_of, undo_cleaning
+from mapapp.answers.errors.drawn_counts import (
     Noise,
     ReleasedTables,
     add_up_tables,
@@ -35,7 +34,9 @@ from mapapp.answers.noisy_tables import (
     parts_of_sizes,
     tables_of,
 )
-from mapapp.answers.real_counts import (
+from mapapp.answers.errors.home_values import HomeCells, TractValues
+from mapapp.answers.errors.point_sums import PLAIN, PreparedTables, points_of_counts, points_of_sums
+from mapapp.answers.errors.real_counts import (
     CLASS,
     WITHIN,
     NoisyCounts,
@@ -44,10 +45,9 @@ from mapapp.answers.real_counts import (
     expected_count,
     prior_variances,
 )
-from mapapp.answers.redrawn import FULLNESS
+from mapapp.answers.errors.redrawn_workers import FULLNESS
+from mapapp.answers.errors.support_prior import SupportPriors, Synthesizers
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.support_prior import SupportPriors, Synthesizers
-from mapapp.answers.table_points import PLAIN, PreparedTables, points_of_counts, points_of_sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -81,11 +81,11 @@ class TableErrors:
         )
 
     def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
-        """Return what tracts add to R counts or sums; see `mapapp.answers.error_models.ErrorModel`."""
+        """Return what tracts add to R counts or sums; see `mapapp.answers.errors.error_models.ErrorModel`."""
         return np.asarray(sum(self._of_several(each, is_count=is_count) for each in asked))
 
     def prepare(self, tract: int) -> None:
-        """Read the tables of a workplace tract; see `mapapp.answers.error_models.ErrorModel`."""
+        """Read the tables of a workplace tract; see `mapapp.answers.errors.error_models.ErrorModel`."""
         self._tables(tract)
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:

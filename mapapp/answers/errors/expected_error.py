@@ -2,7 +2,7 @@
 
 A count C of synthetic workers who work in an area W and live in an area H estimates the real count N, which is secret.
 A model of the mechanism says how much too large C is expected to be (bias), and how far it varies (variance), from sums
-over workplace tracts: see `mapapp.answers.weighted_errors` and `mapapp.answers.table_errors`.
+over workplace tracts: see `dirichlet_multinomial` and `exponential_mechanism`.
 
 If H cuts a support point, synthetic homes within the point are placed by population, but real homes are not: they
 cluster toward the workplace, as in the public gravity model. With g the share of the point's gravity mass in H, and s
@@ -29,10 +29,10 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import watch
-from mapapp.answers.error_models import ErrorModel, error_model, has_error_model
-from mapapp.answers.home_values import TractValues, ValuesOfTracts, values_of_areas
-from mapapp.answers.noisy_tables import ReleasedTables
-from mapapp.answers.support_prior import Synthesizers
+from mapapp.answers.errors.drawn_counts import ReleasedTables
+from mapapp.answers.errors.error_models import ErrorModel, error_model, has_error_model
+from mapapp.answers.errors.home_values import TractValues, ValuesOfTracts, values_of_areas
+from mapapp.answers.errors.support_prior import Synthesizers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

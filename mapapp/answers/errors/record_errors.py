@@ -18,17 +18,12 @@ import pandas
 
 from geodata.errors import StoreError
 from geodata.store import Store
-from mapapp.answers.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.areas import Areas
 from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.flows import Flows
-from mapapp.answers.measures import MEASURES, Miles, Number
-from mapapp.answers.picks import Counts, PickOf, by_band
-from mapapp.answers.records.certificate import derived_from
-from mapapp.answers.records.error_terms import ErrorTerms
-from mapapp.answers.records.missing_errors import (
+from mapapp.answers.errors.answer_errors import ROWS, Errors, rows_with_errors
+from mapapp.answers.errors.missing_errors import (
     DIFFERENCES,
     DISTANCES,
     FIRST_ROWS,
@@ -41,6 +36,11 @@ from mapapp.answers.records.missing_errors import (
     UNCOVERED,
     marked_notes,
 )
+from mapapp.answers.errors.record_terms import ErrorTerms
+from mapapp.answers.flows import Flows
+from mapapp.answers.measures import MEASURES, Miles, Number
+from mapapp.answers.picks import Counts, PickOf, by_band
+from mapapp.answers.records.certificate import derived_from
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row

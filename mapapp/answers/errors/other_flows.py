@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.expected_error import ExpectedErrors
-from mapapp.answers.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.workplaces import WorkplaceArrays
+from mapapp.answers.errors.expected_error import ExpectedErrors
+from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
+from mapapp.answers.errors.workplaces import WorkplaceArrays
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

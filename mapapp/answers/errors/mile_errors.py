@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from geodata.distance import distance_mi
 from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
-from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
+from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints
+from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
+from mapapp.answers.errors.tract_ways import TractWays
+from mapapp.answers.errors.workplaces import WorkplaceArrays
 from mapapp.answers.flows import Flows
-from mapapp.answers.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.tract_ways import TractWays
-from mapapp.answers.workplaces import WorkplaceArrays
 
 _BETWEEN_PEOPLE: Final = 1.28
 """Mean distance between two points of a disk, in root mean squared distances from its center."""

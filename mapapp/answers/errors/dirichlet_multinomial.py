@@ -34,10 +34,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.home_values import HomeCells, TractValues
-from mapapp.answers.prior_terms import WeightTerms
+from mapapp.answers.errors.certificate_terms import WeightTerms
+from mapapp.answers.errors.home_values import HomeCells, TractValues
+from mapapp.answers.errors.support_prior import SupportPriors, TractPrior, within_points
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.support_prior import SupportPriors, TractPrior, within_points
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class WeightedErrors:
         self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
     def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
-        """Return what tracts add to R counts or sums; see `mapapp.answers.error_models.ErrorModel`."""
+        """Return what tracts add to R counts or sums; see `mapapp.answers.errors.error_models.ErrorModel`."""
         return np.asarray(sum(self._of_several(each, is_count=is_count) for each in asked))
 
     def _of_several(self, asked: TractValues, *, is_count: bool) -> Floats:
@@ -122,7 +122,7 @@ class WeightedErrors:
         return found
 
     def prepare(self, tract: int) -> None:
-        """Make the prior of a workplace tract; see `mapapp.answers.error_models.ErrorModel`."""
+        """Make the prior of a workplace tract; see `mapapp.answers.errors.error_models.ErrorModel`."""
         self._support.of_tract(tract)
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:

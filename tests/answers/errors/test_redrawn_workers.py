@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from mapapp.answers.redrawn import FULLNESS, redrawn
+from mapapp.answers.errors.redrawn_workers import FULLNESS, redrawn
 from tests.oracles.exponential import law, mean_squared_error, multisets, redrawn_law
 
 FloatArray = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ def test_redrawn_workers_are_those_of_the_exact_law(
 @pytest.mark.parametrize("shown", [{0}, {1}, {0, 1, 2}, set(range(10)), {19}])
 @pytest.mark.parametrize("inverse", [8, 60, 600])
 def test_the_error_of_a_count_is_about_the_exact_one(inverse: int, shown: set[int]) -> None:
-    """Bias and variance as `mapapp.answers.table_errors` adds them up, from redrawn workers."""
+    """Bias and variance as `mapapp.answers.errors.exponential_mechanism` adds them up, from redrawn workers."""
     counts, k = (4, 3, 2, 1, 1, 1, 1), 20
     found = redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
     s = np.array([float(point in shown) for point in range(k)])

@@ -14,10 +14,10 @@ import openpyxl
 import pandas
 import pytest
 
-from mapapp.answers import served_answers, uncertain_units
+from mapapp.answers import served_answers
+from mapapp.answers.errors.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
-from mapapp.drawing import map_content, map_layers
+from mapapp.drawing import map_content, map_layers, uncertain_units
 from mapapp.drawing.paper import map_picture
 from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw

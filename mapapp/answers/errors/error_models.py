@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from mapapp.answers.home_values import TractValues
-from mapapp.answers.noisy_tables import ReleasedTables
-from mapapp.answers.prior_terms import (
+from mapapp.answers.errors.certificate_terms import (
     EXPONENTIAL,
     USUAL_MECHANISM,
     ExponentialTerms,
@@ -20,10 +18,12 @@ from mapapp.answers.prior_terms import (
     is_cleaned,
     mechanism_of,
 )
-from mapapp.answers.support_prior import SupportPriors
-from mapapp.answers.table_errors import TableErrors
-from mapapp.answers.table_noise import ExponentialNoise
-from mapapp.answers.weighted_errors import WeightedErrors
+from mapapp.answers.errors.dirichlet_multinomial import WeightedErrors
+from mapapp.answers.errors.drawn_counts import ReleasedTables
+from mapapp.answers.errors.exponential_mechanism import TableErrors
+from mapapp.answers.errors.exponential_noise import ExponentialNoise
+from mapapp.answers.errors.home_values import TractValues
+from mapapp.answers.errors.support_prior import SupportPriors
 
 Floats = npt.NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.noisy_tables import DrawnTables
+from mapapp.answers.errors.drawn_counts import DrawnTables
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

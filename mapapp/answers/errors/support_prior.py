@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas
 
 from geodata.distance import distance_mi
-from mapapp.answers.prior_terms import SupportTerms
+from mapapp.answers.errors.certificate_terms import SupportTerms
 from mapapp.answers.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]

@@ -15,19 +15,19 @@ import pytest
 from engine.cleaning import CLEANED_RANGES_MI as ENGINE_RANGES_MI
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store import Store, open_store
-from mapapp.answers import expected_error
-from mapapp.answers.cleaned import Cleaning, cleaning_of
-from mapapp.answers.expected_error import CountError, ExpectedErrors
-from mapapp.answers.home_values import HomeCells, HomeValues, values_of_areas
-from mapapp.answers.noisy_tables import NoisyTables, ReleasedRows
-from mapapp.answers.prior_terms import CLEANED_RANGES_MI
-from mapapp.answers.real_counts import UNLIKE, NoisyCounts, add_up, errors_of
-from mapapp.answers.redrawn import FULLNESS
-from mapapp.answers.support_prior import TractPrior
-from mapapp.answers.table_errors import expected_losses
-from mapapp.answers.table_points import PLAIN, PreparedTables, points_of_counts, points_of_sums
+from mapapp.answers.errors import expected_error
+from mapapp.answers.errors.certificate_terms import CLEANED_RANGES_MI
+from mapapp.answers.errors.cleaning import Cleaning, cleaning_of
+from mapapp.answers.errors.drawn_counts import NoisyTables, ReleasedRows
+from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
+from mapapp.answers.errors.exponential_mechanism import expected_losses
+from mapapp.answers.errors.home_values import HomeCells, HomeValues, values_of_areas
+from mapapp.answers.errors.point_sums import PLAIN, PreparedTables, points_of_counts, points_of_sums
+from mapapp.answers.errors.real_counts import UNLIKE, NoisyCounts, add_up, errors_of
+from mapapp.answers.errors.redrawn_workers import FULLNESS
+from mapapp.answers.errors.support_prior import TractPrior
 from mapapp.publishing.run import run_synthesis
-from tests.answers.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
+from tests.answers.errors.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
 from tests.oracles.exponential import Table, law, tables
 
 UNITS = 1 << 20

@@ -1,4 +1,4 @@
-"""Expected errors of counts by distance and direction, by the formula of `mapapp.answers.expected_error`.
+"""Expected errors of counts by distance and direction, by the formula of `mapapp.answers.errors.expected_error`.
 
 A distance band in one direction is a different home area for every workplace tract. Tracts are assigned to it by their
 internal points. Homes in the tract of the workplace count in the first band, evenly in all directions. Commutes within
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mapapp.answers.expected_error import ExpectedErrors, Floats, Ints
-from mapapp.answers.home_values import HomeValues, ValuesOfTracts
+from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints
+from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
+from mapapp.answers.errors.tract_ways import TractWays
+from mapapp.answers.errors.workplaces import WorkplaceArrays
 from mapapp.answers.prepared import N_OCTANTS
-from mapapp.answers.tract_ways import TractWays
-from mapapp.answers.workplaces import WorkplaceArrays
 from mapapp.question.fields import Side
 
 N_DIRECTIONS = N_OCTANTS + 1

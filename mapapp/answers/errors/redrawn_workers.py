@@ -5,7 +5,8 @@ and lays all R freed workers out as a uniform multiset of the k points. A table 
 C(k - 1 + R, R) times, so the points depend on each other through R alone. For one point that frees r workers while the
 others free R', the weight is P(min(G, x) = r) times the product over i = 1 ... r of (k + R' + i - 1)/(R' + i). Here R'
 is replaced by one number for each table, the `elsewhere` for which 1/(1 + elsewhere) is the mean of 1/(1 + R'). E[R] is
-exact for a single point, and within a few percent otherwise (tests/answers/test_redrawn.py compares it with the law).
+exact for a single point, and within a few percent otherwise (`test_redrawn_workers` compares it with
+the law).
 
 With a price c below 1 (up to 20 workers), an empty point receives its first worker with weight c. Points free their
 workers with c (1 - theta) theta^r, and R freed workers weigh about the product over i of (K + more i) / (i + 1), with

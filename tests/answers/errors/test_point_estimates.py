@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import chi2
 
-from mapapp.answers.cleaned import undo_cleaning
-from mapapp.answers.noisy_tables import DrawnTables
-from mapapp.answers.point_estimates import point_estimates
-from mapapp.answers.prior_terms import ExponentialTerms
-from mapapp.answers.support_prior import TractPrior
-from mapapp.answers.table_noise import ExponentialNoise
-from tests.answers.test_table_errors import certificate_of, stated
+from mapapp.answers.errors.certificate_terms import ExponentialTerms
+from mapapp.answers.errors.cleaning import undo_cleaning
+from mapapp.answers.errors.drawn_counts import DrawnTables
+from mapapp.answers.errors.exponential_noise import ExponentialNoise
+from mapapp.answers.errors.point_estimates import point_estimates
+from mapapp.answers.errors.support_prior import TractPrior
+from tests.answers.errors.test_exponential_mechanism import certificate_of, stated
 
 FloatArray = npt.NDArray[np.float64]
 REAL = np.array([90, 40, 25, 12, 8, 5, 4, 3, 2, 2] + [1] * 10 + [0] * 40)

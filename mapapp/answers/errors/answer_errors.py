@@ -1,4 +1,4 @@
-"""Expected errors of the numbers and rows of an answer, by the formula of `mapapp.answers.expected_error`.
+"""Expected errors of the numbers and rows of an answer, by the formula of `mapapp.answers.errors.expected_error`.
 
 An answer is fast, but its errors take several times as long. So they are computed separately, for the rows that a
 reader sees. The picks that made a row also say what it counts.
@@ -23,24 +23,24 @@ from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import Areas
 from mapapp.answers.commute_pick import Blocks, Pick
-from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.expected_error import ExpectedErrors, Floats, representing
+from mapapp.answers.errors.certificate_terms import unit_of
+from mapapp.answers.errors.distance_errors import N_DIRECTIONS, errors_of_cells
+from mapapp.answers.errors.drawn_counts import ReleasedRows
+from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, representing
+from mapapp.answers.errors.home_values import ValuesOfTracts, values_of_areas
+from mapapp.answers.errors.mile_errors import Tracts, errors_of_miles, miles_within
+from mapapp.answers.errors.other_flows import Cell, error_of_other_flows
+from mapapp.answers.errors.tract_ways import TractWays
+from mapapp.answers.errors.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.answers.flows import Flows
-from mapapp.answers.home_values import ValuesOfTracts, values_of_areas
 from mapapp.answers.measures import Number
-from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
-from mapapp.answers.noisy_tables import ReleasedRows
-from mapapp.answers.other_flows import Cell, error_of_other_flows
 from mapapp.answers.picks import CellPicks, Counts, pick_of_rows
 from mapapp.answers.prepared import DIRECTIONS
-from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
 from mapapp.answers.short_tables import rest_of, with_rest_errors
-from mapapp.answers.tract_ways import TractWays
-from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.filters import Filters
 
 ROWS: Final = 10

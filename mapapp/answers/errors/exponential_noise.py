@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.noisy_tables import DrawnTables, NoiseOfTables
-from mapapp.answers.point_estimates import PointEstimates, point_estimates
-from mapapp.answers.prior_terms import ExponentialTerms
-from mapapp.answers.redrawn import FULLNESS, redrawn
+from mapapp.answers.errors.certificate_terms import ExponentialTerms
+from mapapp.answers.errors.drawn_counts import DrawnTables, NoiseOfTables
+from mapapp.answers.errors.point_estimates import PointEstimates, point_estimates
+from mapapp.answers.errors.redrawn_workers import FULLNESS, redrawn
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Expected errors of counts, sums, ratios, distances, and changes, from what a publication states itself."""
