@@ -10,7 +10,7 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.change import largest_change
 from mapapp.answers.entries import entry_of, headline_of
-from mapapp.answers.errors.uncertain_rows import within_errors
+from mapapp.answers.errors.error_marks import within_errors
 from mapapp.answers.finding_words import (
     EVERYWHERE,
     LEAST_WORKERS,

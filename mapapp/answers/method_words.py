@@ -8,7 +8,7 @@ from typing import Final
 
 from mapapp.answers import words
 from mapapp.answers.chapters import Chapter
-from mapapp.answers.error_cautions import error_caution
+from mapapp.answers.errors.certificate_terms import unit_of
 from mapapp.answers.errors.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
@@ -28,6 +28,11 @@ _HOW_DRAWN: Final = {
         "public knowledge of usual commutes. Every worker got a home from the lottery, and only the result was kept."
     ),
 }
+_DEALT_OUT: Final = (
+    "The homes of {unit} were drawn together and then dealt out by chance, so counts of a part of it say more about "
+    "the whole than about that part. Their expected errors suppose that the part may differ by a factor of about two."
+)
+_UNITS: Final = {"block": "each workplace block", "tract": "each workplace tract"}
 
 
 def chapters(
@@ -190,6 +195,15 @@ def _stated(certificate: Mapping[str, object]) -> list[Chapter]:
     texts += caveats if isinstance(caveats, list) else []
     given = tuple(text for text in texts if isinstance(text, str))
     return [Chapter(title="In the certificate's own words", parts=(given,))] if given else []
+
+
+def error_caution(certificate: Mapping[str, object]) -> str | None:
+    """Return what readers should know of a release's expected errors; None if they were found to be right.
+
+    What it says was measured on Rhode Island (docs/theory/expected-errors.md, "Under the exponential mechanism").
+    """
+    unit = _UNITS.get(unit_of(certificate))
+    return None if unit is None else _DEALT_OUT.format(unit=unit)
 
 
 def _reading(release: ServedRelease) -> Chapter:

@@ -16,14 +16,14 @@ from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas
 from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import promise_of, read_certificate
-from mapapp.answers.errors.answer_errors import ROWS
+from mapapp.answers.errors.answer_errors import ROWS, Errors
+from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.levels import level_named
 from mapapp.answers.place_characteristics import PlaceCharacteristics
 from mapapp.answers.prepared import prepare
-from mapapp.answers.publication import RELEASED, open_publication, title_with_year
-from mapapp.answers.publication_errors import errors_of
+from mapapp.answers.publication import RELEASED, is_of_records, open_publication, title_with_year
 from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.results import (
     Result,
@@ -68,7 +68,8 @@ class OpenedRelease:
         self.outlines = self.areas.outlines
         self.flows = Flows(prepared, store, self.attributes)
         self._characteristics = PlaceCharacteristics(store)
-        self.errors = errors_of(store, self.areas, self.flows, self.certificate)
+        kind = RecordErrors if is_of_records(self.certificate) else Errors
+        self.errors: Errors = kind(store, self.areas, self.flows, self.certificate)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:

@@ -16,7 +16,7 @@ from mapapp.answers.commute_pick import Places
 from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
-from mapapp.answers.errors.uncertain_rows import EXCEEDS, WITHIN
+from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.area_classes import RULE_WORDS, AreaClasses, Rule, area_classes

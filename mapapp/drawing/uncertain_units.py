@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import served_answers
-from mapapp.answers.errors.uncertain_rows import within_errors
+from mapapp.answers.errors.error_marks import within_errors
 from mapapp.answers.results import with_fields
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.question import Question

@@ -18,7 +18,7 @@ import xlsxwriter
 from xlsxwriter.format import Format
 
 from mapapp.answers.entries import entry_of, grid_of
-from mapapp.answers.errors.uncertain_rows import EXCEEDS_COLUMN, error_exceeds, with_exceeding
+from mapapp.answers.errors.error_marks import EXCEEDS_COLUMN, error_exceeds, with_exceeding
 from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import NUMBERS, Change, Result

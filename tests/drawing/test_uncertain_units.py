@@ -15,7 +15,7 @@ import pandas
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.errors.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
+from mapapp.answers.errors.error_marks import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content, map_layers, uncertain_units
 from mapapp.drawing.paper import map_picture

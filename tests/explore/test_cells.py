@@ -10,9 +10,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from mapapp.answers import grids, served_answers, words
-from mapapp.answers.cell_errors import error_of_cell
 from mapapp.answers.served_release import ServedRelease, open_releases
-from mapapp.explore.cell_routes import cells_url
+from mapapp.explore.cell_routes import cells_url, error_of_cell
 from mapapp.explore.server import create_app
 from mapapp.question.address import Address
 from mapapp.question.question import Question

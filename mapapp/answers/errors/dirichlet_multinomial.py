@@ -28,7 +28,6 @@ Source: docs/theory/method.md, sections 3, 6, 7 and 10; docs/theory/expected-err
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -41,7 +40,7 @@ from mapapp.answers.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["CLUSTERED", "EVERYWHERE", "HOMES", "NEIGHBORS", "WeightedErrors"]
+__all__ = ["CLUSTERED", "EVERYWHERE", "HOMES", "NEIGHBORS", "DirichletErrors"]
 
 CLUSTERED: Final = 1.7
 """Variance of how many real workers of a support point live in a part of it, as a multiple of that of drawing homes."""
@@ -81,7 +80,7 @@ def _size_of(kept: _Kept) -> int:
     return sum(each.nbytes for each in kept)
 
 
-class WeightedErrors:
+class DirichletErrors:
     """The errors that one workplace tract adds under a mechanism with prior weights.
 
     Parameters
@@ -96,12 +95,15 @@ class WeightedErrors:
         self._alpha, self._prunes = terms.least_weight, terms.prunes
         self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
 
-    def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
-        """Return what tracts add to R counts or sums; see `mapapp.answers.errors.error_models.ErrorModel`."""
-        return np.asarray(sum(self._of_several(each, is_count=is_count) for each in asked))
+    def of_tracts(self, asked: TractValues, *, is_count: bool) -> Floats:
+        """Return bias, variance, and parts of placement that T tracts add together to R counts or sums: float64[5, R].
 
-    def _of_several(self, asked: TractValues, *, is_count: bool) -> Floats:
-        """Return bias, variance, and parts of placement that T tracts add together: float64[5, R]."""
+        Parameters
+        ----------
+        asked : TractValues
+        is_count : bool
+            Whether values are 1 in the home area and 0 elsewhere.
+        """
         priors = [self._support.of_tract(tract) for tract in asked.tracts.tolist()]
         values, of_row = asked.values, asked.of_row
         cells = HomeCells(values, int(of_row.max()) + 1, priors)
@@ -122,11 +124,11 @@ class WeightedErrors:
         return found
 
     def prepare(self, tract: int) -> None:
-        """Make the prior of a workplace tract; see `mapapp.answers.errors.error_models.ErrorModel`."""
+        """Make the prior of a workplace tract, which its first question would otherwise wait for."""
         self._support.of_tract(tract)
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
-        """Return bias, variance and placement from what the tracts add."""
+        """Return bias, variance and placement of R counts or sums from what all tracts add."""
         bias, variance, placement, unlike, squares = sums
         local = np.minimum(unlike**2, NEIGHBORS * squares)
         unlike_squared = EVERYWHERE * unlike**2 + (1.0 - EVERYWHERE) * local

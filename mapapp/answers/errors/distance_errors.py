@@ -1,26 +1,129 @@
-"""Expected errors of counts by distance and direction, by the formula of `mapapp.answers.errors.expected_error`.
+"""Expected errors by distance: of counts in bands and directions, of a median, and of a mean under 100 miles.
 
 A distance band in one direction is a different home area for every workplace tract. Tracts are assigned to it by their
 internal points. Homes in the tract of the workplace count in the first band, evenly in all directions. Commutes within
 one block have no direction. Their homes are part of the workplace's tract: the share of its people who live in the
 block of a worker of the tract, in the mean over workers.
+
+A median and a mean of commutes under 100 miles are ratios of sums over commutes, so their errors follow from errors of
+sums (delta method). With N commutes under 100 miles and their mean m, a commute of d miles moves the mean by
+(d - m) / N if d is under 100, and otherwise by 0.
+The error of the mean is the error of the sum of these. The error of the median follows from the spacing of distances
+around it: let e be the error, in workers, of the sum of (1 below the median, 0 beyond, minus 1/2). The error of the
+median is half the difference between the distances of the workers e ranks above and e ranks below it (Woodruff's
+method). `ExpectedErrors.of_sums` gives the errors of such sums, including the bias of coarsening and of the prior, from
+the internal points of tracts.
+
+Source: docs/theory/expected-errors.md, "Expected error of a median and of a mean".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from geodata.distance import bearing_deg, distance_mi
+from mapapp.answers import watch
+from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
 from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.errors.tract_ways import TractWays
 from mapapp.answers.errors.workplaces import WorkplaceArrays
-from mapapp.answers.prepared import N_OCTANTS
+from mapapp.answers.flows import Flows
+from mapapp.answers.prepared import N_OCTANTS, octant
+from mapapp.answers.result_cache import ResultCache
 from mapapp.question.fields import Side
+
+Octants = npt.NDArray[np.int8]
 
 N_DIRECTIONS = N_OCTANTS + 1
 """The last one is for commutes within one place, which have no direction."""
+_KEPT_BYTES: Final = 64 << 20
+"""Most bytes of ways that are kept; ways from the least recently used tracts are computed again."""
+_BETWEEN_PEOPLE: Final = 1.28
+"""Mean distance between two points of a disk, in root mean squared distances from its center."""
+
+
+class _Ways(NamedTuple):
+    """Ways from one tract to all tracts, and the octants of the ways there and back."""
+
+    miles: Floats
+    there: Octants
+    back: Octants
+
+
+def _size_of(ways: _Ways) -> int:
+    return ways.miles.nbytes + ways.there.nbytes + ways.back.nbytes
+
+
+class TractWays:
+    """Ways between the internal points of tracts; safe to use from several threads.
+
+    Parameters
+    ----------
+    lon_deg, lat_deg : float64[n_tracts]
+    """
+
+    def __init__(self, lon_deg: Floats, lat_deg: Floats) -> None:
+        self._lon, self._lat = lon_deg, lat_deg
+        self._made: ResultCache[_Ways] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
+
+    def prepare(self, works: Ints) -> None:
+        """Compute the ways from some workplace tracts."""
+        for tract in works.tolist():
+            watch.check()
+            self._of(tract)
+
+    def miles(self, works: Ints, homes: Ints) -> Floats:
+        """Return the distances from workplace tracts to home tracts: float64[works, homes]."""
+        return np.stack([self._of(tract).miles[homes] for tract in works.tolist()])
+
+    def octants(self, works: Ints, homes: Ints, side: Side) -> Ints:
+        """Return the directions between workplace tracts and home tracts: int64[works, homes].
+
+        Parameters
+        ----------
+        works, homes : int64[...]
+        side : {"work", "home"}
+            The end from which directions are measured.
+        """
+        ways = [self._of(tract) for tract in works.tolist()]
+        found = [(each.there if side == "work" else each.back)[homes] for each in ways]
+        return np.stack(found).astype(np.int64)
+
+    def _of(self, tract: int) -> _Ways:
+        return self._made.get_or_make(tract, lambda: self._make(tract))
+
+    def _make(self, tract: int) -> _Ways:
+        here, there = (self._lon[tract], self._lat[tract]), (self._lon, self._lat)
+        octants = (octant(bearing_deg(*ends)) for ends in ((*here, *there), (*there, *here)))
+        return _Ways(distance_mi(*here, *there), *(each.astype(np.int8) for each in octants))
+
+
+class Tracts(NamedTuple):
+    """Ways between tracts, and the mean distance between people of one tract in miles."""
+
+    ways: TractWays
+    within_mi: Floats
+
+
+def miles_within(tract: npt.NDArray[np.integer], blocks: tuple[Floats, Floats], people: Floats) -> Floats:
+    """Estimate the mean distance between two people of each tract, miles, from its blocks.
+
+    Parameters
+    ----------
+    tract : int[blocks]
+    blocks : tuple of float64[blocks]
+        Longitude and latitude of internal points, degrees.
+    people : float64[blocks]
+        Weight of each block; every tract has a positive total.
+    """
+    total = np.bincount(tract, people)
+    lon, lat = (np.bincount(tract, people * at) / total for at in blocks)
+    away = distance_mi(*blocks, lon[tract], lat[tract])
+    return np.asarray(_BETWEEN_PEOPLE * np.sqrt(np.bincount(tract, people * away**2) / total))
 
 
 def errors_of_cells(
@@ -57,13 +160,13 @@ def errors_of_cells(
     tract, n_workers, times, n_units = workplaces
     n_tracts, n_bands, _ = counts.shape
     flat = _with_margins(counts).reshape(n_tracts, -1).T
-    home = _values(ways, shares, edges_mi, side)
+    home = _band_values(ways, shares, edges_mi, side)
     of_rows = np.broadcast_to(times, (len(flat), len(times)))
     found = formula.of_counts(home, flat, tract, n_workers, of_rows, n_units)
     return np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
 
 
-def _values(
+def _band_values(
     ways: TractWays, shares_of: tuple[Floats, Floats], edges_mi: Sequence[float], side: Side
 ) -> ValuesOfTracts:
     """Return each tract's share of people in each cell as seen from workplace tracts, then in margins."""
@@ -99,3 +202,71 @@ def _with_margins(cells: Floats) -> Floats:
     """Append sums over bands and over directions along axes 1 and 2."""
     cells = np.concatenate([cells, cells.sum(axis=1, keepdims=True)], axis=1)
     return np.concatenate([cells, cells.sum(axis=2, keepdims=True)], axis=2)
+
+
+def errors_of_miles(
+    formula: ExpectedErrors,
+    flows: Flows,
+    pick: Pick,
+    tract_of_block: npt.NDArray[np.integer],
+    tracts: Tracts,
+    area_share: Floats,
+    workplaces: WorkplaceArrays,
+    median_mi: float,
+    mean_mi: float | None,
+) -> tuple[float, float | None]:
+    """Return expected errors of a median, and of a mean of commutes under 100 miles.
+
+    Parameters
+    ----------
+    formula : ExpectedErrors
+    flows : Flows
+    pick : Pick
+        The commutes.
+    tract_of_block : int[blocks]
+    tracts : Tracts
+    area_share : float64[n_tracts]
+        Share of each tract's people who live in the home area.
+    workplaces : tuple
+        Tract, workers per synthesizer, number of such synthesizers, and number of units or None, as
+        `ExpectedErrors.of_sums` takes them.
+    median_mi, mean_mi : float
+        Median and mean of the pick; the mean is None if no commute is under 100 miles.
+
+    Returns
+    -------
+    tuple of float
+        Miles; the second is None without a mean.
+    """
+    # The prior cannot resolve distances smaller than those between people of one tract.
+    edge_mi = max(median_mi, float(np.median(tracts.within_mi[workplaces[0]])))
+    work, sums = flows.distance_sums(pick, edge_mi)
+    by_tract = np.stack([np.bincount(tract_of_block[work], each, area_share.size) for each in sums])
+    n, below, near, miles, squared = by_tract
+    mean, n_near = mean_mi or 0.0, max(near.sum(), 1.0)
+    totals = np.stack([below - n / 2, (miles - mean * near) / n_near])
+    squares = np.stack([n / 4, (squared - 2 * mean * miles + mean**2 * near) / n_near**2])
+    values = _mile_values(tracts, area_share, edge_mi, mean, n_near)
+    in_workers, of_mean = formula.of_sums(values, totals, np.maximum(squares, 0.0), *workplaces)
+    low, high = flows.quantiles_mi(pick, [0.5 - in_workers / n.sum(), 0.5 + in_workers / n.sum()])
+    return (high - low) / 2, None if mean_mi is None else of_mean
+
+
+def _mile_values(
+    tracts: Tracts, area_share: Floats, edge_mi: float, mean_mi: float, n_near: float
+) -> ValuesOfTracts:
+    """Return mean and mean square of a worker's values in both sums, by workplace tract and home tract."""
+    home = np.flatnonzero(area_share)
+    share = np.tile(area_share[home], 2)
+    row = np.repeat(np.arange(2), home.size)[None]
+
+    def of(works: Ints) -> HomeValues:
+        own = home == works[:, None]
+        away = np.where(own, tracts.within_mi[works][:, None], tracts.ways.miles(works, home))
+        # As in distance bands, homes in the workplace's tract count as near.
+        near = np.where((away < edge_mi) | own, 0.5, -0.5)
+        mean = np.where(away < MEAN_LIMIT_MI, (away - mean_mi) / n_near, 0.0)
+        value = np.concatenate([near, mean], axis=1)
+        return HomeValues(row, np.tile(home, 2)[None], share * value, share * value**2)
+
+    return ValuesOfTracts(of, np.arange(2), 2 * home.size)

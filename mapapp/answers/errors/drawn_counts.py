@@ -1,112 +1,51 @@
-"""Released tables of one workplace tract, added up by size, with what the mechanism's noise is expected to have done.
+"""Released tables of a workplace tract by size, with what noise and cleaning are expected to have changed.
 
-A table has the n workers of a cell, block or tract over k support points: those whom the mechanism draws together.
+Cleaning takes the expected noise out of each commute range of a workplace tract (docs/theory/method.md, section 7f),
+so the total of a range is about right. Let Y be the cleaned workers of a range, F the freed workers of the tract, s the
+range's share in a uniform draw of points, and kappa = 1 - F/n. Before cleaning, the range is expected to have held
+kappa Y + F s workers; where large tables were read point by point, it held Y less what its points are expected to have
+lost. If that is less than Y, the rest was added, to each point in proportion to its workers. If it is
+more, the surplus was taken from the points with the fewest workers, the least plausible first. These are empty now, so
+the surplus is taken to have been spread evenly over the empty points, but for those that are more plausible than a
+point that kept a single worker. Both are chance: a point's number varies as much as a Poisson number.
+
+Each worker who is drawn again stays in the same cell. So the tables of a cell take part in these changes as they do in
+the points that were emptied: partly as they do in the noise, partly as they do in the workers who stayed. The prior
+says how many of each were expected there.
+
+If a tract has one table, it can be put back to what it is expected to have been before cleaning: `undo_cleaning`.
+
+Source: docs/theory/method.md, section 7f.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mapapp.answers.errors.certificate_terms import CLEANED_RANGES_MI
+from mapapp.answers.errors.exponential_noise import DrawnTables, ExponentialNoise
 from mapapp.answers.errors.support_prior import Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 __all__ = [
-    "DrawnTables",
-    "Noise",
-    "NoiseOfTables",
+    "Cleaning",
     "NoisyTables",
-    "ReleasedRows",
-    "ReleasedTables",
     "add_up_tables",
+    "cleaning_of",
     "padded",
     "parts_of_sizes",
-    "tables_of",
+    "undo_cleaning",
 ]
 
-
-class ReleasedRows(NamedTuple):
-    """The released commutes to one workplace tract.
-
-    Attributes
-    ----------
-    block, segment : int64[rows]
-        Workplace block and segment.
-    home_tract : int64[rows]
-    workers : int64[rows]
-        At least 1.
-    """
-
-    block: Ints
-    segment: Ints
-    home_tract: Ints
-    workers: Ints
-
-
-ReleasedTables = Callable[[int], ReleasedRows]
-"""Returns the released commutes to a workplace tract."""
-
-
-class DrawnTables(NamedTuple):
-    """Tables of a workplace tract, point by point.
-
-    Attributes
-    ----------
-    table, point : int64[rows]
-        Number of the table, ascending, and support point.
-    workers : int64[rows] or float64[rows]
-        Whole numbers, unless the table is what is expected.
-    n_workers : int64[tables]
-    """
-
-    table: Ints
-    point: Ints
-    workers: Ints | Floats
-    n_workers: Ints
-
-
-class NoiseOfTables(NamedTuple):
-    """What a mechanism is expected to have done to tables over k points.
-
-    Attributes
-    ----------
-    freed : float64[tables]
-        Workers who are expected to be spread over all points.
-    gained_variance : float64[tables]
-        If the s of a point is its share in a home area, the variance of those who arrive there is this times the
-        variance of s over all k points.
-    lost_variance : float64[rows]
-        Variance of the number of workers whom each point loses.
-    lost : float64[rows], optional
-        Workers whom each point loses, where that does not depend on how many it has.
-    gained : float64[tables], optional
-        Workers who seem to have arrived at all points together, if they are not those who were freed.
-    kept_at : float64[tables, len(FULLNESS)]
-        Part of its workers that a point keeps that has so many.
-    """
-
-    freed: Floats
-    gained_variance: Floats
-    lost_variance: Floats
-    kept_at: Floats
-    lost: Floats | None = None
-    gained: Floats | None = None
-
-
-class Noise(Protocol):
-    """The noise of a mechanism that draws some workers again, evenly over all points."""
-
-    @property
-    def unit(self) -> str:
-        """Which workers are drawn together: "cell", "block" or "tract"."""
-
-    def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
-        """Return what the mechanism is expected to have done to released tables with these support points."""
+_ROUNDS: Final = 4
+"""The noise that was expected is that of the table before cleaning, so undoing it takes a few rounds."""
+_TINY: Final = 1e-9
 
 
 class NoisyTables(NamedTuple):
@@ -152,18 +91,7 @@ def padded(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
     return found
 
 
-def tables_of(rows: ReleasedRows, unit: str, prior: TractPrior) -> DrawnTables:
-    """Return the tables that were drawn together, over the support points of their tract."""
-    n_shares = prior.share.size
-    number = {"cell": rows.block * 32 + rows.segment, "block": rows.block, "tract": 0 * rows.block}[unit]
-    table = np.unique(number, return_inverse=True)[1].reshape(-1)
-    key, inverse = np.unique(table * n_shares + prior.point[rows.home_tract], return_inverse=True)
-    workers = np.bincount(inverse.reshape(-1), rows.workers).astype(np.int64)
-    table = key // n_shares
-    return DrawnTables(table, key % n_shares, workers, np.bincount(table, workers).astype(np.int64))
-
-
-def add_up_tables(tables: DrawnTables, noise: Noise, prior: TractPrior) -> NoisyTables:
+def add_up_tables(tables: DrawnTables, noise: ExponentialNoise, prior: TractPrior) -> NoisyTables:
     """Add tables of about the same number of workers up, with what noise is expected to have done to them."""
     found = noise.of_tables(tables, prior.n_points)
     n_shares = prior.share.size
@@ -180,10 +108,10 @@ def add_up_tables(tables: DrawnTables, noise: Noise, prior: TractPrior) -> Noisy
 
     return NoisyTables(
         workers=by_point(tables.workers),
-        lost=by_point(np.zeros(tables.table.size) if found.lost is None else found.lost),
+        lost=by_point(found.lost),
         lost_variance=by_point(found.lost_variance),
         freed=by_class(found.freed),
-        gained=by_class(found.freed if found.gained is None else found.gained),
+        gained=by_class(found.gained),
         gained_variance=by_class(found.gained_variance),
         even=prior.even,
         n_tables=np.bincount(size, minlength=n_sizes).astype(np.float64),
@@ -229,3 +157,108 @@ def parts_of_sizes(workers: Floats, n_sizes: Ints, synthesizers: Synthesizers) -
 
     part = added(times * of_size)
     return part, part if units is None else added(times * (times / np.maximum(units, 1.0)) * of_size)
+
+
+class Cleaning(NamedTuple):
+    """Expected changes of a workplace tract.
+
+    Attributes
+    ----------
+    change : float64[K]
+        Workers whom a point gained or, if negative, lost.
+    noise : float or float64[T, 1, 1]
+        Part of those who were drawn again whom noise had put where they were.
+    """
+
+    change: Floats
+    noise: float | Floats
+
+    @classmethod
+    def none(cls, n_points: int) -> Cleaning:
+        """Return the changes of a release that was not cleaned."""
+        return cls(np.zeros(n_points), 0.0)
+
+    def parts_of(
+        self, freed: Floats, stayed: Floats, of_tract: tuple[float | Floats, float | Floats]
+    ) -> Floats:
+        """Return the part of the changes that falls on tables with these numbers of workers, freed and not.
+
+        Parameters
+        ----------
+        freed, stayed : float64[R, J] or float64[T, R, J]
+        of_tract : tuple of float or float64[T, 1, 1]
+            The same numbers for all tables of the tract.
+        """
+        all_freed, all_stayed = (np.maximum(total, 1e-9) for total in of_tract)
+        return np.asarray(self.noise * freed / all_freed + (1.0 - self.noise) * stayed / all_stayed)
+
+
+def cleaning_of(tables: NoisyTables, away_mi: Floats, share: Floats, *, by_point: bool) -> Cleaning:
+    """Return the changes of a cleaned workplace tract.
+
+    Parameters
+    ----------
+    tables : NoisyTables
+        Of the whole tract, as released.
+    away_mi, share : float64[K]
+        Distance and public prior share of each support point.
+    by_point : bool
+        Whether large tables were read point by point, which those of cells are not.
+    """
+    workers, freed = tables.workers.sum(axis=0), float(tables.freed.sum())
+    if by_point:
+        lost = (
+            (1.0 - tables.kept) @ tables.workers + tables.lost.sum(axis=0) - tables.gained.sum() * tables.even
+        )
+    else:
+        lost = workers * (freed / max(workers.sum(), 1.0)) - freed * tables.even
+    return _changes(workers, lost, freed, tables.even, away_mi, share)
+
+
+def undo_cleaning(
+    table: DrawnTables, noise: ExponentialNoise, prior: TractPrior
+) -> tuple[DrawnTables, Cleaning]:
+    """Return the one table of a tract as it is expected to have been before cleaning, and the changes.
+
+    An empty point from which a part of a worker was taken is given back that part.
+    """
+    even = prior.even
+    workers = np.bincount(table.point, table.workers, even.size).astype(np.float64)
+    before, cleaning = table, Cleaning.none(even.size)
+    for _ in range(_ROUNDS):
+        tables = add_up_tables(before, noise, prior)
+        freed = float(tables.freed.sum())
+        again = 1.0 - tables.kept[tables.freed.argmax()]
+        lost = again * workers + tables.lost.sum(axis=0) - tables.gained.sum() * even
+        cleaning = _changes(workers, lost, freed, even, prior.away_mi, prior.share)
+        left = np.maximum(workers - cleaning.change, 0.0)
+        point = np.flatnonzero(left > _TINY)
+        before = DrawnTables(0 * point, point, left[point], table.n_workers)
+    return before, cleaning
+
+
+def _changes(
+    workers: Floats, lost: Floats, freed: float, even: Floats, away_mi: Floats, share: Floats
+) -> Cleaning:
+    """Return the changes of a tract with so many released workers by point.
+
+    Parameters
+    ----------
+    workers, lost : float64[K]
+        As released; and how many more real workers each point is expected to have had than were drawn there.
+    freed : float
+        Workers who were freed, whose noise was spread as `even` says.
+    """
+    at = np.searchsorted(CLEANED_RANGES_MI, away_mi, side="right")
+    n_ranges = len(CLEANED_RANGES_MI) + 1
+    stayed = workers.sum() - freed
+    more = np.bincount(at, lost, n_ranges)[at]
+    # Of points with one worker, the least plausible lose theirs first: those that are left were more plausible.
+    single = (workers > 0) & (workers <= 1)
+    least = np.full(n_ranges, np.inf)
+    np.minimum.at(least, at[single], share[single])
+    emptied = (workers == 0) & (share <= least[at])
+    part = np.where(more > 0, workers, even * emptied)
+    total = np.bincount(at, part, n_ranges)[at]
+    noise, real = freed * even[more < 0].sum(), stayed * share[more < 0].sum()
+    return Cleaning(more * part / np.where(total > 0, total, 1.0), float(noise / max(noise + real, 1e-9)))

@@ -29,10 +29,19 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers import watch
-from mapapp.answers.errors.drawn_counts import ReleasedTables
-from mapapp.answers.errors.error_models import ErrorModel, error_model, has_error_model
+from mapapp.answers.errors.certificate_terms import (
+    EXPONENTIAL,
+    ExponentialTerms,
+    SupportTerms,
+    WeightTerms,
+    is_cleaned,
+    mechanism_of,
+)
+from mapapp.answers.errors.dirichlet_multinomial import DirichletErrors
+from mapapp.answers.errors.exponential_mechanism import ExponentialErrors
+from mapapp.answers.errors.exponential_noise import ExponentialNoise, ReleasedTables
 from mapapp.answers.errors.home_values import TractValues, ValuesOfTracts, values_of_areas
-from mapapp.answers.errors.support_prior import Synthesizers
+from mapapp.answers.errors.support_prior import SupportPriors, Synthesizers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -92,12 +101,7 @@ class ExpectedErrors:
     flows : DataFrame
         The release's `prior`.
     released : callable, optional
-        Returns the released commutes to a workplace tract; needed by mechanisms without prior weights.
-
-    Raises
-    ------
-    ValueError
-        If no error is known for the mechanism; see :meth:`is_known`.
+        Returns the released commutes to a workplace tract; needed for the exponential mechanism.
     """
 
     def __init__(
@@ -107,12 +111,14 @@ class ExpectedErrors:
         flows: pandas.DataFrame,
         released: ReleasedTables | None = None,
     ) -> None:
-        self._model: ErrorModel = error_model(certificate, tracts, flows, released)
-
-    @staticmethod
-    def is_known(certificate: Mapping[str, object]) -> bool:
-        """Return whether errors are known for the mechanism of a release."""
-        return has_error_model(certificate)
+        support = SupportPriors(SupportTerms.of(certificate), tracts, flows)
+        self._model: ExponentialErrors | DirichletErrors
+        if mechanism_of(certificate) == EXPONENTIAL:
+            assert released is not None, "the model of this mechanism reads released tables"
+            noise = ExponentialNoise(ExponentialTerms.of(certificate))
+            self._model = ExponentialErrors(noise, is_cleaned(certificate), support, released)
+        else:
+            self._model = DirichletErrors(WeightTerms.of(certificate), support)
 
     def of_count(
         self, home_share: npt.ArrayLike, workplaces: pandas.DataFrame, counts: Mapping[int, int]
@@ -227,7 +233,9 @@ class ExpectedErrors:
         read = representing(np.arange(n_tracts))
         most = min(_TOGETHER // n_rows, _MOST_LISTED // max(asked.values.n_listed, 1))
         parts = np.array_split(read, -(-read.size // max(most, 1)))
-        sums = self._model.of_tracts(map(asked.in_tracts, parts), is_count=is_count)
+        sums = np.asarray(
+            sum(self._model.of_tracts(asked.in_tracts(part), is_count=is_count) for part in parts)
+        )
         return self._model.errors_of(sums * (n_tracts / len(read)), 0.0 if is_count else -math.inf)
 
 

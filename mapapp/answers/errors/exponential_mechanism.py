@@ -2,13 +2,12 @@
 
 Of a table of n workers over k points, R workers are redrawn. A count over points with shares s in the home area gains
 E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own; points of large
-tables are read one by one (`mapapp.answers.errors.point_estimates`). With L_i the workers
-whom point i loses, its variance is
+tables are read one by one. With L_i the workers whom point i loses, its variance is
 
     sum of Var[L_i] (s_i - s_mean)^2  +  (variance of who arrives) (mean of s^2 - s_mean^2)
 
 added up over the tables of a workplace tract, by classes of n. `exponential_noise` gives its terms,
-`cleaning` what cleaning changes, and `real_counts` what follows for the error.
+`drawn_counts` what cleaning changes, and `real_counts` what follows for the error.
 
 Approximations: of a work area's tables in a tract, only the numbers of workers are used: they are taken to be like the
 tract's other tables of that size. Fuller points lose more than others, by a few percent. Domain editing enters by its
@@ -19,21 +18,21 @@ Source: docs/theory/method.md, sections 7d and 7f; docs/theory/expected-errors.m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.errors.cleaning import Cleaning, cleaning_of, undo_cleaning
 from mapapp.answers.errors.drawn_counts import (
-    Noise,
-    ReleasedTables,
+    Cleaning,
     add_up_tables,
+    cleaning_of,
     padded,
     parts_of_sizes,
-    tables_of,
+    undo_cleaning,
 )
+from mapapp.answers.errors.exponential_noise import ExponentialNoise, ReleasedTables, tables_of
 from mapapp.answers.errors.home_values import HomeCells, TractValues
 from mapapp.answers.errors.point_sums import PLAIN, PreparedTables, points_of_counts, points_of_sums
 from mapapp.answers.errors.real_counts import (
@@ -51,19 +50,19 @@ from mapapp.answers.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 
-__all__ = ["TableErrors", "expected_losses"]
+__all__ = ["ExponentialErrors", "expected_losses"]
 
 _KEPT_BYTES: Final = 256 << 20
 """Most bytes of prepared tracts; the least recently used are read again."""
 _LOG_FULLNESS: Final = np.log(FULLNESS)
 
 
-class TableErrors:
+class ExponentialErrors:
     """The errors that one workplace tract adds under the exponential mechanism.
 
     Parameters
     ----------
-    noise : Noise
+    noise : ExponentialNoise
     cleans : bool
         Whether the release was cleaned.
     support : SupportPriors
@@ -71,7 +70,9 @@ class TableErrors:
         Returns the released commutes to a workplace tract.
     """
 
-    def __init__(self, noise: Noise, cleans: bool, support: SupportPriors, released: ReleasedTables) -> None:
+    def __init__(
+        self, noise: ExponentialNoise, cleans: bool, support: SupportPriors, released: ReleasedTables
+    ) -> None:
         self._noise = noise
         self._cleans = cleans
         self._support = support
@@ -80,20 +81,23 @@ class TableErrors:
             max_size=_KEPT_BYTES, size_of=lambda each: each.columns.nbytes
         )
 
-    def of_tracts(self, asked: Iterable[TractValues], *, is_count: bool) -> Floats:
-        """Return what tracts add to R counts or sums; see `mapapp.answers.errors.error_models.ErrorModel`."""
-        return np.asarray(sum(self._of_several(each, is_count=is_count) for each in asked))
-
     def prepare(self, tract: int) -> None:
-        """Read the tables of a workplace tract; see `mapapp.answers.errors.error_models.ErrorModel`."""
+        """Read the tables of a workplace tract, which its first question would otherwise wait for."""
         self._tables(tract)
 
     def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
-        """Return bias, variance and placement from sums over tracts."""
+        """Return bias, variance and placement of R counts or sums from what all tracts add; none is below `least`."""
         return errors_of(sums, least, is_plain=not self._cleans)
 
-    def _of_several(self, asked: TractValues, *, is_count: bool) -> Floats:
-        """Return what T tracts add together."""
+    def of_tracts(self, asked: TractValues, *, is_count: bool) -> Floats:
+        """Return what T tracts add together to R counts or sums: float64[16, R], as `real_counts.add_up` has it.
+
+        Parameters
+        ----------
+        asked : TractValues
+        is_count : bool
+            Whether values are 1 in the home area and 0 elsewhere.
+        """
         tracts = asked.tracts.tolist()
         made = [self._tables(tract) for tract in tracts]
         priors = [self._support.of_tract(tract) for tract in tracts]

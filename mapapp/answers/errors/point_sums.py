@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mapapp.answers.errors.cleaning import Cleaning
-from mapapp.answers.errors.drawn_counts import NoisyTables, padded
+from mapapp.answers.errors.drawn_counts import Cleaning, NoisyTables, padded
 from mapapp.answers.errors.home_values import HomeCells
 from mapapp.answers.errors.real_counts import STRAY
 from mapapp.answers.errors.support_prior import WHOLE, TractPrior

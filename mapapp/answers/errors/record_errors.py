@@ -2,14 +2,16 @@
 
 A work area that consists of whole tracts, and a home area that consists of whole PUMAs, are combinations of values of
 attributes, whose errors the certificate states. Homes within a PUMA were placed by public population, not by the
-records, so errors of smaller home areas are not stated.
+records, so errors of smaller home areas are not stated. A number without an error has a mark, which leads to a note
+that says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from string import ascii_lowercase
 from typing import Final
 
 import numpy as np
@@ -18,25 +20,13 @@ import pandas
 
 from geodata.errors import StoreError
 from geodata.store import Store
+from mapapp.answers.about import Note
 from mapapp.answers.areas import Areas
 from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
 from mapapp.answers.errors.answer_errors import ROWS, Errors, rows_with_errors
-from mapapp.answers.errors.missing_errors import (
-    DIFFERENCES,
-    DISTANCES,
-    FIRST_ROWS,
-    NO_ERROR,
-    NOT_STATED,
-    PARTS_OF_PUMAS,
-    PARTS_OF_TRACTS,
-    PUBLIC_NUMBER,
-    SUMS,
-    UNCOVERED,
-    marked_notes,
-)
-from mapapp.answers.errors.record_terms import ErrorTerms
+from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.flows import Flows
 from mapapp.answers.measures import MEASURES, Miles, Number
 from mapapp.answers.picks import Counts, PickOf, by_band
@@ -46,6 +36,37 @@ from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
+NO_ERROR: Final = "no-error"
+"""Code of the notes that say why a number has no ±."""
+NOT_STATED: Final = "The certificate states no expected errors, so no number has a ±."
+PARTS_OF_TRACTS: Final = (
+    "A work area has a ± if it is made of whole census tracts, as a county is. Within a tract, workplaces were placed "
+    "by public population, so smaller areas have none."
+)
+PARTS_OF_PUMAS: Final = (
+    "A home area has a ± if it is made of whole PUMAs, which are census areas of about 100,000 people or more. Within "
+    "a PUMA, homes were placed by public population and distance, so smaller areas have none."
+)
+UNCOVERED: Final = (
+    "The certificate states errors for some combinations of attributes, work areas, and home areas. This combination "
+    "is not one of them, so it has no ±."
+)
+PUBLIC_NUMBER: Final = "The number of all records is public and fixed in advance, so it has no ±."
+DISTANCES: Final = "Distances have no ±: homes were placed to fit a range of distances, not at the real ones."
+DIFFERENCES: Final = "A difference of two counts has no ±: the errors of the two are not independent."
+SUMS: Final = "The certificate states no error for the sum of all other rows, so it has no ±."
+FIRST_ROWS: Final = "Expected errors were computed for the first rows of a long table only."
+_IN_ORDER: Final = (
+    NOT_STATED,
+    PUBLIC_NUMBER,
+    PARTS_OF_TRACTS,
+    PARTS_OF_PUMAS,
+    UNCOVERED,
+    DISTANCES,
+    DIFFERENCES,
+    SUMS,
+    FIRST_ROWS,
+)
 _LOOKED_AT: Final = 3
 """Rows without an error of each table whose areas are looked at; all rows of a table are areas of one layer."""
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
@@ -96,7 +117,7 @@ class RecordErrors(Errors):
                 if texts and len(first) < len(table) and first["expected_error"].notna().any():
                     texts |= {FIRST_ROWS}
                 reasons[name] = texts or _reasons_of_rest(table, shown)
-        notes, marks = marked_notes(reasons)
+        notes, marks = _marked_notes(reasons)
         kept = tuple(note for note in found.about.notes if note.code != NO_ERROR)
         return replace(found, about=replace(found.about, notes=kept + notes, no_errors=marks))
 
@@ -237,6 +258,25 @@ class RecordErrors(Errors):
     def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
         """Return the answer unchanged, as for tables of distances."""
         return answer
+
+
+def _marked_notes(reasons: Mapping[str, Iterable[str]]) -> tuple[tuple[Note, ...], dict[str, str]]:
+    """Return a note for each reason, and the mark of every number and table that lacks expected errors.
+
+    Parameters
+    ----------
+    reasons : mapping of str to iterable of str
+        Reasons, such as `DISTANCES`, by the name of the number or the table.
+    """
+    given = {name: set(texts) for name, texts in reasons.items()}
+    used = [text for text in _IN_ORDER if any(text in texts for texts in given.values())]
+    mark_of = dict(zip(used, ascii_lowercase, strict=False))
+    marks = {
+        name: f"({', '.join(mark_of[text] for text in used if text in texts)})"
+        for name, texts in given.items()
+        if texts
+    }
+    return tuple(Note(NO_ERROR, text, mark_of[text]) for text in used), marks
 
 
 def _reasons_of_rest(table: pandas.DataFrame, rows: int) -> set[str]:

@@ -10,7 +10,7 @@ from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers.about import Note
 from mapapp.answers.attributes import Attribute, Attributes, attributes_of, in_sentence
-from mapapp.answers.errors.record_terms import ErrorTerms
+from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.prepared import attribute_columns
 from mapapp.answers.publication import is_of_records
 

@@ -15,7 +15,7 @@ from mapapp.answers import words
 from mapapp.answers.attributes import in_sentence
 from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.chapters import Chapter
-from mapapp.answers.errors.record_terms import ErrorTerms
+from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.lone_worker_words import rounded
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.served_publication import ServedPublication

@@ -12,8 +12,14 @@ from mapapp.answers import words
 from mapapp.answers.change import largest_change
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
-from mapapp.answers.errors.error_marks import mark_of_grid, mark_of_table
-from mapapp.answers.errors.uncertain_rows import EXCEEDS, WITHIN, error_exceeds, within_errors
+from mapapp.answers.errors.error_marks import (
+    EXCEEDS,
+    WITHIN,
+    error_exceeds,
+    mark_of_grid,
+    mark_of_table,
+    within_errors,
+)
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.levels import LEVEL_LABELS, NAMED
 from mapapp.answers.measures import caution

@@ -12,8 +12,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
-from mapapp.answers.errors.error_marks import has_row_errors
-from mapapp.answers.errors.uncertain_rows import EXCEEDS_NOTE, has_exceeding
+from mapapp.answers.errors.error_marks import EXCEEDS_NOTE, has_exceeding, has_row_errors
 from mapapp.answers.findings import findings
 from mapapp.answers.results import Result
 from mapapp.answers.served_publication import ServedPublication

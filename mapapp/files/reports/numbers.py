@@ -12,7 +12,7 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.errors.uncertain_rows import EXCEEDS, error_exceeds
+from mapapp.answers.errors.error_marks import EXCEEDS, error_exceeds
 from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Result

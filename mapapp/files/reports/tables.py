@@ -15,8 +15,13 @@ from mapapp.answers.change import largest_change
 from mapapp.answers.cross_table import KEYS
 from mapapp.answers.entries import entry_of, grid_of
 from mapapp.answers.entry import ColumnEntry, text_of
-from mapapp.answers.errors.error_marks import mark_of_grid, mark_of_table
-from mapapp.answers.errors.uncertain_rows import EXCEEDS, EXCEEDS_COLUMN, with_exceeding
+from mapapp.answers.errors.error_marks import (
+    EXCEEDS,
+    EXCEEDS_COLUMN,
+    mark_of_grid,
+    mark_of_table,
+    with_exceeding,
+)
 from mapapp.answers.grids import ERROR, Limit
 from mapapp.answers.results import Change, Result
 from mapapp.answers.short_tables import shortened

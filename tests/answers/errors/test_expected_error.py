@@ -14,7 +14,7 @@ import pytest
 from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store
-from mapapp.answers.errors.certificate_terms import SupportTerms
+from mapapp.answers.errors.certificate_terms import SupportTerms, check_terms
 from mapapp.answers.errors.dirichlet_multinomial import HOMES
 from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
 from mapapp.answers.errors.home_values import values_of_areas
@@ -268,9 +268,8 @@ def test_a_count_is_shown_with_its_error() -> None:
 def test_unknown_mechanisms_have_no_expected_error() -> None:
     certificate = certificate_of({1: 0.1}, 1.0)
     certificate["parameters"]["synthesis"] |= {"mechanism": "magic"}
-    assert not ExpectedErrors.is_known(certificate)
-    with pytest.raises(ValueError, match="check is_known first"):
-        ExpectedErrors(certificate, line_of_tracts(4), NO_FLOWS)
+    with pytest.raises(ValueError, match="mechanism 'magic'"):
+        check_terms(certificate)
 
 
 def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) -> None:

@@ -17,10 +17,10 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.store import Store, open_store
 from mapapp.answers.errors import expected_error
 from mapapp.answers.errors.certificate_terms import CLEANED_RANGES_MI
-from mapapp.answers.errors.cleaning import Cleaning, cleaning_of
-from mapapp.answers.errors.drawn_counts import NoisyTables, ReleasedRows
+from mapapp.answers.errors.drawn_counts import Cleaning, NoisyTables, cleaning_of
 from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
 from mapapp.answers.errors.exponential_mechanism import expected_losses
+from mapapp.answers.errors.exponential_noise import ReleasedRows
 from mapapp.answers.errors.home_values import HomeCells, HomeValues, values_of_areas
 from mapapp.answers.errors.point_sums import PLAIN, PreparedTables, points_of_counts, points_of_sums
 from mapapp.answers.errors.real_counts import UNLIKE, NoisyCounts, add_up, errors_of

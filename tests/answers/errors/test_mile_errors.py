@@ -16,9 +16,9 @@ from geodata.store import open_store
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import Release
 from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
+from mapapp.answers.errors.distance_errors import miles_within
 from mapapp.answers.errors.expected_error import ExpectedErrors
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.errors.mile_errors import miles_within
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.pages import answer
 from mapapp.files import answer_files

@@ -10,10 +10,8 @@ import pytest
 from scipy.stats import chi2
 
 from mapapp.answers.errors.certificate_terms import ExponentialTerms
-from mapapp.answers.errors.cleaning import undo_cleaning
-from mapapp.answers.errors.drawn_counts import DrawnTables
-from mapapp.answers.errors.exponential_noise import ExponentialNoise
-from mapapp.answers.errors.point_estimates import point_estimates
+from mapapp.answers.errors.drawn_counts import undo_cleaning
+from mapapp.answers.errors.exponential_noise import DrawnTables, ExponentialNoise, point_estimates
 from mapapp.answers.errors.support_prior import TractPrior
 from tests.answers.errors.test_exponential_mechanism import certificate_of, stated
 

@@ -12,10 +12,10 @@ from geodata.store import open_store
 from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
 from mapapp.answers.commute_pick import Pick
-from mapapp.answers.errors import missing_errors
+from mapapp.answers.errors import record_errors
 from mapapp.answers.errors.answer_errors import ROWS
+from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.errors.error_marks import mark_of_grid
-from mapapp.answers.errors.record_terms import ErrorTerms
 from mapapp.answers.findings import findings
 from mapapp.answers.measures import MEASURES
 from mapapp.answers.method_words import chapters
@@ -143,17 +143,17 @@ def test_a_number_without_an_error_has_the_mark_of_the_note_that_says_why(
     tract = f"tract:{tracts.loc[~tracts['elsewhere'], 'tract_id'].iloc[0]}"
     block = f"block:{records.store.table('blocks', ['block_id'])['block_id'].iloc[0]}"
     for answer, marked in (
-        (records.profile(tract, errors=True), {"segments": missing_errors.UNCOVERED}),
-        (records.profile(block, errors=True), {"workers": missing_errors.PARTS_OF_TRACTS}),
-        (records.profile(tract, side="home", errors=True), {"bands": missing_errors.PARTS_OF_PUMAS}),
-        (records.destinations(tract, layer="tract", errors=True), {"units": missing_errors.PARTS_OF_PUMAS}),
+        (records.profile(tract, errors=True), {"segments": record_errors.UNCOVERED}),
+        (records.profile(block, errors=True), {"workers": record_errors.PARTS_OF_TRACTS}),
+        (records.profile(tract, side="home", errors=True), {"bands": record_errors.PARTS_OF_PUMAS}),
+        (records.destinations(tract, layer="tract", errors=True), {"units": record_errors.PARTS_OF_PUMAS}),
         (
             records.distance_direction(tract, errors=True),
-            {"median_mi": missing_errors.DISTANCES, "bands": missing_errors.DISTANCES},
+            {"median_mi": record_errors.DISTANCES, "bands": record_errors.DISTANCES},
         ),
-        (records.inflow_outflow(tract, errors=True), {"net_inflow": missing_errors.DIFFERENCES}),
-        (records.profile("all", errors=True), {"workers": missing_errors.PUBLIC_NUMBER}),
-        (Release.open(demo_records).profile("all", errors=True), {"workers": missing_errors.NOT_STATED}),
+        (records.inflow_outflow(tract, errors=True), {"net_inflow": record_errors.DIFFERENCES}),
+        (records.profile("all", errors=True), {"workers": record_errors.PUBLIC_NUMBER}),
+        (Release.open(demo_records).profile("all", errors=True), {"workers": record_errors.NOT_STATED}),
     ):
         about = answer.about
         texts = about.marked_notes
@@ -180,7 +180,7 @@ def test_totals_of_a_cross_table_have_their_errors_and_the_number_of_all_records
     )
     assert shown.tables()["totals"]["expected_error"].notna().all()
     assert mark_of_grid(shown) == "(a)"
-    assert shown.about.marked_notes["a"] == missing_errors.PUBLIC_NUMBER
+    assert shown.about.marked_notes["a"] == record_errors.PUBLIC_NUMBER
     assert any("±" not in sentence and "people work" in sentence for sentence in findings(shown))
 
 
