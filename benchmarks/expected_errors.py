@@ -24,10 +24,15 @@ from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters,
 from engine.streams import PublicSeed, SecretKey, attempt_key
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
-from mapapp.answers.errors.expected_error import ExpectedErrors
+from mapapp.answers.errors.expected_error import (
+    ExpectedErrors,
+    UnitsOfTracts,
+    WorkplaceCells,
+    Workplaces,
+    synthesizers_of,
+)
 from mapapp.answers.errors.exponential_noise import ReleasedRows
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.errors.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.publishing.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
 from mapapp.publishing.promise import make_certificate
 

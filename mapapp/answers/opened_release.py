@@ -18,6 +18,7 @@ from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import promise_of, read_certificate
 from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
+from mapapp.answers.errors.release_errors import ReleaseErrors
 from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.levels import level_named
@@ -68,7 +69,7 @@ class OpenedRelease:
         self.outlines = self.areas.outlines
         self.flows = Flows(prepared, store, self.attributes)
         self._characteristics = PlaceCharacteristics(store)
-        kind = RecordErrors if is_of_records(self.certificate) else Errors
+        kind = RecordErrors if is_of_records(self.certificate) else ReleaseErrors
         self.errors: Errors = kind(store, self.areas, self.flows, self.certificate)
 
     @classmethod

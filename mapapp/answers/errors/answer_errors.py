@@ -1,112 +1,75 @@
-"""Expected errors of the numbers and rows of an answer, by the formula of `mapapp.answers.errors.expected_error`.
+"""What other rooms ask about expected errors: those of counts, and those of the numbers and rows of an answer.
 
 An answer is fast, but its errors take several times as long. So they are computed separately, for the rows that a
-reader sees. The picks that made a row also say what it counts.
-
-Counts by workplace alone, whatever the workers' homes, are published unchanged: their expected error is 0.
+reader sees. The picks that made a row also say what it counts. Releases (`release_errors`) and worker records
+(`record_errors`) have formulas of their own.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Final, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas
 
 from geodata.store import Store
-from mapapp.answers import watch
 from mapapp.answers.areas import Areas
-from mapapp.answers.commute_pick import Blocks, Pick
+from mapapp.answers.commute_pick import Pick
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import Entry
-from mapapp.answers.errors.certificate_terms import unit_of
-from mapapp.answers.errors.distance_errors import (
-    N_DIRECTIONS,
-    Tracts,
-    TractWays,
-    errors_of_cells,
-    errors_of_miles,
-    miles_within,
-)
-from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, representing
-from mapapp.answers.errors.exponential_noise import ReleasedRows
-from mapapp.answers.errors.home_values import ValuesOfTracts, values_of_areas
-from mapapp.answers.errors.other_flows import Cell, error_of_other_flows
-from mapapp.answers.errors.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.answers.flows import Flows
 from mapapp.answers.measures import Number
 from mapapp.answers.picks import CellPicks, Counts, pick_of_rows
-from mapapp.answers.prepared import DIRECTIONS
-from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
 from mapapp.answers.short_tables import rest_of, with_rest_errors
-from mapapp.question.filters import Filters
+
+WithDistances = DistanceDirection | PairedAreas
+"""Answers with tables of distances and a median distance."""
 
 ROWS: Final = 10
 """Default number of rows of a table that get an expected error."""
 
-_KEPT: Final = 32
-_MOST_HOMES: Final = 62  # bits of a number without its sign
 
+class Errors(ABC):
+    """Expected errors of a publication; safe to use from several threads.
 
-class Errors:
-    """Expected errors for one release; safe to use from several threads."""
+    Each kind of publication says which counts have one (:meth:`of_counts`), and may know those of distances and of the
+    rest of a flow matrix. Errors of ratios and of other numbers that follow from counts are declared by the entry of an
+    analysis.
+    """
 
     def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: Mapping[str, object]) -> None:
         self._store = store
         self._areas = areas
         self._flows = flows
         self._certificate = certificate
-        self._workplaces: ResultCache[Workplaces] = ResultCache(max_entries=_KEPT)
 
-    @cached_property
+    @property
+    @abstractmethod
     def is_known(self) -> bool:
         """Whether the certificate has what expected errors need."""
-        return "accounting" in self._certificate
 
-    def of_count(self, pick: Pick) -> float | None:
-        """Return the expected root mean squared error of the count of a pick, in workers; None if unknown."""
-        return self.of_counts([pick])[0]
-
+    @abstractmethod
     def of_counts(
         self, picks: Sequence[Pick], values: Sequence[int | None] | None = None
     ) -> list[float | None]:
-        """Return the errors of several picks; those with the same work area are computed together, much faster.
+        """Return the expected root mean squared errors of the counts of some picks, in workers; None if unknown.
 
-        `values` are their counts where these are known already; the formula for releases needs counts by tract.
+        `values` are their counts where these are known already.
         """
-        if not self.is_known:
-            return [None] * len(picks)
-        found: list[float | None] = [0.0] * len(picks)
-        groups: dict[bytes | None, list[int]] = {}
-        keys = {id(pick.work): _key(pick.work) for pick in picks}
-        for place, pick in enumerate(picks):
-            # Workplaces are published unchanged: without a home area there is no error.
-            if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
-                groups.setdefault(keys[id(pick.work)], []).append(place)
-        for group in groups.values():
-            watch.check()
-            same_work = [picks[place] for place in group]
-            workplaces = self._workplaces_of(same_work[0].work)
-            if not workplaces.tract.size:
-                continue
-            errors = self._formula.of_counts(
-                self._home_values(same_work),
-                self._by_tract(same_work),
-                workplaces.tract,
-                workplaces.n_workers,
-                np.stack([workplaces.of_segments(pick.filters.segments) for pick in same_work]),
-                workplaces.n_units,
-            )
-            for place, error in zip(group, errors, strict=True):
-                found[place] = error.error
-        return found
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Read in advance what first questions would wait for."""
+
+    def of_count(self, pick: Pick) -> float | None:
+        """Return the expected error of the count of one pick; see :meth:`of_counts`."""
+        return self.of_counts([pick])[0]
 
     def of_pairs(self, pairs: pandas.DataFrame, pick_of: CellPicks, rows: int) -> pandas.DataFrame:
         """Return a table of pairs with the errors of its first rows; none if `rows` is 0 or less."""
@@ -134,9 +97,9 @@ class Errors:
         shown = rows if shown is None else shown
         entry = entry_of(answer)
         if entry.distance_tables:
-            answer = self._of_distances(cast(DistanceDirection | PairedAreas, answer), entry.distance_tables)
+            answer = self._of_distances(cast(WithDistances, answer), entry.distance_tables)
         if any(number.kind == "miles" for number in entry.numbers):
-            answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
+            answer = self._of_miles(cast(WithDistances, answer))
         numbers, row_picks = self._counts(entry, answer)
         of_rows = {
             name: [
@@ -177,232 +140,22 @@ class Errors:
             changed[name] = with_rest_errors(table.assign(expected_error=column), shown, of_rest)
         return entry.with_derived_errors(with_fields(answer, changed))
 
-    def prepare(self) -> None:
-        """Read in advance what errors need of each workplace tract: about ten milliseconds for a tract.
-
-        Of many tracts, those are read that represent all of them in questions about everywhere. Memory is bounded.
-        """
-        if self.is_known:
-            block, _ = self._flows.by_block(Pick(), "work")
-            tracts = representing(np.unique(self._blocks[0][block]).astype(np.int64))
-            self._formula.prepare(tracts)
-            self._tracts.ways.prepare(tracts)
-
     def _counts(self, entry: Entry, answer: Result) -> Counts:
         """Return what the numbers and rows of an answer count."""
         found: Counts = entry.counts(self._areas, answer)
         return found
 
     def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:
-        """Return the error of a matrix's workers outside the cells that are shown."""
-        tract = self._blocks[0]
-        block, workers = self._flows.by_block(every, "work")
-        by_tract = np.bincount(tract[block], workers, self._n_tracts)
+        """Return the error of a matrix's workers outside the cells that are shown; NaN by default."""
+        return math.nan
 
-        def cell(pick: Pick) -> Cell:
-            inside = np.isin(block, cast(Blocks, pick.work))
-            here = np.bincount(tract[block[inside]], workers[inside], self._n_tracts)
-            share = here / np.maximum(by_tract, 1.0)
-            return Cell(self._home_share(cast(Blocks, pick.home)), share, self._by_tract([pick])[0])
+    def _of_distances(self, answer: WithDistances, tables: Collection[str]) -> WithDistances:
+        """Return an answer with the errors of its tables of distances and directions; unchanged by default."""
+        return answer
 
-        home = np.ones(self._n_tracts) if every.home is None else self._home_share(every.home)
-        workplaces = self._workplaces_of(every.work).arrays(every.filters.segments)
-        return error_of_other_flows(
-            self._formula, home, by_tract.astype(np.float64), [cell(pick) for pick in shown], workplaces
-        )
-
-    def _of_distances(
-        self, answer: DistanceDirection | PairedAreas, tables: Collection[str]
-    ) -> DistanceDirection | PairedAreas:
-        """Return an answer with the errors of its tables of distances, of directions, and of both together."""
-        pick = entry_of(answer).counts(self._areas, answer)[0]["workers"]
-        side = answer.about.side or "home"
-        workplaces = self._workplaces_of(pick.work)
-        work, band_of, way_of, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
-        shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
-        counts = np.zeros(shape)
-        np.add.at(counts, (self._blocks[0][work], band_of, way_of), workers)
-        share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
-        found = errors_of_cells(
-            self._formula,
-            self._tracts.ways,
-            (share, self._same_block_share(pick)),
-            counts,
-            workplaces.arrays(pick.filters.segments),
-            answer.edges_mi,
-            side,
-        )
-
-        def of_table(table: pandas.DataFrame) -> pandas.DataFrame:
-            # By key, because the caller may have left rows out.
-            n_rows = len(table)
-            band = table["band"].to_numpy(np.int64) if "band" in table else np.full(n_rows, len(found) - 1)
-            way = np.full(n_rows, N_DIRECTIONS)
-            if "direction" in table:
-                way = np.array([DIRECTIONS.index(one) for one in table["direction"]], dtype=np.int64)
-            return table.assign(expected_error=found[band, way])
-
-        return with_fields(answer, {name: of_table(getattr(answer, name)) for name in tables})
-
-    def _same_block_share(self, pick: Pick) -> Floats:
-        """Return the share of each workplace tract's people who live in a worker's own block, if it is in the pick."""
-        tract, people, total = self._blocks
-        block, workers = self._flows.by_block(Pick(work=pick.work), "work")
-        inside = np.ones(tract.size) if pick.home is None else np.bincount(pick.home, minlength=tract.size)
-        at, own = tract[block], people[block] * inside[block] / total[tract[block]]
-        all_workers = np.bincount(at, workers, total.size)
-        return np.asarray(np.bincount(at, workers * own, total.size) / np.maximum(all_workers, 1.0))
-
-    def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
-        """Return an answer with the errors of its median distance and, if it has one, of its mean distance."""
-        pick = entry_of(answer).counts(self._areas, answer)[0]["workers"]
-        mean = getattr(answer, "mean_under_100_mi", None)
-        if answer.median_mi.value is None:
-            return answer
-        workplaces = self._workplaces_of(pick.work)
-        share = np.ones(self._n_tracts) if pick.home is None else self._home_share(pick.home)
-        of_median, of_mean = errors_of_miles(
-            self._formula,
-            self._flows,
-            pick,
-            self._blocks[0],
-            self._tracts,
-            share,
-            workplaces.arrays(pick.filters.segments),
-            answer.median_mi.value,
-            None if mean is None else mean.value,
-        )
-        changed = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
-        if mean is not None:
-            changed["mean_under_100_mi"] = replace(mean, expected_error=of_mean)
-        return with_fields(answer, changed)
-
-    @cached_property
-    def _tracts(self) -> Tracts:
-        tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
-        blocks = self._store.table("blocks", ["lon_deg", "lat_deg"])
-        places = [(each["lon_deg"].to_numpy(), each["lat_deg"].to_numpy()) for each in (tracts, blocks)]
-        return Tracts(TractWays(*places[0]), miles_within(self._blocks[0], places[1], self._blocks[1]))
-
-    @cached_property
-    def _formula(self) -> ExpectedErrors:
-        columns = [
-            "lon_deg",
-            "lat_deg",
-            "puma_index",
-            "superpuma_index",
-            "population",
-            "state_id",
-            "elsewhere",
-        ]
-        return ExpectedErrors(
-            self._certificate,
-            self._store.table("tracts", columns),
-            self._store.table("prior"),
-            self._released,
-        )
-
-    def _released(self, tract: int) -> ReleasedRows:
-        """Read the released commutes to a workplace tract."""
-        of_block = self._blocks[0]
-        here = np.flatnonzero(of_block == tract).astype(np.int32)
-        block, segment, home, workers = self._flows.by_pair(Pick(work=here))
-        return ReleasedRows(
-            block.astype(np.int64), segment.astype(np.int64), of_block[home].astype(np.int64), workers
-        )
-
-    @cached_property
-    def _blocks(self) -> tuple[Blocks, Floats, Floats]:
-        """Tract of every block, population of every block (1 each in an empty tract), and population of every tract."""
-        blocks = self._store.table("blocks", ["tract_index", "population"])
-        tract: Blocks = blocks["tract_index"].to_numpy(np.int32)
-        people: Floats = blocks["population"].to_numpy(np.float64)
-        people = np.where(np.bincount(tract, people)[tract] > 0, people, 1.0)
-        return tract, people, np.bincount(tract, people).astype(np.float64)
-
-    @property
-    def _n_tracts(self) -> int:
-        return len(self._blocks[2])
-
-    def _home_share(self, home: Blocks) -> Floats:
-        tract, people, total = self._blocks
-        share: Floats = np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
-        return share
-
-    def _home_values(self, picks: Sequence[Pick]) -> ValuesOfTracts:
-        """Return the shares of the home areas, which picks that differ in their filters alone have in common."""
-        number: dict[int, int] = {}
-        of_row = [number.setdefault(id(pick.home), len(number)) for pick in picks]
-        homes = {id(pick.home): cast(Blocks, pick.home) for pick in picks}
-        return values_of_areas(
-            np.stack([self._home_share(home) for home in homes.values()]), np.array(of_row)
-        )
-
-    def _by_tract(self, picks: Sequence[Pick]) -> Floats:
-        """Return the workers of each pick by workplace tract, float64[picks, tracts]. All picks share a work area.
-
-        Picks that share a home area, and picks with disjoint home areas, are each read with one query.
-        """
-        tract = self._blocks[0]
-        counts = np.zeros((len(picks), self._n_tracts))
-        same_home = _together(range(len(picks)), lambda place: id(picks[place].home))
-        for homes in same_home:
-            if len(homes) > 1:
-                found = self._flows.by_code_and_segment(
-                    replace(picks[homes[0]], filters=Filters()), "work", tract, self._n_tracts
-                )
-                for place in homes:
-                    counts[place] = found[:, picks[place].filters.segments].sum(axis=1)
-        alone = [homes[0] for homes in same_home if len(homes) == 1]
-        for places in _together(alone, lambda place: picks[place].filters):
-            counts[places] = self._of_homes([picks[place] for place in places], tract)
-        return counts
-
-    def _of_homes(self, picks: Sequence[Pick], tract: npt.NDArray[np.int32]) -> Floats:
-        """Return workers by workplace tract, float64[picks, tracts], for picks that differ only in their homes."""
-        homes = [cast(Blocks, pick.home) for pick in picks]
-        if len(picks) == 1 or len(picks) > _MOST_HOMES:
-            counts = np.zeros((len(picks), self._n_tracts))
-            for place, pick in enumerate(picks):
-                block, workers = self._flows.by_block(pick, "work")
-                counts[place] = np.bincount(tract[block], workers, self._n_tracts)
-            return counts
-        # Blocks in the same homes are read as one, so that each worker is read once however the homes overlap.
-        inside = np.zeros(tract.size, dtype=np.int64)
-        for number, home in enumerate(homes):
-            inside[home] |= 1 << number
-        chosen = np.flatnonzero(inside).astype(np.int32)
-        kind, kinds = pandas.factorize(inside[chosen])
-        member = np.full(tract.size, -1, dtype=np.int32)
-        member[chosen] = kind
-        found = np.zeros((kinds.size, self._n_tracts))
-        for row, at, workers in self._flows.matrix(replace(picks[0], home=chosen), member, tract):
-            found[row, at] = workers
-        return np.asarray((kinds >> np.arange(len(homes))[:, None] & 1).astype(np.float64) @ found)
-
-    def _workplaces_of(self, work: Blocks | None) -> Workplaces:
-        """Return the synthesizers of a work area by tract and size, and their number by segment."""
-        return self._workplaces.get_or_make(_key(work), lambda: self._read_workplaces(work))
-
-    def _read_workplaces(self, work: Blocks | None) -> Workplaces:
-        block, segment, workers = self._flows.by_block_and_segment(Pick(work=work), "work")
-        cells = WorkplaceCells(
-            self._blocks[0][block].astype(np.int64),
-            block.astype(np.int64),
-            segment.astype(np.int64),
-            workers.astype(np.int64),
-        )
-        return synthesizers_of(cells, self._units)
-
-    @cached_property
-    def _units(self) -> UnitsOfTracts:
-        """What was drawn together, and the workers of every workplace tract where that matters."""
-        unit = unit_of(self._certificate)
-        tract_workers = np.zeros(self._n_tracts, dtype=np.int64)
-        if unit == "tract":
-            block, workers = self._flows.by_block(Pick(), "work")
-            np.add.at(tract_workers, self._blocks[0][block], workers)
-        return UnitsOfTracts(unit, tract_workers)
+    def _of_miles(self, answer: WithDistances) -> Result:
+        """Return an answer with the errors of its median and mean distance; unchanged by default."""
+        return answer
 
 
 def rows_with_errors(entry: Entry, name: str, table: pandas.DataFrame, rows: int) -> int:
@@ -423,15 +176,3 @@ def _known_values(
     for key, value in pairs:
         found[key] = value if found.get(key, value) == value else None
     return found
-
-
-def _key(blocks: Blocks | None) -> bytes | None:
-    return None if blocks is None else blocks.tobytes()
-
-
-def _together(places: Iterable[int], key: Callable[[int], Hashable]) -> list[list[int]]:
-    """Return lists of the places with the same key."""
-    groups: dict[Hashable, list[int]] = {}
-    for place in places:
-        groups.setdefault(key(place), []).append(place)
-    return list(groups.values())

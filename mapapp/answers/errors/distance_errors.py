@@ -28,9 +28,8 @@ import numpy.typing as npt
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.answers import watch
 from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
-from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints
+from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints, WorkplaceArrays
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.errors.workplaces import WorkplaceArrays
 from mapapp.answers.flows import Flows
 from mapapp.answers.prepared import N_OCTANTS, octant
 from mapapp.answers.result_cache import ResultCache

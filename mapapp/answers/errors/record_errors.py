@@ -31,7 +31,7 @@ from mapapp.answers.flows import Flows
 from mapapp.answers.measures import MEASURES, Miles, Number
 from mapapp.answers.picks import Counts, PickOf, by_band
 from mapapp.answers.records.certificate import derived_from
-from mapapp.answers.results import DistanceDirection, PairedAreas, Result
+from mapapp.answers.results import Result
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
@@ -85,10 +85,13 @@ class RecordErrors(Errors):
                 f"{str(error)[:80]}); do not use these records"
             ) from error
 
-    @cached_property
+    @property
     def is_known(self) -> bool:
         """Whether the certificate states expected errors."""
         return self._terms.are_stated
+
+    def prepare(self) -> None:
+        """Do nothing: the terms are read already."""
 
     def of_answer(
         self,
@@ -244,20 +247,6 @@ class RecordErrors(Errors):
         return {name: pick for name, pick in numbers.items() if name != "net_inflow"} | {
             "inflow": come
         }, changed
-
-    def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:
-        """Return NaN: the terms do not cover what is left of a matrix."""
-        return float("nan")
-
-    def _of_distances(
-        self, answer: DistanceDirection | PairedAreas, tables: Collection[str]
-    ) -> DistanceDirection | PairedAreas:
-        """Return the answer unchanged: homes were placed to fit a band of distance, so these errors are not stated."""
-        return answer
-
-    def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
-        """Return the answer unchanged, as for tables of distances."""
-        return answer
 
 
 def _marked_notes(reasons: Mapping[str, Iterable[str]]) -> tuple[tuple[Note, ...], dict[str, str]]:

@@ -184,6 +184,12 @@ def test_totals_of_a_cross_table_have_their_errors_and_the_number_of_all_records
     assert any("±" not in sentence and "people work" in sentence for sentence in findings(shown))
 
 
+def test_errors_of_records_are_ready_at_once(seedless_records: Path) -> None:
+    errors = Release.open(seedless_records).errors
+    assert errors.is_known
+    errors.prepare()
+
+
 def test_errors_follow_the_terms_of_the_certificate() -> None:
     terms = ErrorTerms(
         {
