@@ -96,8 +96,12 @@ def measure(dataset: Path, release: Path) -> None:
             chosen = found[limit][:: -(-len(found[limit]) // MOST)]
             rows = []
             for area, home_area, read, true, by_tract in chosen:
-                workplaces = grouped[area].rename(columns={"work": "tract_index"})
-                stated = errors.of_count((home_of == home_area).astype(float), workplaces, by_tract)
+                here = (grouped[area][key].to_numpy() for key in ("work", "n_workers", "n_synthesizers"))
+                tract, n_workers, times = here
+                counts = np.zeros((1, county.size))
+                counts[0, list(by_tract)] = list(by_tract.values())
+                homes = (home_of == home_area).astype(float)[None]
+                (stated,) = errors.of_counts(homes, counts, tract, n_workers, times[None])
                 rows.append((stated.error, read - true))
             print(row_of(name, size, rows), flush=True)
 

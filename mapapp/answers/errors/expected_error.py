@@ -74,8 +74,6 @@ class CountError:
 
     Attributes
     ----------
-    count : int
-        The count itself.
     bias : float
         How much too large the count is expected to be; negative if too small.
     sd : float
@@ -84,7 +82,6 @@ class CountError:
         Workers that placing homes by population within support points may have moved.
     """
 
-    count: int
     bias: float
     sd: float
     placement: float
@@ -93,11 +90,6 @@ class CountError:
     def error(self) -> float:
         """Expected root mean squared error: the number to show as ± beside the count."""
         return math.hypot(self.bias, self.sd, self.placement)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The count plus and minus two expected errors, not below 0."""
-        return max(self.count - 2 * self.error, 0.0), self.count + 2 * self.error
 
 
 class ExpectedErrors:
@@ -132,37 +124,6 @@ class ExpectedErrors:
         else:
             self._model = DirichletErrors(WeightTerms.of(certificate), support)
 
-    def of_count(
-        self, home_share: npt.ArrayLike, workplaces: pandas.DataFrame, counts: Mapping[int, int]
-    ) -> CountError:
-        """Return the expected error of one count.
-
-        Parameters
-        ----------
-        home_share : float[n_tracts]
-            Share of each tract's people in the home area: 1 for a tract inside, 0 for one outside, and the area's share
-            of the population for a tract that it cuts.
-        workplaces : DataFrame
-            `tract_index`, `n_workers`, `n_synthesizers`: the number of (workplace block, segment) pairs with that many
-            workers that the work area has in a tract, for the segments in question. Public.
-        counts : mapping of int to int
-            The count by workplace tract; tracts with 0 may be omitted.
-
-        Returns
-        -------
-        CountError
-
-        Notes
-        -----
-        If there are more than 512 workplace tracts, an evenly spaced sample represents all of them.
-        """
-        n, times = (workplaces[name].to_numpy(np.float64) for name in ("n_workers", "n_synthesizers"))
-        tract = workplaces["tract_index"].to_numpy(np.int64)
-        by_tract = np.zeros((1, np.size(home_share)))
-        by_tract[0, list(counts)] = list(counts.values())
-        home = np.asarray(home_share, dtype=np.float64)[None]
-        return self.of_counts(home, by_tract, tract, n, times[None])[0]
-
     def of_counts(
         self,
         homes: Floats | ValuesOfTracts,
@@ -172,18 +133,22 @@ class ExpectedErrors:
         n_synthesizers: Numbers,
         n_units: Numbers | None = None,
     ) -> list[CountError]:
-        """Return expected errors of R counts with one work area, much faster than one by one; see :meth:`of_count`.
+        """Return expected errors of R counts with one work area.
+
+        If there are more than 512 workplace tracts, an evenly spaced sample represents all of them.
 
         Parameters
         ----------
         homes : float64[R, n_tracts] or ValuesOfTracts
-            Shares as in :meth:`of_count`; listed, they may depend on the workplace tract.
+            Share of each tract's people in the home area: 1 for a tract inside, 0 for one outside, and the area's share
+            of the population for a tract that it cuts. Listed, they may depend on the workplace tract.
         counts : float64[R, n_tracts]
             Counts by workplace tract.
         tract, n_workers : [P]
             Tracts of the work area, and workers per synthesizer.
         n_synthesizers : [R, P]
-            Number of such synthesizers in each count. If workers of several segments or blocks were drawn together and
+            Number of such synthesizers in each count: (workplace block, segment) pairs with that many workers, for the
+            segments in question. If workers of several segments or blocks were drawn together and
             a count covers only some of them, their synthesizer counts by the part that is covered.
         n_units : [P], optional
             Number of such synthesizers of which any workers are in the work area, if the counts cover parts of them.
@@ -194,8 +159,8 @@ class ExpectedErrors:
         asked = _Asked.of(values, (counts, counts), (tract, n_workers, alike, n_units))
         found = self._errors_of(asked, is_count=True)
         return [
-            CountError(int(total), float(bias), math.sqrt(variance), float(placement))
-            for total, bias, variance, placement in zip(counts.sum(axis=1), *found, strict=True)
+            CountError(float(bias), math.sqrt(variance), float(placement))
+            for bias, variance, placement in zip(*found, strict=True)
         ]
 
     def of_sums(

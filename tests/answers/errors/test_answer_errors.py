@@ -15,6 +15,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from mapapp.answers.errors.expected_error import ExpectedErrors
 from mapapp.answers.short_tables import shortened
 from mapapp.publishing.run import run_synthesis
+from tests.answers.errors.one_count import error_of_count
 from tests.oracles import analyses as twin
 from tests.releases import write_release
 
@@ -50,7 +51,7 @@ def plain_error(release: Release, workers: Any, home: Any, work: Any) -> float:
     table = table.groupby(["tract_index", "n_workers"]).size().reset_index(name="n_synthesizers")
     counts = there[home[there["home_block"]]].groupby("work_tract_index").size().to_dict()
     formula = ExpectedErrors(release.certificate, tracts, store.table("prior"))
-    return formula.of_count(share, table, counts).error
+    return error_of_count(formula, share, table, counts).error
 
 
 def within(release: Release, column: str, unit_id: str) -> Any:

@@ -13,6 +13,7 @@ import pytest
 from commutemap import Filters, Release, open_release
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.answers.errors.expected_error import ExpectedErrors
+from tests.answers.errors.one_count import error_of_count
 from tests.oracles import analyses as twin
 
 EDGES = (3.0, 12.0)
@@ -77,7 +78,7 @@ def plain_errors(
         for band in range(len(EDGES) + 1):
             for way in DIRECTIONS:
                 home_share = share.get((band, way), numpy.zeros(len(tracts)))
-                one = formula.of_count(home_share, table, {int(work): counts.get((band, way), 0)})
+                one = error_of_count(formula, home_share, table, {int(work): counts.get((band, way), 0)})
                 parts.setdefault((band, way), []).append(one)
     known = {
         cell: math.hypot(sum(one.bias for one in found), math.sqrt(sum(one.sd**2 for one in found)))

@@ -23,6 +23,7 @@ from mapapp.publishing.certificate.exponential import read_privacy
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.prior import public_prior
 from mapapp.publishing.support import build_support
+from tests.answers.errors.one_count import error_of_count
 
 COLUMNS = [
     "lon_deg",
@@ -99,7 +100,7 @@ def test_the_error_is_that_of_many_draws(retention: float, inside: range) -> Non
     errors = ExpectedErrors(certificate_of(alpha, retention, **wide), line_of_tracts(k), NO_FLOWS)
     n, times = np.unique(sizes, return_counts=True)
     workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": n, "n_synthesizers": times})
-    stated = [errors.of_count(home, workplaces, {0: int(count)}) for count in counts[:200]]
+    stated = [error_of_count(errors, home, workplaces, {0: int(count)}) for count in counts[:200]]
     assert all(found.placement == 0 for found in stated)
     actual = np.sqrt(np.mean((counts - real) ** 2))
     root = np.sqrt(np.mean([found.error**2 for found in stated]))
@@ -108,7 +109,9 @@ def test_the_error_is_that_of_many_draws(retention: float, inside: range) -> Non
         assert root < 1.0  # of 270 workers; p takes half a worker elsewhere
         return
     assert actual < root < 1.5 * actual
-    covered = np.mean([low <= real <= high for low, high in (found.interval for found in stated)])
+    covered = np.mean(
+        [abs(count - real) <= 2 * found.error for count, found in zip(counts, stated, strict=False)]
+    )
     assert covered > 0.8
 
 
@@ -128,11 +131,13 @@ def test_homes_that_are_not_spread_as_people_are_within_points_are_covered() -> 
     workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": 1, "n_synthesizers": [n_workers * 4]})
     home = np.zeros(8)
     home[5] = 1.0
-    stated = np.mean([errors.of_count(home, workplaces, {0: int(count)}).error ** 2 for count in drawn[:300]])
+    stated = np.mean(
+        [error_of_count(errors, home, workplaces, {0: int(count)}).error ** 2 for count in drawn[:300]]
+    )
     assert 1.0 < np.sqrt(stated / np.mean((drawn - real) ** 2)) < 1.3
     whole = np.zeros(8)
     whole[4:] = 1.0
-    assert errors.of_count(whole, workplaces, {0: n_workers}).placement == 0.0
+    assert error_of_count(errors, whole, workplaces, {0: n_workers}).placement == 0.0
 
 
 def test_homes_of_many_workplaces_differ_less_than_those_of_a_few() -> None:
@@ -146,7 +151,7 @@ def test_homes_of_many_workplaces_differ_less_than_those_of_a_few() -> None:
     for n_works in (1, 8, 200):
         works = range(100, 100 + n_works)
         workplaces = pandas.DataFrame({"tract_index": works, "n_workers": 1, "n_synthesizers": 4_000})
-        found = errors.of_count(home, workplaces, dict.fromkeys(works, 100))
+        found = error_of_count(errors, home, workplaces, dict.fromkeys(works, 100))
         relative.append(found.placement / (100 * n_works))
     assert relative[0] == pytest.approx(HOMES * 0.75)
     assert relative[1] == pytest.approx(HOMES * 0.75)
@@ -161,7 +166,7 @@ def test_sums_of_homes_within_points_are_as_uncertain_as_counts() -> None:
     home, total = np.zeros((1, 8)), np.zeros((1, 8))
     home[0, [5, 6]] = 1.0
     total[0, 0] = 200.0  # half of the point, which is one of four that are equally likely
-    one = errors.of_count(home[0], workplaces, {0: 200})
+    one = error_of_count(errors, home[0], workplaces, {0: 200})
     tract, n, times = (workplaces[name].to_numpy() for name in ("tract_index", "n_workers", "n_synthesizers"))
     (as_sum,) = errors.of_sums(values_of_areas(home), total, total, tract, n, times)
     assert one.placement == pytest.approx(HOMES * 200 * 0.5)
@@ -235,9 +240,9 @@ def test_errors_cover_the_flows_of_a_whole_release(demo_dataset: Path, demo_rele
         area = np.zeros(n_tracts)
         area[home] = 1.0
         mine = workplaces[workplaces["tract_index"] == work]
-        found = errors.of_count(area, mine, {int(work): int(row["drawn"])})
-        low, high = found.interval
-        rows.append((found.error**2, (row["drawn"] - row["real"]) ** 2, low <= row["real"] <= high))
+        found = error_of_count(errors, area, mine, {int(work): int(row["drawn"])})
+        off = abs(row["drawn"] - row["real"])
+        rows.append((found.error**2, off**2, off <= 2 * found.error))
     stated, actual, covered = np.array(rows, dtype=float).T
     assert 0.85 < np.sqrt(stated.mean() / actual.mean()) < 1.6
     assert covered.mean() > 0.9
@@ -248,21 +253,18 @@ def test_sums_over_workplaces_are_no_more_certain_than_their_parts() -> None:
     home = np.ones(12)
     home[6:] = 0.0
     workplaces = pandas.DataFrame({"tract_index": [1, 9], "n_workers": 3, "n_synthesizers": 20})
-    both = errors.of_count(home, workplaces, {1: 50, 9: 10})
+    both = error_of_count(errors, home, workplaces, {1: 50, 9: 10})
     parts = [
-        errors.of_count(home, workplaces[workplaces["tract_index"] == t], {t: c})
+        error_of_count(errors, home, workplaces[workplaces["tract_index"] == t], {t: c})
         for t, c in ((1, 50), (9, 10))
     ]
-    assert both.count == 60
     assert both.bias == pytest.approx(sum(part.bias for part in parts))
     assert both.sd == pytest.approx(math.hypot(*(part.sd for part in parts)))
     assert both.error <= sum(part.error for part in parts) + 1e-9
 
 
-def test_a_count_is_shown_with_its_error() -> None:
-    found = CountError(count=4, bias=-1.0, sd=2.0, placement=2.0)
-    assert found.error == pytest.approx(3.0)
-    assert found.interval == (0.0, 10.0)
+def test_the_squares_of_an_error_s_parts_add_up() -> None:
+    assert CountError(bias=-1.0, sd=2.0, placement=2.0).error == pytest.approx(3.0)
 
 
 def test_unknown_mechanisms_have_no_expected_error() -> None:

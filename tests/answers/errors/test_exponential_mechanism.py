@@ -27,6 +27,7 @@ from mapapp.answers.errors.real_counts import UNLIKE, NoisyCounts, add_up, error
 from mapapp.answers.errors.redrawn_workers import FULLNESS
 from mapapp.answers.errors.support_prior import TractPrior
 from mapapp.publishing.run import run_synthesis
+from tests.answers.errors.one_count import error_of_count
 from tests.answers.errors.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
 from tests.oracles.exponential import Table, law, tables
 
@@ -71,7 +72,7 @@ def stated(certificate: Any, released: list[Table], inside: set[int]) -> CountEr
     workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": n, "n_synthesizers": times})
     home = np.array([float(point in inside) for point in range(k)])
     count = sum(sum(table[point] for point in inside) for table in released)
-    return errors.of_count(home, workplaces, {0: count})
+    return error_of_count(errors, home, workplaces, {0: count})
 
 
 def exponential_certificate(inverse_theta: int) -> Any:
