@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
@@ -34,6 +35,10 @@ def views(area: str) -> dict[str, tuple[Question, View]]:
     return found
 
 
+def content_of(release: ServedRelease, question: Question, view: View) -> MapContent:
+    return MapContent(release, release.areas.usual.settled(question), view)
+
+
 def timed(make: Callable[[], bytes]) -> tuple[float, bytes]:
     start = time.process_time()
     content = make()
@@ -41,9 +46,9 @@ def timed(make: Callable[[], bytes]) -> tuple[float, bytes]:
 
 
 def measure(release: ServedRelease, name: str, shown: tuple[Question, View], out: Path | None) -> None:
-    first, _ = timed(lambda: map_picture(release, *shown, scale=2))
-    png_s, png = timed(lambda: map_picture(release, *shown, scale=2))
-    svg_s, svg = timed(lambda: map_picture(release, *shown, form="svg"))
+    first, _ = timed(lambda: map_picture(content_of(release, *shown), scale=2))
+    png_s, png = timed(lambda: map_picture(content_of(release, *shown), scale=2))
+    svg_s, svg = timed(lambda: map_picture(content_of(release, *shown), form="svg"))
     print(
         f"| {name} | {first:.2f} | {png_s:.2f} | {len(png) / 1e3:,.0f} | {svg_s:.2f} | {len(svg) / 1e3:,.0f} |"
     )
@@ -69,7 +74,7 @@ def each(release: ServedRelease, layer: str, within: str) -> None:
     for unit in units:
         for analysis in ("destinations", "inflow-outflow"):
             question = Question(areas=(f"{layer}:{unit}",), analysis=analysis)
-            map_picture(release, question, View(), scale=2)
+            map_picture(content_of(release, question, View()), scale=2)
             count += 1 + len(chart_pictures(release, served_answers.result(release, question), scale=2))
         locator_picture(release, question, scale=2)
         count += 1

@@ -30,6 +30,7 @@ from mapapp.files.exports.answers import answer_layer
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from tests.map_contents import content_of
 from tests.releases import rewrite_table, write_release
 
 ROOT = Path(__file__).parents[1]
@@ -155,7 +156,7 @@ def test_a_plot_is_the_picture_of_a_report(release: cm.Release, paths: list[Path
     image = release.destinations("county:10001", layer="city").plot("areas", theme="dark")
     question = Question(areas=("county:10001",), layer="stplc")
     view = View(show="areas", theme="dark")
-    assert image.content == map_picture(ServedRelease(paths[0], "a"), question, view, scale=2)
+    assert image.content == map_picture(content_of(ServedRelease(paths[0], "a"), question, view), scale=2)
     assert image.words.startswith("Map. ")
     assert image._repr_png_() == image.content
     assert image._repr_svg_() is None
@@ -248,7 +249,7 @@ def test_a_change_has_frames_and_maps(release: cm.Release, later: cm.Release, pa
     assert frame.geometry.notna().sum() > 10
     before, after = (ServedRelease(path, path.stem) for path in paths)
     question = Question(areas=("county:10001",), layer="tract")
-    expected = map_picture(after, question, View(), scale=2, before=before)
+    expected = map_picture(content_of(after, question, View(), before), scale=2)
     assert found.plot().content == expected
     shown = found._repr_html_()
     assert shown is not None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple, cast
 
 import numpy
 import numpy.typing as npt
 import pandas
+import shapely
 
 from mapapp.answers import commute_lines, served_answers, words
 from mapapp.answers.commute_pick import Places
@@ -17,31 +20,391 @@ from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
 from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
-from mapapp.answers.served_release import ServedRelease, names_of
-from mapapp.drawing import camera, map_layers
-from mapapp.drawing.area_classes import RULE_WORDS, AreaClasses, Rule, area_classes
+from mapapp.answers.results import InflowOutflow
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.table_rows import Row
+from mapapp.drawing import camera, map_layers, palette
+from mapapp.drawing.area_classes import RULE_WORDS, area_classes
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
+from mapapp.drawing.geojson import packed
+from mapapp.drawing.labels import change_texts, ratio_texts
 from mapapp.drawing.land_area import land_square_miles
-from mapapp.drawing.palette import COLOR_SCHEMES
-from mapapp.drawing.uncertain_units import has_uncertain_units
+from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.drawing.uncertain_units import has_uncertain_units, uncertain_changes, uncertain_units
+from mapapp.question.fields import Side
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds, View
 
+PARTLY: Final = "Cut off at the border of the chosen area"
 
-def drawn_as(
-    release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
-) -> str:
-    """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows` or `ratio`, as chosen if possible.
 
-    With an earlier release `before`, `change` for analyses that are drawn by unit.
+@dataclass(frozen=True, slots=True)
+class DrawnUnits:
+    """The units of a layer that have a shape: identifiers, names, and names as HTML."""
+
+    ids: list[str]
+    names: list[str]
+    escaped: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColoredUnits:
+    """Units in the colors of their classes.
+
+    Attributes
+    ----------
+    units : DrawnUnits
+    value : float64[units]
+        What the color of each unit shows.
+    of : int[units]
+        Class of each unit, from 0.
+    colors, texts : tuple of str
+        Color of each class, empty for one that is not filled; and what a legend says of it.
+    sizes : tuple of int
+        Number of units in each class of which something is known.
+    title : tuple of str
+        Lines of the legend's title: two, and notes.
     """
-    if before is not None and question.entry.shows:
-        return "change"
-    if not question.is_complete:
-        return "density" if view.show == "density" else "areas"
-    kind = question.entry.own_drawing or view.show_of(question)
-    too_many = kind == "points" and served_answers.n_places(release, question) > MAX_POINTS
-    return "density" if too_many and not question.entry.own_drawing else kind
+
+    units: DrawnUnits
+    value: npt.NDArray[numpy.float64]
+    of: npt.NDArray[numpy.integer]
+    colors: tuple[str, ...]
+    texts: tuple[str, ...]
+    sizes: tuple[int, ...]
+    title: tuple[str, ...]
+
+
+class Arrow(NamedTuple):
+    """One of the arrows around an area: what it counts, its workers, its color, and its words."""
+
+    kind: str
+    workers: int
+    color: str
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class MapContent:
+    """What a map shows; each part is computed when it is first read.
+
+    Attributes
+    ----------
+    release : ServedRelease
+    question : Question
+        A question whose layers are all named.
+    view : View
+    before : ServedRelease or None
+        An earlier release; units are colored by their change since then if the analysis is drawn by unit.
+    """
+
+    release: ServedRelease
+    question: Question
+    view: View
+    before: ServedRelease | None = None
+
+    @property
+    def scheme(self) -> ColorScheme:
+        """The colors of the map's theme."""
+        return COLOR_SCHEMES[self.view.theme]
+
+    @cached_property
+    def kind(self) -> str:
+        """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows` or `ratio`, as chosen if possible.
+
+        With an earlier release, `change` for analyses that are drawn by unit.
+        """
+        question = self.question
+        if self.before is not None and question.entry.shows:
+            return "change"
+        if not question.is_complete:
+            return "density" if self.view.show == "density" else "areas"
+        kind = question.entry.own_drawing or self.view.show_of(question)
+        too_many = kind == "points" and self.n_places > MAX_POINTS
+        return "density" if too_many and not question.entry.own_drawing else kind
+
+    @property
+    def n_places(self) -> int:
+        """Number of workers that the question covers."""
+        return served_answers.n_places(self.release, self.question)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Bounds for the camera: the chosen areas, and the units with most of the workers at the drawn end.
+
+        Homes outside the mapped area are known only by state, so the camera ignores them.
+        """
+        release, question = self.release, self.question
+        boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
+        held = [box for box in boxes if box is not None]
+        box = camera.union(held) if held else None
+        if not question.is_complete or (not question.entry.n_needed and box is None):
+            return box or map_layers.home_bounds(release)
+        if box and question.entry.own_drawing == "arrows":
+            return camera.grown(box, 0.8)
+        frame = self._rows if "lines" in question.entry.shows else pandas.DataFrame()
+        lon, lat, weights = served_answers.weights(frame)
+        if not len(weights):
+            return box or map_layers.home_bounds(release)
+        return camera.around(lon, lat, weights, box)
+
+    @property
+    def _rows(self) -> pandas.DataFrame:
+        """Workers at the drawn end by unit."""
+        return served_answers.units(self.release, self.question)
+
+    @cached_property
+    def units(self) -> DrawnUnits:
+        """The units of the question's layer that maps draw."""
+
+        def make() -> DrawnUnits:
+            rows = self.release.areas.units(self.question.layer).rows
+            shapes = map_layers.unit_shapes(self.release, self.question.layer)
+            units = rows[rows["kind"] == "unit"]
+            listed = zip(units["unit_id"], units["name"], strict=True)
+            drawn = [(unit_id, name) for unit_id, name in listed if unit_id in shapes]
+            names = [name for _, name in drawn]
+            escaped = [html.escape(name, quote=False) for name in names]
+            return DrawnUnits([unit_id for unit_id, _ in drawn], names, escaped)
+
+        return self.release.once(("drawn units", self.question.layer), make)
+
+    @cached_property
+    def workers(self) -> list[int]:
+        """Workers at the drawn end in each of the units."""
+
+        def make() -> list[int]:
+            workers = _workers_by_unit(self._rows)
+            return [workers.get(unit_id, 0) for unit_id in self.units.ids]
+
+        return self.release.once(("unit workers", self.question), make)
+
+    @cached_property
+    def earlier_workers(self) -> list[int]:
+        """The same in the earlier release."""
+        workers = _workers_by_unit(served_answers.units(self._earlier, self.question))
+        return [workers.get(unit_id, 0) for unit_id in self.units.ids]
+
+    @property
+    def _earlier(self) -> ServedRelease:
+        assert self.before is not None, "a map of changes has an earlier release"
+        return self.before
+
+    @cached_property
+    def covered(self) -> npt.NDArray[numpy.bool_]:
+        """Which units the release can have workers in at the drawn end: it lacks workplaces in other states."""
+        release, question = self.release, self.question
+
+        def make() -> npt.NDArray[numpy.bool_]:
+            drawn, blocks = self.units.ids, release.areas.with_workplaces(None)
+            if question.shown_end == "home" or blocks is None:
+                return numpy.ones(len(drawn), dtype=bool)
+            units = release.areas.units(question.layer)
+            found = units.rows["unit_id"].to_numpy(dtype=object)[numpy.unique(units.code[blocks])]
+            return numpy.isin(numpy.array(drawn, dtype=object).astype(str), found.astype(str))
+
+        return release.once(("covered units", question.shown_end, question.layer), make)
+
+    @cached_property
+    def counted(self) -> npt.NDArray[numpy.bool_]:
+        """Which units the answer can have workers in: a comparison has only those with blocks in its area."""
+        if self.question.analysis != "comparison" or not self.question.areas:
+            return self.covered
+        mine = set(self._rows.loc[self._rows["kind"] == "unit", "unit_id"])
+        found: npt.NDArray[numpy.bool_] = self.covered & numpy.array(
+            [unit in mine for unit in self.units.ids], dtype=bool
+        )
+        return found
+
+    @cached_property
+    def cut_shapes(self) -> dict[str, shapely.Geometry]:
+        """Polygons of the parts that the answer counts, for the units that are only partly in its area."""
+        return map_layers.cut_shapes(self.release, self.question)
+
+    @cached_property
+    def shapes(self) -> dict[str, shapely.Geometry]:
+        """Polygons of the units that the map colors; of a unit partly in the chosen area, only that part."""
+        whole = map_layers.unit_shapes(self.release, self.question.layer)
+        return whole | self.cut_shapes if self.cut_shapes else whole
+
+    @property
+    def shapes_file(self) -> bytes:
+        """Gzipped GeoJSON of the shapes, each with its `id`."""
+        return packed(list(self.shapes), list(self.shapes.values()))
+
+    @property
+    def is_hatched(self) -> bool:
+        """Whether the map can hatch units whose count or change is uncertain."""
+        drawn = {"areas": (self.release,), "change": (self.before, self.release)}.get(self.kind, ())
+        return bool(drawn) and all(
+            release is not None and has_uncertain_units(release, self.question) for release in drawn
+        )
+
+    @cached_property
+    def uncertain(self) -> tuple[str, ...]:
+        """Identifiers of the units whose count, or change since the earlier release, is uncertain."""
+        if self.before is None:
+            return uncertain_units(self.release, self.question)
+        return uncertain_changes(self.before, self.release, self.question)
+
+    @property
+    def uncertain_file(self) -> bytes:
+        """Gzipped GeoJSON of the shapes of the uncertain units."""
+
+        def make() -> bytes:
+            unsure = [unit for unit in self.uncertain if unit in self.shapes]
+            return packed(unsure, [self.shapes[unit] for unit in unsure])
+
+        earlier = None if self.before is None else (self.before.slug, self.before.version)
+        return self.release.once(("uncertain layer", self.question, earlier), make)
+
+    @cached_property
+    def colored(self) -> ColoredUnits:
+        """The units in the colors of a map that is drawn as `areas`, `change` or `ratio`."""
+        return {"areas": self._by_workers, "change": self._by_change, "ratio": self._by_ratio}[self.kind]()
+
+    def _by_workers(self) -> ColoredUnits:
+        """Units by workers, by their share of all workers, or by workers per square mile."""
+        per, workers = self.view.per, numpy.array(self.workers, dtype=numpy.float64)
+        value, what = workers, "Workers"
+        if per == "share":
+            total = max(self._rows["workers"].sum(), 1)
+            value, what = 100 * workers / total, "Share of all workers"
+        elif per == "square-mile":
+            cut = self.question.area if self.cut_shapes else ""
+            land = land_square_miles(self.release, (self.question.layer, cut), self.shapes)
+            value = workers / numpy.array([land[unit] for unit in self.units.ids])
+            what = "Workers per square mile"
+        level, verb = words.level_word(self.question.layer), words.VERB[self.question.shown_end]
+        head = (
+            (f"Workers who {verb}", f"in each {level}")
+            if per == "area"
+            else (what, f"who {verb} in each {level}")
+        )
+        classes = area_classes(value, workers, whole=per == "area", unit="%" if per == "share" else "")
+        return ColoredUnits(
+            units=self.units,
+            value=value,
+            of=classes.of,
+            colors=("", *palette.class_colors(classes.n_classes, self.scheme.ramp)),
+            texts=classes.texts,
+            sizes=classes.counting(self.counted).sizes,
+            title=(
+                *head,
+                RULE_WORDS[classes.rule],
+                *self._notes(EXCEEDS),
+                *(PARTLY,) * bool(self.cut_shapes),
+            ),
+        )
+
+    def _by_change(self) -> ColoredUnits:
+        """Units by the change of their workers since the earlier release."""
+        change = numpy.array(self.workers, dtype=numpy.int64) - self.earlier_workers
+        known = self.counted | (numpy.array(self.earlier_workers, dtype=numpy.int64) > 0)
+        limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
+        of = palette.change_classes(change, limits)
+        colors, noun = palette.change_colors(len(limits), self.scheme), self.comparison.noun
+        verb, level = words.VERB[self.question.shown_end], words.level_word(self.question.layer)
+        return ColoredUnits(
+            units=self.units,
+            value=change.astype(numpy.float64),
+            of=of,
+            colors=tuple(colors),
+            texts=tuple(change_texts(limits)),
+            sizes=_sizes(of[known], colors),
+            title=(
+                f"{noun.capitalize()} in workers",
+                f"who {verb} in each {level}",
+                *self._notes(f"{noun} {WITHIN}"),
+            ),
+        )
+
+    def _by_ratio(self) -> ColoredUnits:
+        """Units by the ratio of an analysis."""
+        rows, how = self.ratio_rows, self.ratio_map
+        ratio = numpy.array(
+            [math.nan if row is None else getattr(row, how.column) for row in rows], dtype=numpy.float64
+        )
+        of = palette.ratio_classes(ratio)
+        colors = ("", *palette.ratio_colors(self.scheme))
+        known = numpy.array([row is not None for row in rows], dtype=bool)
+        return ColoredUnits(
+            units=self.units,
+            value=ratio,
+            of=of,
+            colors=colors,
+            texts=(how.blank, *ratio_texts()),
+            sizes=_sizes(of[known], colors),
+            title=tuple(how.legend.format(unit=words.level_word(self.question.layer)).split("<br>")),
+        )
+
+    def _notes(self, hatched: str) -> tuple[str, ...]:
+        """The line of a legend that says what is hatched, if anything can be."""
+        return (f"Hatched: {hatched}",) if self.is_hatched else ()
+
+    @cached_property
+    def ratio_rows(self) -> list[Row | None]:
+        """The row of each unit in an answer that is drawn as a ratio; None for a unit outside its area."""
+        units = served_answers.result(self.release, self.question).tables()["units"]
+        found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
+        return [found.get(unit_id) for unit_id in self.units.ids]
+
+    @property
+    def ratio_map(self) -> RatioMap:
+        """How to color the map of an analysis that is drawn as a ratio."""
+        found = ENTRIES[self.question.analysis].ratio_map
+        assert found is not None, "an analysis that is drawn as a ratio declares its map"
+        return found
+
+    @property
+    def comparison(self) -> ComparisonWords:
+        """What the comparison with the earlier release is called."""
+        return comparison_words(self._earlier.analyses.year, self.release.analyses.year)
+
+    @cached_property
+    def points(self) -> dict[Side, Places]:
+        """The place of each worker at the drawn end, or at both; every n-th if there are too many to draw."""
+        both = self.question.entry.own_drawing == "points"
+        ends: tuple[Side, ...] = ("home", "work") if both else (self.question.shown_end,)
+        return {end: _thinned(served_answers.places(self.release, self.question, end)) for end in ends}
+
+    @cached_property
+    def density(self) -> DensityImage:
+        """The density of the points, in colors from few to many."""
+        question, ramp = self.question, self.scheme.ramp
+
+        def make() -> DensityImage:
+            points = served_answers.places(self.release, question, question.shown_end)
+            return draw_density(points["lon_deg"], points["lat_deg"], ramp)
+
+        # Of a question, only these decide where the points are: several analyses of an area have one picture.
+        ends = question.ends
+        key = ("density", ends["work"], ends["home"], question.filters, question.shown_end, ramp)
+        return self.release.once(key, make)
+
+    def lines(self, zoom: float | None = None) -> commute_lines.Lines:
+        """The flows that the map draws at a zoom level; without one, no places are grouped."""
+        level = None if zoom is None else math.floor(zoom)
+        return commute_lines.lines(self.release, self.question, self.view.least, level)
+
+    @property
+    def arrows(self) -> tuple[Arrow, ...]:
+        """The arrows around the area."""
+        answer = cast(InflowOutflow, served_answers.result(self.release, self.question))
+        return (
+            Arrow("inflow", answer.inflow.value, self.scheme.work, "come in to work"),
+            Arrow("outflow", answer.outflow.value, self.scheme.home, "go out to work"),
+            Arrow("stay", answer.stay.value, self.scheme.stay, "live and work here"),
+        )
+
+
+def _workers_by_unit(rows: pandas.DataFrame) -> dict[str, int]:
+    listed = zip(rows["kind"].tolist(), rows["unit_id"].tolist(), rows["workers"].tolist(), strict=True)
+    return {unit_id: n for kind, unit_id, n in listed if kind == "unit"}
+
+
+def _sizes(of: npt.NDArray[numpy.integer], colors: Sequence[str]) -> tuple[int, ...]:
+    return tuple(numpy.bincount(of, minlength=len(colors)).tolist())
 
 
 def in_order(found: Places) -> Places:
@@ -66,312 +429,7 @@ def _degrees(sortable: npt.NDArray[numpy.uint64]) -> npt.NDArray[numpy.float32]:
 _SIGN: Final = numpy.uint32(1 << 31)
 
 
-def thinned(found: Places) -> Places:
+def _thinned(found: Places) -> Places:
     """Every n-th place if there are too many to draw."""
     step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
     return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}
-
-
-def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
-    """Units on the map: `unit_id`, `name`, and `workers` at the drawn end."""
-    question = release.areas.usual.settled(question)
-
-    def make() -> pandas.DataFrame:
-        drawn = drawn_units(release, question.layer)
-        return pandas.DataFrame(
-            {"unit_id": drawn.ids, "name": drawn.names, "workers": drawn_workers(release, question)}
-        )
-
-    return release.once(("unit frame", question), make)
-
-
-def drawn_workers(release: ServedRelease, question: Question) -> list[int]:
-    """Workers at the drawn end in each of the units of :func:`drawn_units`."""
-    question = release.areas.usual.settled(question)
-
-    def make() -> list[int]:
-        found = served_answers.units(release, question)
-        listed = zip(
-            found["kind"].tolist(), found["unit_id"].tolist(), found["workers"].tolist(), strict=True
-        )
-        workers = {unit_id: n for kind, unit_id, n in listed if kind == "unit"}
-        return [workers.get(unit_id, 0) for unit_id in drawn_units(release, question.layer).ids]
-
-    return release.once(("unit workers", question), make)
-
-
-@dataclass(frozen=True, slots=True)
-class ColoredUnits:
-    """What the colors of units show.
-
-    Attributes
-    ----------
-    units : DrawnUnits
-    value : float64[units]
-        What the color of each unit shows.
-    classes : AreaClasses
-    title : tuple of str
-        Lines of the legend's title.
-    """
-
-    units: DrawnUnits
-    value: npt.NDArray[numpy.float64]
-    classes: AreaClasses
-    title: tuple[str, ...]
-
-
-def colored_units(release: ServedRelease, question: Question, view: View) -> ColoredUnits:
-    """Units with what their color shows: workers, their share of all workers, or workers per square mile."""
-    question = release.areas.usual.settled(question)
-    units = drawn_units(release, question.layer)
-    workers = numpy.array(drawn_workers(release, question), dtype=numpy.float64)
-    who, level = f"who {words.VERB[question.shown_end]}", words.level_word(question.layer)
-    if view.per == "share":
-        total = max(served_answers.units(release, question)["workers"].sum(), 1)
-        value, head = 100 * workers / total, ("Share of all workers", f"{who} in each {level}")
-    elif view.per == "square-mile":
-        cut = question.area if map_layers.cut_shapes(release, question) else ""
-        shapes = map_layers.shown_shapes(release, question)
-        land = land_square_miles(release, (question.layer, cut), shapes)
-        area = numpy.array([land[unit] for unit in units.ids])
-        value, head = workers / area, ("Workers per square mile", f"{who} in each {level}")
-    else:
-        value, head = workers, (f"Workers {who}", f"in each {level}")
-    classes = area_classes(value, workers, whole=view.per == "area", unit="%" if view.per == "share" else "")
-    classes = classes.counting(counted_units(release, question))
-    return ColoredUnits(units, value, classes, (*head, *legend_notes(release, question, classes.rule)))
-
-
-def counted_units(release: ServedRelease, question: Question) -> npt.NDArray[numpy.bool_]:
-    """Which drawn units an answer can have workers in: a comparison has only those with blocks in its area."""
-    question = release.areas.usual.settled(question)
-    covered = covered_units(release, question)
-    if question.analysis != "comparison" or not question.areas:
-        return covered
-    rows = served_answers.units(release, question)
-    mine = set(rows.loc[rows["kind"] == "unit", "unit_id"])
-    drawn = drawn_units(release, question.layer).ids
-    found: npt.NDArray[numpy.bool_] = covered & numpy.array([unit in mine for unit in drawn], dtype=bool)
-    return found
-
-
-def covered_units(release: ServedRelease, question: Question) -> npt.NDArray[numpy.bool_]:
-    """Which drawn units the release can have workers in at the drawn end: it lacks workplaces in other states."""
-    question = release.areas.usual.settled(question)
-
-    def make() -> npt.NDArray[numpy.bool_]:
-        drawn, blocks = drawn_units(release, question.layer).ids, release.areas.with_workplaces(None)
-        if question.shown_end == "home" or blocks is None:
-            return numpy.ones(len(drawn), dtype=bool)
-        units = release.areas.units(question.layer)
-        found = units.rows["unit_id"].to_numpy(dtype=object)[numpy.unique(units.code[blocks])]
-        return numpy.isin(numpy.array(drawn, dtype=object).astype(str), found.astype(str))
-
-    return release.once(("covered units", question.shown_end, question.layer), make)
-
-
-def legend_notes(release: ServedRelease, question: Question, rule: Rule) -> tuple[str, ...]:
-    """Lines below the title of a legend: how its limits were chosen, what is hatched."""
-    hatched = (f"Hatched: {EXCEEDS}",) if has_uncertain_units(release, question) else ()
-    cut = (PARTLY,) if map_layers.cut_shapes(release, question) else ()
-    return (RULE_WORDS[rule], *hatched, *cut)
-
-
-PARTLY: Final = "Cut off at the border of the chosen area"
-
-
-def has_hatching(
-    release: ServedRelease, question: Question, kind: str, before: ServedRelease | None = None
-) -> bool:
-    """Whether a map that is drawn as `kind` can hatch units whose count or change is uncertain."""
-    drawn = {"areas": (release,), "change": (before, release)}.get(kind, ())
-    return bool(drawn) and all(each is not None and has_uncertain_units(each, question) for each in drawn)
-
-
-def change_notes(before: ServedRelease, release: ServedRelease, question: Question) -> tuple[str, ...]:
-    """Lines below the title of a legend of changes: what is hatched."""
-    if not has_hatching(release, question, "change", before):
-        return ()
-    return (f"Hatched: {words_of(before, release).noun} {WITHIN}",)
-
-
-def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
-    """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing), `known` and `lines`, the hover text."""
-    question = release.areas.usual.settled(question)
-    units = served_answers.result(release, question).tables()["units"]
-    how = ratio_map_of(question)
-    found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
-    drawn = drawn_units(release, question.layer)
-    rows = [found.get(unit_id) for unit_id in drawn.ids]
-    return pandas.DataFrame(
-        {
-            "unit_id": drawn.ids,
-            "name": drawn.names,
-            "ratio": [math.nan if row is None else getattr(row, how.column) for row in rows],
-            "known": [row is not None for row in rows],
-            "lines": [("not in the area",) if row is None else how.hover(row) for row in rows],
-        }
-    )
-
-
-def ratio_map_of(question: Question) -> RatioMap:
-    """How to color the map of an analysis that is drawn as a ratio."""
-    found = ENTRIES[question.analysis].ratio_map
-    assert found is not None, "an analysis that is drawn as a ratio declares its map"
-    return found
-
-
-def change_frame(before: ServedRelease, release: ServedRelease, question: Question) -> pandas.DataFrame:
-    """Units of the later release on the map: `unit_id`, `name`, `known`, and workers `before`, `after`, `change`."""
-    frame = unit_frame(release, question).rename(columns={"workers": "after"})
-    found = served_answers.units(before, question)
-    workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
-    earlier = workers.reindex(frame["unit_id"], fill_value=0).to_numpy()
-    known = counted_units(release, question) | (earlier > 0)
-    return frame.assign(before=earlier, change=frame["after"].to_numpy() - earlier, known=known)
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnUnits:
-    """The units of a layer that have a shape: identifiers, names, and names as HTML."""
-
-    ids: list[str]
-    names: list[str]
-    escaped: list[str]
-
-
-def drawn_units(release: ServedRelease, layer: str) -> DrawnUnits:
-    """The units of a layer that maps draw."""
-
-    def make() -> DrawnUnits:
-        rows = release.areas.units(layer).rows
-        shapes = map_layers.unit_shapes(release, layer)
-        units = rows[rows["kind"] == "unit"]
-        listed = zip(units["unit_id"], units["name"], strict=True)
-        drawn = [(unit_id, name) for unit_id, name in listed if unit_id in shapes]
-        names = [name for _, name in drawn]
-        escaped = [html.escape(name, quote=False) for name in names]
-        return DrawnUnits([unit_id for unit_id, _ in drawn], names, escaped)
-
-    return release.once(("drawn units", layer), make)
-
-
-def view_bounds(release: ServedRelease, question: Question) -> Bounds:
-    """Bounds for the camera: the chosen areas, and the units with most of the workers at the drawn end.
-
-    Homes outside the mapped area are known only by state, so the camera ignores them.
-    """
-    boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
-    held = [box for box in boxes if box is not None]
-    box = camera.union(held) if held else None
-    if not question.is_complete or (not question.entry.n_needed and box is None):
-        return box or map_layers.home_bounds(release)
-    if box and question.entry.own_drawing == "arrows":
-        return camera.grown(box, 0.8)
-    lon, lat, weights = (
-        served_answers.weights(served_answers.units(release, question))
-        if "lines" in question.entry.shows
-        else served_answers.weights(pandas.DataFrame())
-    )
-    if not len(weights):
-        return box or map_layers.home_bounds(release)
-    return camera.around(lon, lat, weights, box)
-
-
-def what_is_drawn(
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    before: ServedRelease | None = None,
-    zoom: float | None = None,
-) -> str:
-    """A one-line description of the picture; the zoom level decides which places are grouped (`drawn_lines`)."""
-    question = release.areas.usual.settled(question)
-    if before is None:
-        return _answer_text(release, question, view, zoom)
-    names = names_of([before, release])
-    first, second = names[before.slug], names[release.slug]
-    found = words_of(before, release)
-    if drawn_as(release, question, view, before) != "change":
-        not_drawn = f"not the {found.noun} from {first}"
-        return f"{_answer_text(release, question, view, zoom)} · {second} only, {not_drawn}"
-    end = "homes" if question.shown_end == "home" else "workplaces"
-    where = words.place_name(release, question)
-    what = (
-        f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
-    )
-    between = found.between(first, second)
-    return f"{between[0].upper()}{between[1:]} · {what}; small {found.noun}s may be noise"
-
-
-def words_of(before: ServedRelease, release: ServedRelease) -> ComparisonWords:
-    """What the comparison of two releases is called."""
-    return comparison_words(before.analyses.year, release.analyses.year)
-
-
-def drawn_lines(
-    release: ServedRelease, question: Question, view: View, zoom: float | None = None
-) -> commute_lines.Lines:
-    """The flows that a map draws at a zoom level; without one, no places are grouped."""
-    return commute_lines.lines(release, question, view.least, None if zoom is None else math.floor(zoom))
-
-
-def _answer_text(release: ServedRelease, question: Question, view: View, zoom: float | None) -> str:
-    end = "Homes" if question.shown_end == "home" else "Workplaces"
-    kind = drawn_as(release, question, view)
-    if kind == "ratio":
-        here = words.place_name(release, question) if question.areas else release.title
-        return ratio_map_of(question).caption.format(here=here, unit=words.level_word(question.layer))
-    if not question.areas:
-        whose = "all workers"
-    else:
-        whose = f"people who {words.VERB[question.side]} in {words.place_name(release, question)}"
-    if kind == "arrows":
-        return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
-    if kind == "lines":
-        return _lines_text(release, question, whose, drawn_lines(release, question, view, zoom))
-    if question.entry.own_drawing == "points" and question.is_complete:
-        n, most = served_answers.n_places(release, question), MAX_POINTS
-        step = -(-n // most)
-        return (
-            f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
-        )
-    if kind != "density":
-        measure = {"area": "workers", "share": "share of workers", "square-mile": "workers per square mile"}
-        by_unit = f"{measure[view.per]} by {words.level_word(question.layer)}"
-        how = {"points": "1 point = 1 worker", "areas": by_unit}[kind]
-        return f"{end} of {whose} · {how}"
-    spread_mi = density_image(release, question, COLOR_SCHEMES[view.theme].ramp).spread_mi
-    why = f" (more than {MAX_POINTS:,} points)" if view.show == "points" else ""
-    return f"{end} of {whose} · density{why}, smoothed over {spread_mi:.1g}\N{NO-BREAK SPACE}mi"
-
-
-def _lines_text(release: ServedRelease, question: Question, whose: str, drawn: commute_lines.Lines) -> str:
-    if question.entry.n_areas == 2:
-        what = (
-            f"Flows from {words.level_word(question.home_layer)} to {words.level_word(question.work_layer)}"
-        )
-        where = f"the same {words.level_word(question.home_layer)}"
-    else:
-        what = f"Commutes of {whose} by {words.level_word(question.layer)}"
-        where = "the area"
-    total = max(drawn.total, 1)
-    stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
-    shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
-    left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
-    between = f" ({100 * drawn.between_grouped / total:.1f}% between them)" if drawn.between_grouped else ""
-    grouped = f" · nearby places are grouped{between}" if drawn.n_grouped else ""
-    return f"{what} · {shown}{stay}{left_out}{grouped}"
-
-
-def density_image(release: ServedRelease, question: Question, ramp: tuple[str, ...]) -> DensityImage:
-    """The density of the points of a question, in colors from few to many."""
-
-    def make() -> DensityImage:
-        points = served_answers.places(release, question, question.shown_end)
-        return draw_density(points["lon_deg"], points["lat_deg"], ramp)
-
-    # Of a question, only these decide where the points are: several analyses of an area have one picture.
-    ends = question.ends
-    key = ("density", ends["work"], ends["home"], question.filters, question.shown_end, ramp)
-    return release.once(key, make)

@@ -24,7 +24,6 @@ from mapapp.answers.unit_names import name_parts
 from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
 from mapapp.drawing.place_names import PlaceName, place_names
-from mapapp.drawing.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.question.area_text import BLOCK
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds
@@ -104,23 +103,8 @@ def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geo
     return release.once(("unit shapes", level), make)
 
 
-def shown_shapes(release: ServedRelease, question: Question) -> dict[str, shapely.Geometry]:
-    """Polygons of the units that a map colors; of a unit partly in the chosen area, only that part."""
-    question = release.areas.usual.settled(question)
-    parts = cut_shapes(release, question)
-    whole = unit_shapes(release, question.layer)
-    return whole | parts if parts else whole
-
-
-def shown_layer(release: ServedRelease, question: Question) -> bytes:
-    """Gzipped GeoJSON of :func:`shown_shapes`, each with its `id`."""
-    found = shown_shapes(release, question)
-    return packed(list(found), list(found.values()))
-
-
 def cut_shapes(release: ServedRelease, question: Question) -> dict[str, shapely.Geometry]:
     """Polygons of the parts that an answer counts, for the units that are only partly in its area."""
-    question = release.areas.usual.settled(question)
     if question.analysis not in _OF_PARTS or not question.areas:
         return {}
     areas, level, has_jobs = release.areas, question.layer, _OF_PARTS[question.analysis]
@@ -139,24 +123,6 @@ def cut_shapes(release: ServedRelease, question: Question) -> dict[str, shapely.
         return {unit: shape for unit, shape in shapes.items() if unit in unit_shapes(release, level)}
 
     return release.once(("cut shapes", question.area, level, has_jobs), make)
-
-
-def uncertain_layer(release: ServedRelease, question: Question, before: ServedRelease | None = None) -> bytes:
-    """Gzipped GeoJSON of the units whose count, or change since an earlier release, is uncertain."""
-    question = release.areas.usual.settled(question)
-
-    def make() -> bytes:
-        found = shown_shapes(release, question)
-        units = (
-            uncertain_units(release, question)
-            if before is None
-            else uncertain_changes(before, release, question)
-        )
-        unsure = [unit for unit in units if unit in found]
-        return packed(unsure, [found[unit] for unit in unsure])
-
-    earlier = None if before is None else (before.slug, before.version)
-    return release.once(("uncertain layer", question, earlier), make)
 
 
 def unit_at(release: ServedPublication, level: str, lon_deg: float, lat_deg: float) -> str | None:

@@ -176,6 +176,12 @@ def change_limits(largest: int) -> list[int]:
     return limits if len(limits) <= _CHANGE_COLORS else [1, *limits[1 - _CHANGE_COLORS :]]
 
 
+def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
+    """Class of each change: 0 for the largest decreases, the number of limits for no change, then increases."""
+    sides = numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right")
+    return numpy.asarray(sides + len(limits))
+
+
 def ratio_classes(ratio: npt.ArrayLike) -> npt.NDArray[numpy.intp]:
     """Class of each ratio: 1 for the least to 7 for the largest, 4 for those about 1; 0 for NaN."""
     of = numpy.searchsorted(RATIO_LIMITS, ratio, side="right") + 1

@@ -31,8 +31,7 @@ from mapapp.answers.tables.served_table import ServedTable, open_tables
 from mapapp.answers.watch import Refused, Watch
 from mapapp.base.errors import UsageError
 from mapapp.base.paths import assets_dir
-from mapapp.drawing import map_content, map_layers
-from mapapp.drawing.palette import COLOR_SCHEMES
+from mapapp.drawing import map_layers
 from mapapp.explore import (
     cell_routes,
     flow_routes,
@@ -439,22 +438,18 @@ def _add_files(server: flask.Flask, views: Views) -> None:
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
             known = tuple(area for area in areas if views.has_area(slug, area))
             return web_app.geojson(map_layers.outlines(release, known))
-        if name == "shown":
+        if name in ("shown", "uncertain"):
             address, _ = views.parse(_view_query(slug))
-            return web_app.geojson(map_layers.shown_layer(release, address.question))
-        if name == "uncertain":
-            address, _ = views.parse(_view_query(slug))
-            return web_app.geojson(
-                map_layers.uncertain_layer(release, address.question, views.before(address))
-            )
+            content = views.map_content(address, address.view)
+            return web_app.geojson(content.shapes_file if name == "shown" else content.uncertain_file)
         return web_app.geojson(_shapes(release, name))
 
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
-        release = _release(views, slug, version)
+        _release(views, slug, version)
         query = flask.request.query_string.decode("ascii", "replace")
         address, _ = views.parse(f"release={slug}&{query}")  # its areas are those of this release
-        image = map_content.density_image(release, address.question, COLOR_SCHEMES[address.view.theme].ramp)
+        image = views.map_content(address, address.view).density
         response = flask.Response(image.png, mimetype="image/png")
         response.headers["Cache-Control"] = web_app.FOR_EVER
         return response

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from mapapp.answers import served_answers
 from mapapp.answers.release_names import menu_names, names_apart
 from mapapp.answers.served_release import ServedRelease, names_of, open_releases
-from mapapp.drawing import map_content, palette
+from mapapp.drawing import palette
 from mapapp.drawing.labels import change_texts
+from mapapp.drawing.map_captions import map_caption
 from mapapp.drawing.paper import map_picture, map_words
 from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw, events
@@ -30,6 +31,7 @@ from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import address_of, shown
 from tests.figures import checked
+from tests.map_contents import content_of
 from tests.releases import releases_of, rewrite_document
 
 AREA = ("county:10001",)
@@ -95,8 +97,8 @@ def test_menus_headlines_and_captions_use_these_names(views: Views, address: Add
     assert found.names == (earlier, later)
     assert found.about.release == f"{earlier} → {later}"
     assert earlier in str(answer.tiles(found))
-    caption = map_content.what_is_drawn(
-        views.releases["new"], address.question, address.view, views.releases["old"]
+    caption = map_caption(
+        content_of(views.releases["new"], address.question, address.view, views.releases["old"])
     )
     assert caption.startswith(f"Change from {earlier} to {later}")
     report = build([views.releases["old"], views.releases["new"]], [Part(address.question)])
@@ -122,11 +124,11 @@ def test_two_releases_of_one_year_differ_and_do_not_change(of_one_year: Views) -
         *map(str, found.about.notes),
         str(answer.tiles(found)),
         str(answer_tables.table(found, every=False)),
-        map_content.what_is_drawn(second, question, View(), first),
-        checked(draw.map_figure(second, question, View(), "/", before=first))
+        map_caption(content_of(second, question, View(), first)),
+        checked(draw.map_figure(content_of(second, question, View(), first), "/"))
         .data[commute_map.UNITS]
         .colorbar.title.text,
-        *map_words(second, question, View(), first),
+        *map_words(content_of(second, question, View(), first)),
         *[part for one in described for part in (one.heading, one.sentence, *one.notes)],
         *[part for table in report.comparison for part in (table.title, table.words)],
         *[column.head for table in report.comparison for column in table.columns],
@@ -153,17 +155,17 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     before, release = views.releases["old"], views.releases["new"]
     state, view = address.question, address.view
     counts = [served_answers.units(each, state).set_index("unit_id")["workers"] for each in (before, release)]
-    frame = map_content.change_frame(before, release, state).set_index("unit_id")
-    assert (frame["change"] == frame["after"] - frame["before"]).all()
-    for unit, row in frame.iterrows():
-        assert row["before"] == counts[0].get(unit, 0)
-        assert row["after"] == counts[1].get(unit, 0)
-    figure = checked(draw.map_figure(release, state, view, "/", before=before))
+    content = content_of(release, state, view, before)
+    assert content.kind == "change"
+    assert content.earlier_workers == [counts[0].get(unit, 0) for unit in content.units.ids]
+    assert content.workers == [counts[1].get(unit, 0) for unit in content.units.ids]
+    change = numpy.array(content.workers) - content.earlier_workers
+    assert content.colored.value.tolist() == change.tolist()
+    figure = checked(draw.map_figure(content, "/"))
     trace = figure.data[commute_map.UNITS]
-    assert (numpy.sign(trace.z) == numpy.sign(frame["change"].to_numpy())).all()
-    assert trace.zmin == -trace.zmax
+    middle = (trace.zmin + trace.zmax) / 2
+    assert (numpy.sign(numpy.asarray(trace.z) - middle) == numpy.sign(change)).all()
     assert all(other.lon is None for other in figure.data[1:]), "no points of the later release"
-    assert map_content.drawn_as(release, state, view, before) == "change"
     assert [
         each["value"] for each in controls.show_options(state, view, "change") if not each["disabled"]
     ] == ["areas"]
@@ -174,14 +176,14 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
 def test_pictures_show_the_change(views: Views, address: Address, theme: Any) -> None:
     before, release = views.releases["old"], views.releases["new"]
     asks = shown(areas=AREA, layer="tract", theme=theme)
-    assert map_picture(release, *asks, before=before) != map_picture(release, *asks)
-    assert "Change from" in map_words(release, *asks, before)
+    assert map_picture(content_of(release, *asks, before)) != map_picture(content_of(release, *asks))
+    assert "Change from" in map_words(content_of(release, *asks, before))
 
 
 @pytest.mark.parametrize("analysis", ["inflow-outflow", "paired", "flow-matrix"])
 def test_a_map_without_units_says_that_it_shows_one_release(views: Views, analysis: Any) -> None:
     state = Question(areas=AREA, others=AREA, analysis=analysis)
-    text = map_content.what_is_drawn(views.releases["new"], state, View(), views.releases["old"])
+    text = map_caption(content_of(views.releases["new"], state, View(), views.releases["old"]))
     assert "only, not the change from" in text
 
 
@@ -190,7 +192,7 @@ def test_classes_of_change_are_symmetric_and_hold_every_change(changes: list[int
     limits = palette.change_limits(max(map(abs, changes)))
     scheme = palette.COLOR_SCHEMES["light"]
     assert 1 <= len(limits) <= 4
-    classes = commute_map.change_classes(numpy.array(changes), limits)
+    classes = palette.change_classes(numpy.array(changes), limits) - len(limits)
     assert abs(classes).max() <= len(limits)
     assert (numpy.sign(classes) == numpy.sign(changes)).all()
     colors = palette.change_colors(len(limits), scheme)

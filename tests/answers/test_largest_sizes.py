@@ -32,6 +32,7 @@ from mapapp.question.options import questions_from
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.commands.running import refused
+from tests.map_contents import content_of
 from tests.releases import rewrite_table, write_release
 
 EDGES = (*(float(mile) for mile in range(1, MAX_EDGES)), MAX_EDGE_MI)
@@ -74,7 +75,7 @@ def test_the_page_accepts_the_maximum_number_of_bands(release: ServedRelease, co
         assert "workers" in str(answer.answer(release, Address(question=state), found, ""))
         assert answer_tables.table(found, every=True)["rows"]
         answer_charts.drawn_chart(found, "light")
-        draw.map_figure(release, state, View(), "/")
+        draw.map_figure(content_of(release, state, View()), "/")
 
 
 def test_commands_accept_the_maximum_number_of_bands(

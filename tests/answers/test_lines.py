@@ -12,10 +12,11 @@ import pytest
 from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.findings import findings
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import map_content
+from mapapp.drawing.map_captions import map_caption
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import shown
+from tests.map_contents import content_of
 from tests.oracles import analyses as twin
 
 LAYERS = {
@@ -74,7 +75,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
     assert sorted(found.frame["workers"]) == sorted(units.values())[-len(found.frame) :]
     share = 100 * stays.sum() / max(len(mine), 1)
-    assert f"; {share:.1f}% stay in the area" in map_content.what_is_drawn(release, state, view)
+    assert f"; {share:.1f}% stay in the area" in map_caption(content_of(release, state, view))
 
 
 def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: ServedRelease) -> None:
@@ -89,9 +90,9 @@ def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Served
 def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: ServedRelease) -> None:
     mixed = Question(analysis="flow-matrix", home_layer="county", work_layer="zcta")
     assert commute_lines.lines(release, mixed).within is None
-    assert "stay" not in map_content.what_is_drawn(release, mixed, View())
+    assert "stay" not in map_caption(content_of(release, mixed, View()))
     same = Question(analysis="flow-matrix", home_layer="county", work_layer="county")
-    assert "stay in the same county" in map_content.what_is_drawn(release, same, View())
+    assert "stay in the same county" in map_caption(content_of(release, same, View()))
 
 
 def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: ServedRelease) -> None:
@@ -110,14 +111,14 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Serve
         n_lines.append(len(found.frame) + found.n_left_out)
     assert n_lines == sorted(n_lines)
     assert n_lines[0] < n_lines[-1]
-    text = map_content.what_is_drawn(release, question, View(), zoom=4.5)
+    text = map_caption(content_of(release, question, View()), zoom=4.5)
     assert "nearby places are grouped" in text
     stays = re.search(r"([\d.]+)% stay in the same tract", text)
     assert stays is not None
     assert float(stays[1]) == pytest.approx(100 * apart.within / apart.total, abs=0.05)
     same = next(one for one in findings(served_answers.result(release, question)) if "same tract" in one)
     assert abs(float(re.findall(r"(\d+)%", same)[0]) - float(stays[1])) <= 0.55
-    assert "grouped" not in map_content.what_is_drawn(release, question, View())
+    assert "grouped" not in map_caption(content_of(release, question, View()))
 
 
 def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: ServedRelease) -> None:
@@ -135,7 +136,7 @@ def test_flows_below_the_threshold_are_counted_but_not_drawn(release: ServedRele
     kept = every.frame["workers"] >= least
     assert fewer.frame["workers"].tolist() == every.frame["workers"][kept].tolist()
     assert fewer.n_left_out == (~kept).sum()
-    text = map_content.what_is_drawn(release, question, View(least=least))
+    text = map_caption(content_of(release, question, View(least=least)))
     assert f"{fewer.n_left_out:,} smaller flows not shown" in text
 
 

@@ -16,11 +16,12 @@ from mapapp.answers.analyses import Release
 from mapapp.answers.asking import ask
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.usual_layers import UsualLayers
-from mapapp.drawing import map_content, map_layers
+from mapapp.drawing.map_captions import map_caption
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from tests.map_contents import content_of
 
 
 class Region:
@@ -164,9 +165,9 @@ def test_maps_draw_the_settled_layer(release: ServedRelease) -> None:
     view = View(show="areas", per="square-mile")
     for question in (Question(), Question(areas=("stplc:8101000",), side="home")):
         settled = release.areas.usual.settled(question)
-        shown, same = (map_content.colored_units(release, each, view) for each in (question, settled))
+        shown, same = (content_of(release, each, view).colored for each in (question, settled))
         assert shown.units == same.units
         assert shown.value.tolist() == same.value.tolist()
-        assert map_layers.uncertain_layer(release, question) == map_layers.uncertain_layer(release, settled)
-        text = map_content.what_is_drawn(release, question, view)
-        assert text == map_content.what_is_drawn(release, settled, view)
+        assert content_of(release, question).uncertain_file == content_of(release, settled).uncertain_file
+        text = map_caption(content_of(release, question, view))
+        assert text == map_caption(content_of(release, settled, view))

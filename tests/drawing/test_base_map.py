@@ -26,6 +26,7 @@ from mapapp.drawing.paper.map_picture import map_picture
 from mapapp.drawing.plotly import commute_map
 from mapapp.question.fields import Theme
 from tests.addresses import shown
+from tests.map_contents import content_of
 from tests.releases import rewrite_table, write_release
 
 
@@ -238,7 +239,7 @@ def test_pictures_show_water_in_its_color(wet: ServedRelease, release: ServedRel
     water = _rgb(palette.COLOR_SCHEMES[theme].water)
 
     def n_pixels(of: ServedRelease) -> int:
-        picture = map_picture(of, *shown(theme=theme, show="areas", layer="tract"))
+        picture = map_picture(content_of(of, *shown(theme=theme, show="areas", layer="tract")))
         with Image.open(io.BytesIO(picture)) as opened:
             return int((numpy.asarray(opened) == water).all(axis=2).sum())
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import camera, flow_shapes, ground, land_area, map_content, map_layers, palette
+from mapapp.drawing.map_captions import map_caption
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
 from mapapp.explore.callbacks import draw
 from mapapp.question.fields import Per, Theme
@@ -27,6 +28,7 @@ from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import shown
 from tests.figures import checked
+from tests.map_contents import content_of
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
 
 TRACT = "tract:10001000000"
@@ -44,7 +46,7 @@ def plain(figure: Any) -> Any:
 @pytest.mark.parametrize("show", ["points", "areas", "density"])
 @pytest.mark.parametrize("areas", [(), (TRACT,)])
 def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
-    figure = checked(draw.map_figure(release, *shown(show=show, areas=areas), "/"))
+    figure = checked(draw.map_figure(content_of(release, *shown(show=show, areas=areas)), "/"))
     text = json.dumps({"data": plain(figure)["data"], "map": plain(figure)["layout"]["map"]})
     assert "http" not in text
     assert "//" not in text
@@ -55,7 +57,7 @@ def test_no_figure_names_another_machine(release: ServedRelease, show: Any, area
 
 
 def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
-    figure = checked(draw.map_figure(release, *shown(areas=(TRACT,)), "/base/"))
+    figure = checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/base/"))
     assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
     assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
     assert len(figure.to_json()) < 200_000
@@ -63,7 +65,7 @@ def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = checked(draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/"))
+        figure = checked(draw.map_figure(content_of(release, *shown(show=show, areas=(TRACT,))), "/"))
         assert [trace.type for trace in figure.data] == [
             "choroplethmap",
             *["scattermap"] * commute_map.LINES[-1],
@@ -76,7 +78,7 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
 
 def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
-    points = checked(draw.map_figure(release, state, View(), "/")).data[commute_map.POINTS]
+    points = checked(draw.map_figure(content_of(release, state, View()), "/")).data[commute_map.POINTS]
     units = served_answers.units(release, state)
     elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
     assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
@@ -84,16 +86,17 @@ def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease)
 
 def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
-    frame = map_content.unit_frame(release, state)
+    content = content_of(release, state)
     table = served_answers.units(release, state).set_index("unit_id")["workers"]
-    shown = frame.set_index("unit_id")["workers"]
-    assert shown[shown > 0].to_dict() == table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
-    assert UNDRAWN_TRACT not in shown.index
+    shown = dict(zip(content.units.ids, content.workers, strict=True))
+    drawn = table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
+    assert {unit: workers for unit, workers in shown.items() if workers} == drawn
+    assert UNDRAWN_TRACT not in shown
 
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = checked(draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/"))
+        figure = checked(draw.map_figure(content_of(release, *shown(show=show, areas=(TRACT,))), "/"))
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
         assert "NOT FOR RELEASE" not in text
@@ -101,16 +104,19 @@ def test_legend_source_year_and_promise_are_on_the_picture(release: ServedReleas
 
 def test_a_release_that_must_not_be_used_says_so_on_the_picture(tmp_path: Path) -> None:
     release = ServedRelease(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
-    assert "NOT FOR RELEASE" in checked(draw.map_figure(release, *shown(), "/")).layout.annotations[0].text
+    assert (
+        "NOT FOR RELEASE"
+        in checked(draw.map_figure(content_of(release, *shown()), "/")).layout.annotations[0].text
+    )
 
 
 def test_names_are_text_and_never_markup(release: ServedRelease) -> None:
-    figure = checked(draw.map_figure(release, *shown(areas=("stplc:4460",)), "/"))
+    figure = checked(draw.map_figure(content_of(release, *shown(areas=("stplc:4460",))), "/"))
     assert "&lt;b&gt;Bold" in figure.layout.annotations[0].text
 
 
 def test_a_patch_leaves_the_camera_alone_unless_it_should_move(release: ServedRelease) -> None:
-    figure = draw.map_figure(release, *shown(areas=(TRACT,)), "/")
+    figure = draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/")
     for move in (False, True):
         places = [
             tuple(step["location"]) for step in draw.changes(figure, move=move).to_plotly_json()["operations"]
@@ -181,13 +187,13 @@ def test_the_camera_holds_its_bounds_above_the_caption(
 
 
 def test_a_narrow_picture_of_points_has_no_color_bar(release: ServedRelease) -> None:
-    figure = checked(draw.map_figure(release, *shown(areas=(TRACT,)), "/", 390, 490))
+    figure = checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/", 390, 490))
     assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
 
 
 def test_homes_beyond_the_map_do_not_move_the_camera(release: ServedRelease) -> None:
     state = Question(areas=(f"state:{ELSEWHERE}",), side="home")
-    west, south, east, north = map_content.view_bounds(release, state)
+    west, south, east, north = content_of(release, state).bounds
     home = map_layers.home_bounds(release)
     assert west >= home[0] - 0.1
     assert east <= home[2] + 0.1
@@ -214,9 +220,9 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     assert sorted(lines.frame["workers"]) == sorted(outer)
     assert lines.within == units["10001"]
     assert lines.total == units.sum()
-    text = map_content.what_is_drawn(release, state, view)
+    text = map_caption(content_of(release, state, view))
     assert f"shows {100 * outer.sum() / units.sum():.1f}% of {units.sum():,} jobs" in text
-    figure = checked(draw.map_figure(release, state, view, "/"))
+    figure = checked(draw.map_figure(content_of(release, state, view), "/"))
     assert figure.layout.meta["flows"]["url"].startswith("/flows/squareland/")
     assert all(trace.lon in (None, (None,)) for trace in figure.data[1:]), "the page's script draws the flows"
     assert figure.data[commute_map.UNITS].hoverinfo == "skip"
@@ -274,19 +280,19 @@ def test_the_slider_offers_the_threshold_of_the_address() -> None:
 
 def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release: ServedRelease) -> None:
     question, view = shown(analysis="comparison", show="areas", layer="tract", areas=("all",))
-    found = map_content.colored_units(release, question, view)
+    found = content_of(release, question, view).colored
     covered = [unit.startswith("10") for unit in found.units.ids]
     assert 0 < sum(covered) < len(covered)
-    assert sum(found.classes.sizes) == sum(covered)
-    labels = draw.unit_labels(release, question)
+    assert sum(found.sizes) == sum(covered)
+    labels = draw.unit_labels(content_of(release, question))
     assert ["not covered" in text for text in labels.texts] == [not one for one in covered]
     homes, view = shown(analysis="comparison", side="home", show="areas", layer="tract", areas=("all",))
-    assert sum(map_content.colored_units(release, homes, view).classes.sizes) == len(covered)
+    assert sum(content_of(release, homes, view).colored.sizes) == len(covered)
 
 
 def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
     figure = checked(
-        draw.map_figure(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
+        draw.map_figure(content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow")), "/")
     )
     answer: Any = served_answers.result(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
     for position in commute_map.LINES[:3]:
@@ -300,8 +306,8 @@ def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> Non
 @pytest.mark.parametrize("theme", get_args(Theme))
 def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: Theme) -> None:
     question, view = shown(areas=("county:10001",), analysis="job-balance", layer="tract", theme=theme)
-    assert map_content.drawn_as(release, question, view) == "ratio"
-    trace = checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS]
+    assert content_of(release, question, view).kind == "ratio"
+    trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
     answer: Any = served_answers.result(release, question)
     units = answer.units.set_index("unit_id")
     limits = (0, 0.25, 0.5, 0.8, 1.25, 2, 4, math.inf)
@@ -320,7 +326,7 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: T
     assert texts[4] == f"0.8–1.25 (even) ({sizes[4]})"
     assert len(set(colors)) == len(texts) == 8
     assert colors[4] == palette.COLOR_SCHEMES[theme].same
-    text = map_content.what_is_drawn(release, question, view)
+    text = map_caption(content_of(release, question, view))
     assert text == "Jobs per resident worker in County 10001, by tract"
 
 
@@ -334,30 +340,28 @@ def test_half_and_twice_are_equally_far_from_one() -> None:
 @pytest.mark.parametrize("per", get_args(Per))
 def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per) -> None:
     question, view = shown(areas=("county:10001",), show="areas", layer="county", per=per)
-    found = map_content.colored_units(release, question, view)
-    frame = map_content.unit_frame(release, question)
+    content = content_of(release, question, view)
+    found, workers = content.colored, numpy.array(content.workers)
     shapes = map_layers.unit_shapes(release, "county")
     expected = {
-        "area": frame["workers"],
-        "share": 100 * frame["workers"] / served_answers.units(release, question)["workers"].sum(),
-        "square-mile": frame["workers"]
-        / frame["unit_id"].map(land_area.land_square_miles(release, "county", shapes)),
+        "area": workers,
+        "share": 100 * workers / served_answers.units(release, question)["workers"].sum(),
+        "square-mile": workers
+        / [land_area.land_square_miles(release, "county", shapes)[unit] for unit in content.units.ids],
     }[per]
     assert numpy.allclose(found.value, expected)
-    trace = checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS]
-    assert list(trace.z) == found.classes.of.tolist()
+    trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
+    assert list(trace.z) == found.of.tolist()
     assert found.title[2] in trace.colorbar.title.text
-    *below, top = [
-        f"{text} ({size:,})" for text, size in zip(found.classes.texts, found.classes.sizes, strict=True)
-    ]
-    word = "area" if found.classes.sizes[-1] == 1 else "areas"
+    *below, top = [f"{text} ({size:,})" for text, size in zip(found.texts, found.sizes, strict=True)]
+    word = "area" if found.sizes[-1] == 1 else "areas"
     assert list(trace.colorbar.ticktext) == [*below, f"{top[:-1]} {word})"]
 
 
 def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: ServedRelease) -> None:
     question, view = shown(areas=("county:10001",))
     narrow, wide = (
-        checked(draw.map_figure(release, question, view, "/", width))
+        checked(draw.map_figure(content_of(release, question, view), "/", width))
         .layout.annotations[0]
         .text.replace("<br>", " ")
         for width in (390, 1440)
@@ -392,7 +396,7 @@ def test_a_degree_of_latitude_is_69_miles() -> None:
 
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
-    figure = checked(draw.map_figure(release, state, View(), "/"))
+    figure = checked(draw.map_figure(content_of(release, state, View()), "/"))
     answer: Any = served_answers.result(release, state)
     for position in (commute_map.POINTS, commute_map.MORE_POINTS):
         assert len(figure.data[position].lon) == answer.workers.value
@@ -410,7 +414,7 @@ def test_the_rose_has_every_worker(release: ServedRelease) -> None:
 
 def test_dark_and_light_differ_in_color_alone(release: ServedRelease) -> None:
     light, dark = (
-        plain(checked(draw.map_figure(release, *shown(areas=(TRACT,), theme=theme), "/")))
+        plain(checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,), theme=theme)), "/")))
         for theme in ("light", "dark")
     )
     assert light["layout"]["map"]["center"] == dark["layout"]["map"]["center"]
@@ -423,7 +427,7 @@ def test_dark_and_light_differ_in_color_alone(release: ServedRelease) -> None:
     places = [
         tuple(step["location"])
         for step in draw.changes(
-            draw.map_figure(release, *shown(theme="dark"), "/"), move=False, restyle=True
+            draw.map_figure(content_of(release, *shown(theme="dark")), "/"), move=False, restyle=True
         ).to_plotly_json()["operations"]
     ]
     assert ("layout", "meta") in places
@@ -437,14 +441,13 @@ def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
 
 def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease) -> None:
     question = Question(areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",))
-    ramp = palette.COLOR_SCHEMES["light"].ramp
-    image = map_content.density_image(release, question, ramp)
-    assert map_content.density_image(release, replace(question, layer="county", edges=(5.0,)), ramp) is image
-    assert map_content.density_image(release, replace(question, analysis="distance-direction"), ramp) is (
-        map_content.density_image(release, replace(question, analysis="destinations"), ramp)
+    image = content_of(release, question).density
+    assert content_of(release, replace(question, layer="county", edges=(5.0,))).density is image
+    assert content_of(release, replace(question, analysis="distance-direction")).density is (
+        content_of(release, replace(question, analysis="destinations")).density
     )
-    assert map_content.density_image(release, replace(question, side="home"), ramp) is not image
-    assert map_content.density_image(release, question, palette.COLOR_SCHEMES["dark"].ramp) is not image
+    assert content_of(release, replace(question, side="home")).density is not image
+    assert content_of(release, question, View(theme="dark")).density is not image
 
 
 def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: ServedRelease) -> None:
@@ -456,28 +459,28 @@ def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: ServedRe
     partly = {place for place, n in here.items() if n < of_place[place]}
     assert partly
     county = map_layers.selected_shape(release, ("county:10001",)).buffer(5e-4)
-    whole, drawn = map_layers.unit_shapes(release, "stplc"), map_layers.shown_shapes(release, cut)
+    whole, drawn = map_layers.unit_shapes(release, "stplc"), content_of(release, cut).shapes
     assert list(drawn) == list(whole)
     for place, shape in drawn.items():
         assert (shape is not whole[place]) == (place in partly)
         assert place not in partly or county.covers(shape)
         assert place not in partly or not county.covers(whole[place])
-    assert map_content.PARTLY in map_content.colored_units(release, cut, view).title
-    labels = draw.unit_labels(release, cut)
+    assert map_content.PARTLY in content_of(release, cut, view).colored.title
+    labels = draw.unit_labels(content_of(release, cut))
     for place, text in zip(labels.ids, labels.texts, strict=True):
         assert ("only its part" in text) == (place in partly)
         assert ("not in the chosen area" in text) == (place not in set(here))
-    figure = draw.map_figure(release, cut, view, "/")
+    figure = draw.map_figure(content_of(release, cut, view), "/")
     assert "shown.geojson?" in checked(figure).data[commute_map.UNITS].geojson
-    assert sum(map_content.colored_units(release, cut, view).classes.sizes) == len(set(here) & set(whole))
+    assert sum(content_of(release, cut, view).colored.sizes) == len(set(here) & set(whole))
 
 
 def test_land_of_a_cut_unit_is_that_of_its_part(release: ServedRelease) -> None:
     cut, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="stplc")
-    whole, view = map_content.colored_units(release, cut, view), replace(view, per="square-mile")
-    found = map_content.colored_units(release, cut, view)
-    shapes = map_layers.shown_shapes(release, cut)
-    for unit in map_layers.cut_shapes(release, cut):
+    whole, view = content_of(release, cut, view).colored, replace(view, per="square-mile")
+    found = content_of(release, cut, view).colored
+    shapes = content_of(release, cut).shapes
+    for unit in content_of(release, cut).cut_shapes:
         at = found.units.ids.index(unit)
         most = whole.value[at] / (land_area.LEAST_LAND * land_area.square_miles([shapes[unit]])[0])
         least = whole.value[at] / land_area.square_miles([shapes[unit]])[0]
@@ -486,7 +489,7 @@ def test_land_of_a_cut_unit_is_that_of_its_part(release: ServedRelease) -> None:
 
 def test_an_area_of_whole_units_is_drawn_as_all_units_are(release: ServedRelease) -> None:
     whole, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="tract")
-    assert map_layers.shown_shapes(release, whole) is map_layers.unit_shapes(release, "tract")
-    assert map_content.PARTLY not in map_content.colored_units(release, whole, view).title
-    figure = checked(draw.map_figure(release, whole, view, "/"))
+    assert content_of(release, whole).shapes is map_layers.unit_shapes(release, "tract")
+    assert map_content.PARTLY not in content_of(release, whole, view).colored.title
+    figure = checked(draw.map_figure(content_of(release, whole, view), "/"))
     assert figure.data[commute_map.UNITS].geojson.endswith("/unit-tract.geojson")

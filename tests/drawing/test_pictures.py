@@ -19,7 +19,7 @@ import tests.releases
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.base.errors import UsageError
-from mapapp.drawing import map_content, map_layers
+from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_title, map_words
@@ -28,6 +28,7 @@ from mapapp.drawing.paper.legend import draw_scale
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
 from mapapp.question.analyses import ANALYSES
 from tests.addresses import shown
+from tests.map_contents import content_of
 from tests.releases import write_release
 
 COUNTY = ("county:10001",)
@@ -128,7 +129,7 @@ DARK = ("points", "areas", "density", "lines", "inflow-outflow")
 def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> None:
     question, view = STATES[name]
     view = replace(view, theme=theme)
-    found = pixels(map_picture(release, question, view, size_in=(6.0, 6.0)))
+    found = pixels(map_picture(content_of(release, question, view), size_in=(6.0, 6.0)))
     assert found.shape == (6 * PIXELS_PER_INCH, 6 * PIXELS_PER_INCH, 3)
     land = [int(COLOR_SCHEMES[theme].land[at : at + 2], 16) for at in (1, 3, 5)]
     middle = found[130:380, 30:-30].reshape(-1, 3)
@@ -140,26 +141,26 @@ def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> N
 def test_the_same_bytes_twice(release: ServedRelease, name: str) -> None:
     for form in ("png", "svg"):
         again = ServedRelease(release.store.path, "squareland")
-        first, second = (map_picture(one, *STATES[name], form=form) for one in (release, again))
+        first, second = (map_picture(content_of(one, *STATES[name]), form=form) for one in (release, again))
         assert first == second
 
 
 def test_colors_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
     """A unit's middle has the color of its class: as many pixels as its share of the map, and no others."""
     state = STATES["areas"]
-    counted = map_content.unit_frame(release, state[0])
+    content = content_of(release, *state)
     bounds = map_layers.home_bounds(release)
-    found = pixels(map_picture(release, *state, bounds=bounds, size_in=(8.0, 8.0)))
+    found = pixels(map_picture(content, bounds=bounds, size_in=(8.0, 8.0)))
     ramp = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in COLOR_SCHEMES["light"].ramp]
     seen = [bool((found == color).all(axis=2).sum() > 50) for color in ramp]
-    assert counted["workers"].max() > 0
+    assert max(content.workers) > 0
     assert sum(seen) >= 2
 
 
 @pytest.mark.parametrize("scale", [1, 2, 3, 4])
 def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> None:
     state = STATES["areas"]
-    made = map_picture(release, *state, scale=scale, size_in=(5.0, 4.5))
+    made = map_picture(content_of(release, *state), scale=scale, size_in=(5.0, 4.5))
     assert pixels(made).shape[:2] == (432 * scale, 480 * scale)
     answer = served_answers.result(release, STATES["profile"][0])
     [(_, _, chart)] = chart_pictures(release, answer, scale=scale, width_in=5.0)
@@ -170,7 +171,7 @@ def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> No
 def test_the_current_view_is_kept(release: ServedRelease) -> None:
     state = STATES["points"]
     bounds = (-70.98, 42.01, -70.96, 42.03)
-    near, far = (map_picture(release, *state, bounds=each) for each in (bounds, None))
+    near, far = (map_picture(content_of(release, *state), bounds=each) for each in (bounds, None))
     assert near != far
     frame = frame_of(bounds, 7.0, 5.0, 0.0)
     assert numpy.degrees(frame.west) <= bounds[0] + 1e-9
@@ -182,17 +183,21 @@ def test_the_current_view_is_kept(release: ServedRelease) -> None:
 
 @pytest.mark.parametrize("name", ["points", "density", "drawn, with bands", "paired", "nothing chosen"])
 def test_an_svg_is_safe_and_says_what_it_shows(release: ServedRelease, name: str) -> None:
-    root = check_svg(map_picture(release, *STATES[name], form="svg"))
+    root = check_svg(map_picture(content_of(release, *STATES[name]), form="svg"))
     names = {child.tag.rpartition("}")[2]: child.text for child in root}
-    assert names["title"] == printable(map_title(release, STATES[name][0]))
-    assert names["desc"] == printable(map_words(release, *STATES[name]))
+    assert names["title"] == printable(map_title(content_of(release, STATES[name][0])))
+    assert names["desc"] == printable(map_words(content_of(release, *STATES[name])))
     assert "ε = 8.98" in str(names["desc"])
     assert "sound accountant" in str(names["desc"])
 
 
 def test_svgs_can_stand_in_one_page(release: ServedRelease) -> None:
     ids = [
-        set(re.findall(r'\sid="([^"]*)"', map_picture(release, *STATES[name], form="svg").decode()))
+        set(
+            re.findall(
+                r'\sid="([^"]*)"', map_picture(content_of(release, *STATES[name]), form="svg").decode()
+            )
+        )
         for name in ("points", "areas")
     ]
     assert not ids[0] & ids[1]
@@ -202,7 +207,7 @@ def test_svgs_can_stand_in_one_page(release: ServedRelease) -> None:
 def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
     question, view = STATES[name]
     state = (replace(question, layer="county") if name != "points" else question), view
-    check_svg(map_picture(hostile, *state, form="svg"))
+    check_svg(map_picture(content_of(hostile, *state), form="svg"))
     check_svg(locator_picture(hostile, state[0], form="svg"))
     for _, _, content in chart_pictures(hostile, served_answers.result(hostile, state[0]), form="svg"):
         check_svg(content)
@@ -210,7 +215,7 @@ def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
 
 def test_a_title_of_ones_own_is_only_text(release: ServedRelease) -> None:
     for title in HOSTILE:
-        check_svg(map_picture(release, *STATES["areas"], form="svg", title=title))
+        check_svg(map_picture(content_of(release, *STATES["areas"]), form="svg", title=title))
 
 
 @pytest.mark.parametrize("name", [one for one in STATES if one not in ("areas", "density", "lines")])
@@ -256,7 +261,7 @@ def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
     warned = ServedRelease(path, "test")
     plain = ServedRelease(write_release(tmp_path / "plain", n_pairs=200), "plain")
     color = [int(COLOR_SCHEMES["light"].work[at : at + 2], 16) for at in (1, 3, 5)]
-    below = [pixels(map_picture(each, *shown(), scale=2))[-100:] for each in (warned, plain)]
+    below = [pixels(map_picture(content_of(each, *shown()), scale=2))[-100:] for each in (warned, plain)]
     seen = [int((each == color).all(axis=2).sum()) for each in below]
     assert seen[0] > 50
     assert seen[1] == 0
@@ -277,7 +282,7 @@ def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
 )
 def test_impossible_pictures_are_refused_in_one_line(release: ServedRelease, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as said:
-        map_picture(release, *shown(), **wrong)
+        map_picture(content_of(release, *shown()), **wrong)
     assert "\n" not in str(said.value)
 
 
@@ -294,9 +299,9 @@ def test_texts_fit_where_they_are_put() -> None:
 
 
 def test_a_text_is_measured_once(release: ServedRelease) -> None:
-    map_picture(release, *STATES["points"])
+    map_picture(content_of(release, *STATES["points"]))
     before = width_in.cache_info().misses
-    map_picture(release, *STATES["points"], form="svg")
+    map_picture(content_of(release, *STATES["points"]), form="svg")
     assert width_in.cache_info().misses == before
 
 

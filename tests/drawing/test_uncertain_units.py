@@ -17,7 +17,7 @@ import pytest
 from mapapp.answers import served_answers
 from mapapp.answers.errors.error_marks import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import map_content, map_layers, uncertain_units
+from mapapp.drawing import map_layers, uncertain_units
 from mapapp.drawing.paper import map_picture
 from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw
@@ -28,6 +28,7 @@ from mapapp.files.reports.content import shown as shown_text
 from mapapp.question.question import Question
 from tests.addresses import shown
 from tests.figures import checked
+from tests.map_contents import content_of
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +75,16 @@ def test_units_that_are_not_checked_are_judged_by_their_neighbors(
 
 def test_hatched_shapes_are_those_of_uncertain_units(release: ServedRelease, asked: Question) -> None:
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
-    hatched = checked(draw.map_figure(release, question, view, "/")).layout.meta["hatched"]
+    hatched = checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"]
     assert hatched["url"].startswith("/geo/demo/")
-    layer = json.loads(gzip.decompress(map_layers.uncertain_layer(release, question)))
+    layer = json.loads(gzip.decompress(content_of(release, question).uncertain_file))
     unsure = uncertain_units.uncertain_units(release, question)
     drawn = map_layers.unit_shapes(release, "tract")
     assert [each["id"] for each in layer["features"]] == [unit for unit in unsure if unit in drawn]
     legend = (
-        checked(draw.map_figure(release, question, view, "/")).data[commute_map.UNITS].colorbar.title.text
+        checked(draw.map_figure(content_of(release, question, view), "/"))
+        .data[commute_map.UNITS]
+        .colorbar.title.text
     )
     assert "Hatched: ± exceeds the count" in legend
 
@@ -91,9 +94,9 @@ def test_a_picture_hatches_them_too(
 ) -> None:
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
     bounds = map_layers.home_bounds(release)
-    hatched = map_picture(release, question, view, bounds=bounds)
-    monkeypatch.setattr("mapapp.drawing.paper.answer_layers.uncertain_units", lambda *_: ())
-    assert map_picture(release, question, view, bounds=bounds) != hatched
+    hatched = map_picture(content_of(release, question, view), bounds=bounds)
+    monkeypatch.setattr("mapapp.drawing.map_content.uncertain_units", lambda *_: ())
+    assert map_picture(content_of(release, question, view), bounds=bounds) != hatched
 
 
 def test_changes_within_twice_their_error_are_uncertain(
@@ -120,16 +123,18 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
     """A release compared with itself: no change is certain."""
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
     before = ServedRelease(release.store.path, "before")
-    figure = checked(draw.map_figure(release, question, view, "/", before=before))
+    figure = checked(draw.map_figure(content_of(release, question, view, before), "/"))
     assert "against=before" in figure.layout.meta["hatched"]["url"]
     assert "Hatched" in figure.data[commute_map.UNITS].colorbar.title.text
-    layer = json.loads(gzip.decompress(map_layers.uncertain_layer(release, question, before)))
-    counted = map_content.unit_frame(release, question)
-    assert {each["id"] for each in layer["features"]} == set(counted.loc[counted["workers"] > 0, "unit_id"])
+    layer = json.loads(gzip.decompress(content_of(release, question, view, before).uncertain_file))
+    content = content_of(release, question, view)
+    assert {each["id"] for each in layer["features"]} == {
+        unit for unit, workers in zip(content.units.ids, content.workers, strict=True) if workers
+    }
     bounds = map_layers.home_bounds(release)
-    hatched = map_picture(release, question, view, bounds=bounds, before=before)
-    monkeypatch.setattr("mapapp.drawing.paper.answer_layers.uncertain_changes", lambda *_: ())
-    assert map_picture(release, question, view, bounds=bounds, before=before) != hatched
+    hatched = map_picture(content_of(release, question, view, before), bounds=bounds)
+    monkeypatch.setattr("mapapp.drawing.map_content.uncertain_changes", lambda *_: ())
+    assert map_picture(content_of(release, question, view, before), bounds=bounds) != hatched
     rows = answer_tables.table(served_answers.changed_with_errors(before, release, question), every=False)[
         "rows"
     ]
@@ -142,15 +147,16 @@ def test_changes_of_exact_counts_are_not_hatched(release: ServedRelease, asked: 
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
     before = ServedRelease(release.store.path, "before")
     assert (
-        checked(draw.map_figure(release, question, view, "/", before=before)).layout.meta["hatched"] is None
+        checked(draw.map_figure(content_of(release, question, view, before), "/")).layout.meta["hatched"]
+        is None
     )
 
 
 def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
     assert uncertain_units.uncertain_units(release, question) == ()
-    assert checked(draw.map_figure(release, question, view, "/")).layout.meta["hatched"] is None
-    assert not any("Hatched" in line for line in map_content.colored_units(release, question, view).title)
+    assert checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"] is None
+    assert not any("Hatched" in line for line in content_of(release, question, view).colored.title)
 
 
 def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, units: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 from mapapp.answers import selection, served_answers, watch
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
-from mapapp.drawing import map_content
+from mapapp.drawing.map_content import MapContent
 from mapapp.explore import heavy_requests
 from mapapp.explore.admission import Admission
 from mapapp.explore.server import create_app, listen
@@ -215,7 +215,7 @@ class Crowd:
         self.begun, self.go = threading.Event(), threading.Event()
         self.ended: list[str] = []
         monkeypatch.setattr(heavy_requests, "answers", lambda _: self.admission)
-        monkeypatch.setattr(map_content, "density_image", self._slow)
+        monkeypatch.setattr(MapContent, "density", property(self._slow))
         app = create_app([path])
         self.version = app.server.extensions["commutemap"].releases["squareland"].version
         self.server, address = listen(app, port=0)

@@ -30,6 +30,7 @@ from mapapp.question.cost import MAX_PARTS
 from tests.addresses import address_of
 from tests.commands.running import refused
 from tests.figures import checked
+from tests.map_contents import content_of
 from tests.releases import write_release
 
 STATE = address_of(
@@ -242,8 +243,8 @@ def test_the_map_shows_the_bounds_of_the_file(views: Views, release: ServedRelea
     assert bounds_for("?side=home", view) is None
     for forged in (None, 5, {"search": to_query(state), "bounds": "x"}, {"search": to_query(state)}):
         assert bounds_for(to_query(state), forged) is None
-    plain = checked(draw.map_figure(release, state.question, state.view, "/"))
-    there = checked(draw.map_figure(release, state.question, state.view, "/", bounds=bounds))
+    plain = checked(draw.map_figure(content_of(release, state.question, state.view), "/"))
+    there = checked(draw.map_figure(content_of(release, state.question, state.view), "/", bounds=bounds))
     assert there.layout.map.center.lon == pytest.approx((bounds[0] + bounds[2]) / 2)
     assert there.layout.map.zoom > plain.layout.map.zoom
     assert there.layout.map.uirevision != plain.layout.map.uirevision

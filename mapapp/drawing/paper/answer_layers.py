@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final
 
 import numpy
 from matplotlib.axes import Axes
@@ -13,124 +12,46 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from PIL import Image
 
-from mapapp.answers import served_answers, words
 from mapapp.answers.commute_lines import Lines
 from mapapp.answers.commute_pick import Places
-from mapapp.answers.results import InflowOutflow
-from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import flow_shapes, map_content, map_layers, palette
+from mapapp.drawing import flow_shapes, map_layers, palette
 from mapapp.drawing.density import mercator_y
-from mapapp.drawing.labels import change_texts, ratio_texts
+from mapapp.drawing.map_content import Arrow, MapContent, in_order
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
 from mapapp.drawing.paper.hatching import hatch
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
-from mapapp.drawing.plotly.commute_map import change_classes
-from mapapp.drawing.uncertain_units import uncertain_changes, uncertain_units
 from mapapp.question.fields import Side
-from mapapp.question.question import Question
-from mapapp.question.view import View
 
 MAX_VECTOR_POINTS: Final = 3_000  # more points become pixels even in an SVG
 _LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.drawing.density`
 _MOST_OPACITY: Final = 235 / 255
 
 
-def draw_answer(
-    axes: Axes,
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    frame: Frame,
-    scheme: ColorScheme,
-    before: ServedRelease | None = None,
-    zoom: float | None = None,
-) -> Legend:
-    """Draw an answer as `map_content.drawn_as` says, or its change; returns the legend."""
-    question = release.areas.usual.settled(question)
-    kind = map_content.drawn_as(release, question, view, before)
-    if before is not None and kind == "change":
-        return _change(axes, before, release, question, frame, scheme)
-    if kind == "areas":
-        return _areas(axes, release, question, view, frame, scheme)
-    if kind == "lines":
-        return _lines(axes, map_content.drawn_lines(release, question, view, zoom), frame, scheme)
-    draw: Callable[..., Legend] = {
-        "density": _density,
-        "points": _pair if question.entry.own_drawing == "points" else _points,
-        "arrows": _arrows,
-        "ratio": _ratio,
-    }[kind]
-    return draw(axes, release, question, frame, scheme)
+def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | None = None) -> Legend:
+    """Draw an answer as `content.kind` says; returns the legend."""
+    if content.kind == "lines":
+        return _lines(axes, content.lines(zoom), frame, content.scheme)
+    draw = {"density": _density, "points": _points, "arrows": _arrows}.get(content.kind, _units)
+    return draw(axes, content, frame)
 
 
-def _areas(
-    axes: Axes, release: ServedRelease, question: Question, view: View, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    found = map_content.colored_units(release, question, view)
-    colors = palette.class_colors(found.classes.n_classes, scheme.ramp)
-    class_of = dict(zip(found.units.ids, found.classes.of, strict=True))
-    units = shown_units(release, question)
-    fill_units(axes, units, class_of, dict(enumerate(colors, 1)), frame, scheme)
-    hatch_units(axes, units, uncertain_units(release, question), frame, scheme)
-    items = _class_items(found.classes.texts, [scheme.land, *colors], found.classes.sizes)
-    return Legend("classes", " ".join(found.title[:2]), items, notes=found.title[2:])
-
-
-def hatch_units(axes: Axes, units: Units, unsure: Sequence[str], frame: Frame, scheme: ColorScheme) -> None:
-    """Hatch some units."""
-    wanted = frozenset(unsure)
-    shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in wanted]
-    hatch(axes, shapes, frame, scheme)
-
-
-def _class_items(texts: Sequence[str], colors: Sequence[str], sizes: Sequence[int]) -> tuple[Item, ...]:
-    """Legend entries of classes, with the number of areas in each."""
-    return tuple(
-        Item(text, color, more=f"({size:,})") for text, color, size in zip(texts, colors, sizes, strict=True)
+def _units(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    colored, scheme = content.colored, content.scheme
+    class_of = dict(zip(colored.units.ids, colored.of.tolist(), strict=True))
+    units = shown_units(content)
+    colors = {place: color for place, color in enumerate(colored.colors) if color}
+    fill_units(axes, units, class_of, colors, frame, scheme)
+    if content.is_hatched:
+        unsure = frozenset(content.uncertain)
+        shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure]
+        hatch(axes, shapes, frame, scheme)
+    items = tuple(
+        Item(text, color or scheme.land, more=f"({size:,})")
+        for text, color, size in zip(colored.texts, colored.colors, colored.sizes, strict=True)
     )
-
-
-def _change(
-    axes: Axes,
-    before: ServedRelease,
-    release: ServedRelease,
-    question: Question,
-    frame: Frame,
-    scheme: ColorScheme,
-) -> Legend:
-    counted = map_content.change_frame(before, release, question)
-    change = counted["change"].to_numpy()
-    limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
-    colors = palette.change_colors(len(limits), scheme)
-    of = change_classes(change, limits) + len(limits)
-    class_of = dict(zip(counted["unit_id"], of, strict=True))
-    units = shown_units(release, question)
-    fill_units(axes, units, class_of, dict(enumerate(colors)), frame, scheme)
-    notes = map_content.change_notes(before, release, question)
-    if notes:
-        hatch_units(axes, units, uncertain_changes(before, release, question), frame, scheme)
-    sizes = numpy.bincount(of[counted["known"]], minlength=len(colors)).tolist()
-    items = _class_items(change_texts(limits), colors, sizes)
-    who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
-    noun = map_content.words_of(before, release).noun
-    return Legend("classes", f"{noun.capitalize()} in workers {who}", items, notes=notes)
-
-
-def _ratio(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    found = map_content.ratio_frame(release, question)
-    how = map_content.ratio_map_of(question)
-    colors = palette.ratio_colors(scheme)
-    of = palette.ratio_classes(found["ratio"].to_numpy())
-    class_of = dict(zip(found["unit_id"], of, strict=True))
-    fill_units(axes, shown_units(release, question), class_of, dict(enumerate(colors, 1)), frame, scheme)
-    sizes = numpy.bincount(of[found["known"]], minlength=len(colors) + 1).tolist()
-    items = _class_items([how.blank, *ratio_texts()], [scheme.land, *colors], sizes)
-    title = how.legend.format(unit=words.level_word(question.layer)).replace("<br>", " ")
-    return Legend("classes", title, items)
+    return Legend("classes", " ".join(colored.title[:2]), items, notes=colored.title[2:])
 
 
 def fill_units(
@@ -151,10 +72,8 @@ def fill_units(
     draw_unit_borders(axes, units, frame, scheme)
 
 
-def _density(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    image = map_content.density_image(release, question, scheme.ramp)
+def _density(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    image, scheme = content.density, content.scheme
     west, south, east, north = image.bounds
     bottom, top = (float(mercator_y(lat)) for lat in (south, north))
     with Image.open(io.BytesIO(image.png)) as opened:
@@ -199,33 +118,23 @@ def _cut(
     return image.crop((left, upper, right, lower)), extent
 
 
-def _points(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    end = question.shown_end
-    color = {"home": scheme.home, "work": scheme.work}[end]
-    look = _dots(axes, served_answers.places(release, question, end), frame, color)
-    name = {"home": "One worker's home", "work": "One worker's workplace"}[end]
-    return Legend("marks", items=(Item(name, color, *look),))
-
-
-def _pair(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    items = []
-    ends: tuple[tuple[Side, str, str], ...] = (
-        ("home", "Homes", scheme.home),
-        ("work", "Workplaces", scheme.work),
+def _points(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    colors: dict[Side, str] = {"home": content.scheme.home, "work": content.scheme.work}
+    names = (
+        {"home": "Homes", "work": "Workplaces"}
+        if len(content.points) > 1
+        else {"home": "One worker's home", "work": "One worker's workplace"}
     )
-    for end, name, color in ends:
-        look = _dots(axes, map_content.thinned(served_answers.places(release, question, end)), frame, color)
-        items.append(Item(name, color, *look))
+    items = []
+    for end, places in content.points.items():
+        look = _dots(axes, places, frame, colors[end])
+        items.append(Item(names[end], colors[end], *look))
     return Legend("marks", items=tuple(items))
 
 
 def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> tuple[float, float]:
     """Draw points; returns their diameter in pixels and their opacity."""
-    places = map_content.in_order(places)
+    places = in_order(places)
     lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
     size, opacity = palette.point_look(len(lon))
     x, y = numpy.radians(lon), mercator_y(lat)
@@ -282,44 +191,33 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
     return Legend("lines", title if items else "No flows between different places", items)
 
 
-def _arrows(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
-    groups = cast(InflowOutflow, answer)
-    arrows = (
-        (groups.inflow.value, scheme.work, "come in to work"),
-        (groups.outflow.value, scheme.home, "go out to work"),
-        (groups.stay.value, scheme.stay, "live and work here"),
+def _arrows(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    box, arrows, scheme = (
+        map_layers.bounds(content.release, content.question.areas),
+        content.arrows,
+        content.scheme,
     )
     if box is None:
         return Legend("none")
-    shapes, places = flow_shapes.arrow_shapes(box, [count for count, _, _ in arrows])
+    shapes, places = flow_shapes.arrow_shapes(box, [arrow.workers for arrow in arrows])
     middle_lat = (box[1] + box[3]) / 2
     # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
     places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
-    for shape, place, (count, color, more) in zip(shapes, places, arrows, strict=True):
+    for shape, place, arrow in zip(shapes, places, arrows, strict=True):
         corners = numpy.array(shape)
         x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
-        axes.fill(x, y, facecolor=color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
+        axes.fill(x, y, facecolor=arrow.color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
         at = math.radians(place[0]), float(mercator_y(place[1]))
-        _arrow_label(axes, at, f"{count:,}", more, color, scheme, below=place[1] < middle_lat)
-    return Legend("marks", items=tuple(Item(more, color, 9.0) for _, color, more in arrows))
+        _arrow_label(axes, at, arrow, scheme, below=place[1] < middle_lat)
+    return Legend("marks", items=tuple(Item(arrow.words, arrow.color, 9.0) for arrow in arrows))
 
 
 def _arrow_label(
-    axes: Axes,
-    at: tuple[float, float],
-    count: str,
-    more: str,
-    color: str,
-    scheme: ColorScheme,
-    *,
-    below: bool,
+    axes: Axes, at: tuple[float, float], arrow: Arrow, scheme: ColorScheme, *, below: bool
 ) -> None:
     """Draw a number and its meaning in a box above or below the arrow."""
     axes.annotate(
-        f"{printable(count)}\n{printable(more)}",
+        f"{printable(f'{arrow.workers:,}')}\n{printable(arrow.words)}",
         at,
         xytext=(0, -6 if below else 6),
         textcoords="offset points",
@@ -333,7 +231,7 @@ def _arrow_label(
         bbox={
             "boxstyle": "round,pad=0.3",
             "facecolor": scheme.land,
-            "edgecolor": color,
+            "edgecolor": arrow.color,
             "linewidth": 1.4,
             "alpha": 0.94,
         },

@@ -19,13 +19,12 @@ from matplotlib.path import Path
 
 from geodata.distance import EARTH_RADIUS_MI
 from mapapp.answers.served_publication import ServedPublication
-from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.drawing.density import mercator_y
+from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet
 from mapapp.drawing.plotly.commute_map import POPULATED_LAYERS, ROAD_LAYERS, WIDTHS, unit_line_pixels
-from mapapp.question.question import Question
 from mapapp.question.view import Bounds
 
 Shapes = npt.NDArray[numpy.object_]
@@ -143,12 +142,11 @@ def layer_units(release: ServedPublication, level: str) -> Units:
     return release.once(("picture units", level), make)
 
 
-def shown_units(release: ServedRelease, question: Question) -> Units:
+def shown_units(content: MapContent) -> Units:
     """Units of an answer that can be colored; of a unit partly in the chosen area, only that part."""
-    if not map_layers.cut_shapes(release, question):
-        return layer_units(release, question.layer)
-    found = map_layers.shown_shapes(release, question)
-    return _units(list(found), list(found.values()))
+    if not content.cut_shapes:
+        return layer_units(content.release, content.question.layer)
+    return _units(list(content.shapes), list(content.shapes.values()))
 
 
 def _units(ids: list[str], shapes: Sequence[shapely.Geometry]) -> Units:

@@ -10,8 +10,10 @@ from matplotlib.axes import Axes
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import map_content, map_layers
-from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.drawing import map_layers
+from mapapp.drawing.map_captions import map_caption
+from mapapp.drawing.map_content import MapContent
+from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper import base_map
 from mapapp.drawing.paper.answer_layers import draw_answer
 from mapapp.drawing.paper.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
@@ -19,8 +21,8 @@ from mapapp.drawing.paper.map_names import draw_names, map_names
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.drawing.paper.source import draw_foot, foot_height_in, foot_of, source_words
 from mapapp.question.fields import Side
-from mapapp.question.question import OTHER_END, Question
-from mapapp.question.view import Bounds, View
+from mapapp.question.question import OTHER_END
+from mapapp.question.view import Bounds
 
 SIZE_IN: Final = (7.5, 7.0)
 MARGIN_IN: Final = 0.14
@@ -30,25 +32,19 @@ _LEAST_MAP_IN: Final = 0.6
 
 
 def map_picture(
-    release: ServedRelease,
-    question: Question,
-    view: View,
+    content: MapContent,
     *,
     form: Form = "png",
     scale: int = 1,
     size_in: tuple[float, float] = SIZE_IN,
     bounds: Bounds | None = None,
     title: str = "",
-    before: ServedRelease | None = None,
 ) -> bytes:
     """Draw the map of an answer or of its change.
 
     Parameters
     ----------
-    release : ServedRelease
-    question : Question
-    view : View
-        How the map is drawn, including `theme`.
+    content : MapContent
     form : {"png", "svg"}
     scale : int
         1 to 4; at 1, a PNG has 96 pixels per inch.
@@ -59,13 +55,11 @@ def map_picture(
         of their workers.
     title : str
         Title in place of the analysis and area.
-    before : ServedRelease, optional
-        An earlier release; units are colored by their change since then if the analysis is drawn by unit.
 
     Returns
     -------
     bytes
-        A PNG or SVG file; the same release, question and view give the same bytes.
+        A PNG or SVG file; the same content gives the same bytes.
 
     Raises
     ------
@@ -73,19 +67,19 @@ def map_picture(
         For an invalid form, scale or size.
     """
     check(form, scale, size_in)
-    scheme, heading = COLOR_SCHEMES[view.theme], title or map_title(release, question)
-    zoom = _zoom_of(release, question, size_in, bounds)
+    heading, zoom = title or map_title(content), _zoom_of(content, size_in, bounds)
     # Do all queries first, because drawing holds a lock.
-    said = map_words(release, question, view, before, size_in=size_in, bounds=bounds)
-    map_names(release)
+    said = map_words(content, size_in=size_in, bounds=bounds)
+    map_names(content.release)
     with drawing():
-        sheet = Sheet(size_in, scheme)
-        _draw(sheet, release, question, view, bounds, heading, before, zoom)
+        sheet = Sheet(size_in, content.scheme)
+        _draw(sheet, content, bounds, heading, zoom)
         return encoded(sheet, form, scale, heading, said)
 
 
-def map_title(release: ServedRelease, question: Question) -> str:
+def map_title(content: MapContent) -> str:
     """The analysis and its area."""
+    release, question = content.release, content.question
     about = served_answers.result(release, question).about
     if question.entry.n_needed == 2 and question.is_complete:
         ends = question.ends
@@ -99,25 +93,17 @@ def map_title(release: ServedRelease, question: Question) -> str:
 
 
 def map_words(
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    before: ServedRelease | None = None,
-    *,
-    size_in: tuple[float, float] = SIZE_IN,
-    bounds: Bounds | None = None,
+    content: MapContent, *, size_in: tuple[float, float] = SIZE_IN, bounds: Bounds | None = None
 ) -> str:
     """A description for screen readers of a map with the size and bounds of :func:`map_picture`."""
-    zoom = _zoom_of(release, question, size_in, bounds)
-    return f"Map. {'. '.join(_what(release, question, view, before, zoom))}. {source_words(release)}."
+    zoom = _zoom_of(content, size_in, bounds)
+    return f"Map. {'. '.join(_what(content, zoom))}. {source_words(content.release)}."
 
 
-def _zoom_of(
-    release: ServedRelease, question: Question, size_in: tuple[float, float], bounds: Bounds | None
-) -> float:
+def _zoom_of(content: MapContent, size_in: tuple[float, float], bounds: Bounds | None) -> float:
     """About the zoom level of a picture's map, which decides which places are grouped in it."""
     width, height = (max(side - 2 * MARGIN_IN, _LEAST_MAP_IN) for side in size_in)
-    return base_map.frame_of(bounds or map_content.view_bounds(release, question), width, height, 0.05).zoom
+    return base_map.frame_of(bounds or content.bounds, width, height, 0.05).zoom
 
 
 def draw_outlines(
@@ -140,56 +126,35 @@ def draw_outlines(
         base_map.draw_ring(axes, shapes, frame, color)
 
 
-def _draw(
-    sheet: Sheet,
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    bounds: Bounds | None,
-    title: str,
-    before: ServedRelease | None,
-    zoom: float,
-) -> None:
+def _draw(sheet: Sheet, content: MapContent, bounds: Bounds | None, title: str, zoom: float) -> None:
     inner = sheet.width - 2 * MARGIN_IN
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
-    for text in _what(release, question, view, before, zoom):
+    for text in _what(content, zoom):
         y = sheet.block(
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, color=sheet.colors.quiet
         )
     top = y + 0.07
-    draw_foot(sheet, foot_of(release), MARGIN_IN)
-    foot_in = foot_height_in(foot_of(release), inner)
-    outlines = _outline_items(release, question, sheet.scheme)
-    legend_in = (
-        legend_height_in(map_content.drawn_as(release, question, view, before), n_outlines=len(outlines))
-        + 0.12
-    )
+    foot = foot_of(content.release)
+    draw_foot(sheet, foot, MARGIN_IN)
+    foot_in = foot_height_in(foot, inner)
+    outlines = _outline_items(content)
+    legend_in = legend_height_in(content.kind, n_outlines=len(outlines)) + 0.12
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
-    held = bounds or map_content.view_bounds(release, question)
-    frame = base_map.frame_of(held, inner, height, 0.0 if bounds else 0.05)
-    legend = _map(axes, release, question, view, frame, sheet.scheme, before, zoom)
-    legend = replace(legend, outlines=outlines)
+    frame = base_map.frame_of(bounds or content.bounds, inner, height, 0.0 if bounds else 0.05)
+    legend = replace(_map(axes, content, frame, zoom), outlines=outlines)
     base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
     draw_legend(sheet, legend, MARGIN_IN, below, inner - SCALE_IN - 0.15)
     draw_scale(sheet, frame, sheet.width - MARGIN_IN, below)
 
 
-def _map(
-    axes: Axes,
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    frame: base_map.Frame,
-    scheme: ColorScheme,
-    before: ServedRelease | None,
-    zoom: float,
-) -> Legend:
+def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) -> Legend:
     """Draw everything inside the frame; returns the legend of the answer."""
+    release, question, scheme = content.release, content.question, content.scheme
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     base_map.draw_land(axes, release, frame, scheme)
-    legend = draw_answer(axes, release, question, view, frame, scheme, before, zoom)
+    legend = draw_answer(axes, content, frame, zoom)
     base_map.draw_borders(axes, release, frame, scheme)
     base_map.draw_ground(axes, release, frame, scheme)
     draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
@@ -199,15 +164,14 @@ def _map(
         {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
     )
     draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)
-    if (
-        map_content.drawn_as(release, question, view, before) != "arrows"
-    ):  # the labels of arrows take the place of names
+    if content.kind != "arrows":  # the labels of arrows take the place of names
         draw_names(axes, release, frame, scheme)
     return legend
 
 
-def _outline_items(release: ServedRelease, question: Question, scheme: ColorScheme) -> tuple[Item, ...]:
+def _outline_items(content: MapContent) -> tuple[Item, ...]:
     """Legend entries of the drawn borders."""
+    release, question, scheme = content.release, content.question, content.scheme
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     both: tuple[tuple[tuple[str, ...], Side], ...] = (
         (question.areas, question.side),
@@ -224,15 +188,6 @@ def _outline_items(release: ServedRelease, question: Question, scheme: ColorSche
 _END: Final = {"work": " (where they work)", "home": " (where they live)"}
 
 
-def _what(
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    before: ServedRelease | None,
-    zoom: float | None,
-) -> list[str]:
-    only = release.attributes.words(question.filters)
-    return [
-        map_content.what_is_drawn(release, question, view, before, zoom),
-        *([f"Only: {only}"] if only else []),
-    ]
+def _what(content: MapContent, zoom: float | None) -> list[str]:
+    only = content.release.attributes.words(content.question.filters)
+    return [map_caption(content, zoom), *([f"Only: {only}"] if only else [])]

@@ -16,12 +16,9 @@ from typing import Final, NamedTuple, cast
 
 import numpy
 import numpy.typing as npt
-import pandas
 
 from mapapp.drawing import palette
-from mapapp.drawing.area_classes import AreaClasses
 from mapapp.drawing.camera import Camera
-from mapapp.drawing.labels import change_texts, ratio_texts, sized_texts
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.plotly.plain_figures import Figure, Trace, figure, numbers
 
@@ -68,11 +65,6 @@ class UnitLabels(NamedTuple):
 
     ids: list[str]
     texts: list[str]
-
-    @classmethod
-    def of(cls, frame: pandas.DataFrame) -> UnitLabels:
-        """Those in the columns `unit_id` and `label` of a table."""
-        return cls(frame["unit_id"].tolist(), frame["label"].tolist())
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
@@ -281,7 +273,7 @@ def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
 
 
 def hover_trace(labels: UnitLabels, *, geojson_url: str, scheme: ColorScheme) -> Trace:
-    """Units that respond to the pointer and show only their borders; see :func:`unit_trace`."""
+    """Units that respond to the pointer and show only their borders; see :func:`classed_trace`."""
     return {
         "type": "choroplethmap",
         "geojson": geojson_url,
@@ -298,16 +290,25 @@ def hover_trace(labels: UnitLabels, *, geojson_url: str, scheme: ColorScheme) ->
     }
 
 
-def unit_trace(
-    labels: UnitLabels, classes: AreaClasses, *, geojson_url: str, title: str, scheme: ColorScheme
+def classed_trace(
+    labels: UnitLabels,
+    of: npt.NDArray[numpy.integer],
+    colors: Sequence[str],
+    texts: Sequence[str],
+    *,
+    geojson_url: str,
+    title: str,
+    scheme: ColorScheme,
 ) -> Trace:
-    """Units with hover text, colored by class.
+    """Units with hover text, in the color of their class.
 
     Parameters
     ----------
     labels : UnitLabels
-    classes : AreaClasses
-        The class of each unit.
+    of : int[units]
+        Class of each unit, from 0.
+    colors, texts : sequence of str
+        Color of each class, empty for one that is not filled; and what the legend says of it.
     geojson_url : str
         Address of the units' shapes.
     title : str
@@ -315,76 +316,6 @@ def unit_trace(
     scheme : ColorScheme
         Colors.
     """
-    colors = ["rgba(0,0,0,0)", *palette.class_colors(classes.n_classes, scheme.ramp)]
-    texts = sized_texts(classes.texts, classes.sizes)
-    return classed_trace(
-        labels, geojson_url, classes.of.astype(numpy.int8), (0, colors, texts), title, scheme
-    )
-
-
-def change_trace(frame: pandas.DataFrame, *, geojson_url: str, title: str, scheme: ColorScheme) -> Trace:
-    """Units colored by their change: decreases, no change and increases.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        `unit_id`, `label` (hover text), `change` and `known` (the legend counts these units alone), one row per unit.
-    geojson_url, title, scheme
-        As for :func:`unit_trace`.
-    """
-    change = frame["change"].to_numpy()
-    limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
-    side = len(limits)
-    of = change_classes(change, limits)
-    sizes = numpy.bincount((of + side)[frame["known"]], minlength=2 * side + 1).tolist()
-    return classed_trace(
-        UnitLabels.of(frame),
-        geojson_url,
-        of,
-        (-side, palette.change_colors(side, scheme), sized_texts(change_texts(limits), sizes)),
-        title,
-        scheme,
-    )
-
-
-def ratio_trace(
-    frame: pandas.DataFrame, *, geojson_url: str, title: str, blank: str, scheme: ColorScheme
-) -> Trace:
-    """Units colored by a ratio: below 1, about 1, and above it.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        `unit_id`, `label` (hover text), `ratio` (NaN is not colored) and `known`, as above, one row a unit.
-    blank : str
-        Why a unit has no ratio, for the legend.
-    geojson_url, title, scheme
-        As :func:`unit_trace` takes them.
-    """
-    colors = ["rgba(0,0,0,0)", *palette.ratio_colors(scheme)]
-    of = palette.ratio_classes(frame["ratio"].to_numpy())
-    sizes = numpy.bincount(of[frame["known"]], minlength=len(colors)).tolist()
-    return classed_trace(
-        UnitLabels.of(frame),
-        geojson_url,
-        of,
-        (0, colors, sized_texts([blank, *ratio_texts()], sizes)),
-        title,
-        scheme,
-    )
-
-
-def classed_trace(
-    labels: UnitLabels,
-    geojson_url: str,
-    of: npt.NDArray[numpy.integer],
-    classes: tuple[int, Sequence[str], Sequence[str]],
-    title: str,
-    scheme: ColorScheme,
-) -> Trace:
-    """Units in the color of their class; `classes` are the lowest, and the colors and texts of all of them."""
-    lowest, colors, texts = classes
-    highest = lowest + len(colors) - 1
     edges = numpy.linspace(0, 1, len(colors) + 1)
     bar = _bar(
         title, 21 * max(len(colors), _FEWEST_SWATCHES) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme
@@ -394,17 +325,21 @@ def classed_trace(
         "geojson": geojson_url,
         "locations": labels.ids,
         "z": numbers(of),
-        "zmin": lowest - 0.5,
-        "zmax": highest + 0.5,
+        "zmin": -0.5,
+        "zmax": len(colors) - 0.5,
         "customdata": labels.texts,
         "hovertemplate": "%{customdata}<extra></extra>",
-        "colorscale": [[float(edge), color] for i, color in enumerate(colors) for edge in edges[i : i + 2]],
+        "colorscale": [
+            [float(edge), color or "rgba(0,0,0,0)"]
+            for i, color in enumerate(colors)
+            for edge in edges[i : i + 2]
+        ],
         "marker": {"opacity": 0.95, "line": unit_line(len(labels.ids), scheme)},
         "below": ABOVE_FILLS,
         "showscale": True,
         "showlegend": False,
         "unselected": {"marker": {"opacity": 0.95}},
-        "colorbar": bar | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
+        "colorbar": bar | {"tickvals": list(range(len(colors))), "ticktext": list(texts)},
     }
 
 
@@ -416,11 +351,6 @@ def unit_line(n_units: int, scheme: ColorScheme) -> dict[str, object]:
 def unit_line_pixels(n_units: int) -> float:
     """Width of the borders of units; the more units, the thinner."""
     return 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
-
-
-def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
-    """Class of each change: 0 for no change, positive for increases, negative for decreases."""
-    return numpy.asarray(numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right"))
 
 
 def point_trace(

@@ -1,18 +1,19 @@
-"""Turns a question into the map figure, and a new figure into the changes to the one on the page."""
+"""Turns the content of a map into its figure, and a new figure into the changes to the one on the page."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Final, cast
+from typing import Final
 
 from dash import Patch
 
-from mapapp.answers import served_answers, words
-from mapapp.answers.results import InflowOutflow
+from mapapp.answers import words
 from mapapp.answers.served_release import ServedRelease, caution
-from mapapp.drawing import camera, map_content, map_layers
+from mapapp.drawing import camera, map_layers
+from mapapp.drawing.labels import sized_texts
+from mapapp.drawing.map_captions import map_caption
+from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
 from mapapp.drawing.plotly.commute_map import UnitLabels
@@ -27,53 +28,36 @@ _NARROW_PX: Final = 560
 
 
 def map_figure(
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    prefix: str,
-    width: int = 700,
-    height: int = 700,
-    *,
-    bounds: Bounds | None = None,
-    before: ServedRelease | None = None,
+    content: MapContent, prefix: str, width: int = 700, height: int = 700, *, bounds: Bounds | None = None
 ) -> Figure:
-    """The map of an answer; it shows `bounds`, or by default the areas and most of their workers. Sizes are in pixels.
+    """The map of an answer; it shows `bounds`, or by default the areas and most of their workers.
 
-    With an earlier release `before`, units are colored by their change if the analysis is drawn by unit.
+    Sizes are in pixels.
     """
-    question = release.areas.usual.settled(question)
-    kind, scheme = map_content.drawn_as(release, question, view, before), COLOR_SCHEMES[view.theme]
-    caption = _caption(release, map_content.what_is_drawn(release, question, view, before), width)
+    release, question, scheme = content.release, content.question, content.scheme
+    is_lines = content.kind == "lines"
+    caption = _caption(release, map_caption(content), width)
     below = commute_map.caption_height(caption, width)
     look = (
         camera.fitted(bounds, (width, height), margin=0)
         if bounds
-        else camera.fitted(map_content.view_bounds(release, question), (width, height), below)
+        else camera.fitted(content.bounds, (width, height), below)
     )
-    if kind == "lines":  # the camera decides which places are grouped
-        drawn = map_content.what_is_drawn(release, question, view, before, look["zoom"])
-        caption = _caption(release, drawn, width)
-    traces, labels = (
-        (_change_traces(before, release, question, view, prefix), [])
-        if before is not None and kind == "change"
-        else _traces(release, question, view, prefix, kind, look["center"])
-    )
+    if is_lines:  # the camera decides which places are grouped
+        caption = _caption(release, map_caption(content, look["zoom"]), width)
+    traces, labels = _traces(content, prefix, look["center"])
     flows = (
-        {"url": flows_url(prefix, release, question, view, before)}
-        | flow_lines.flow_look(map_content.drawn_lines(release, question, view), view.least, scheme)
-        if kind == "lines"
+        {"url": flows_url(prefix, content)}
+        | flow_lines.flow_look(content.lines(), content.view.least, scheme)
+        if is_lines
         else None
     )
-    density = map_content.density_image(release, question, scheme.ramp) if kind == "density" else None
-    picture = (density_url(prefix, release, question, view), density.bounds) if density else (None,)
+    picture = (density_url(prefix, content), content.density.bounds) if content.kind == "density" else (None,)
+    hatched = (
+        {"url": hatching_url(prefix, content), **commute_map.hatching(scheme)} if content.is_hatched else None
+    )
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
-    compared = before if kind == "change" else None
-    hatched = (
-        {"url": hatching_url(prefix, release, question, compared), **commute_map.hatching(scheme)}
-        if map_content.has_hatching(release, question, kind, compared)
-        else None
-    )
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
@@ -151,98 +135,54 @@ def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:
     return patch
 
 
-def _change_traces(
-    before: ServedRelease, release: ServedRelease, question: Question, view: View, prefix: str
-) -> list[Trace]:
-    frame, scheme = map_content.change_frame(before, release, question), COLOR_SCHEMES[view.theme]
-    verb = words.VERB[question.shown_end]
-    label = [
-        f"<b>{html.escape(name, quote=False)}</b><br>{change:+,} workers who {verb} here<br>{earlier:,} → {later:,}"
-        for name, change, earlier, later in zip(
-            frame["name"], frame["change"], frame["before"], frame["after"], strict=True
-        )
-    ]
-    noun = map_content.words_of(before, release).noun
-    traces = commute_map.no_traces()
-    traces[commute_map.UNITS] = commute_map.change_trace(
-        frame.assign(label=label),
-        geojson_url=shapes_url(prefix, release, question),
-        title=legend_title(
-            (
-                f"{noun.capitalize()} in workers",
-                f"who {verb} in each {words.level_word(question.layer)}",
-                *map_content.change_notes(before, release, question),
-            ),
-            scheme,
-        ),
-        scheme=scheme,
-    )
-    return traces
-
-
 def _traces(
-    release: ServedRelease, question: Question, view: View, prefix: str, kind: str, middle: dict[str, float]
+    content: MapContent, prefix: str, middle: dict[str, float]
 ) -> tuple[list[Trace], list[dict[str, object]]]:
-    scheme, end = COLOR_SCHEMES[view.theme], question.shown_end
-    colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
+    """The traces of a map, and the labels of its arrows; `middle` is a place in view."""
+    scheme, kind = content.scheme, content.kind
     traces = commute_map.no_traces()
     labels: list[dict[str, object]] = []
-    labeled = unit_labels(release, question)
     traces[commute_map.UNITS] = (
-        _unit_trace(release, question, view, shapes_url(prefix, release, question))
-        if kind == "areas"
+        _unit_trace(content, prefix)
+        if kind in _HOVER
         else commute_map.hover_trace(
-            labeled, geojson_url=map_layers.unit_url(prefix, release, question.layer), scheme=scheme
+            unit_labels(content),
+            geojson_url=map_layers.unit_url(prefix, content.release, content.question.layer),
+            scheme=scheme,
         )
     )
     if kind == "density":
-        image = map_content.density_image(release, question, scheme.ramp)
+        image = content.density
         traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, scheme)
-    elif kind == "points" and question.entry.own_drawing:
-        pair: tuple[tuple[int, Side], ...] = ((commute_map.POINTS, "home"), (commute_map.MORE_POINTS, "work"))
-        for position, each in pair:
-            found = map_content.thinned(served_answers.places(release, question, each))
-            name = {"home": "Homes", "work": "Workplaces"}[each]
-            traces[position] = commute_map.point_trace(
-                found["lon_deg"], found["lat_deg"], color=colors[each], name=name
-            )
     elif kind == "points":
-        found = served_answers.places(release, question, end)
-        traces[commute_map.POINTS] = commute_map.point_trace(
-            found["lon_deg"], found["lat_deg"], color=colors[end]
-        )
+        colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
+        names = {"home": "Homes", "work": "Workplaces"} if len(content.points) > 1 else {}
+        for position, (end, places) in enumerate(content.points.items(), commute_map.POINTS):
+            traces[position] = commute_map.point_trace(
+                places["lon_deg"], places["lat_deg"], color=colors[end], name=names.get(end, "")
+            )
     elif kind == "lines":
         # The flows have the hover texts.
         traces[commute_map.UNITS]["hoverinfo"] = "skip"
         del traces[commute_map.UNITS]["hovertemplate"]
-        legend = flow_lines.legend_traces(map_content.drawn_lines(release, question, view), scheme)
+        legend = flow_lines.legend_traces(content.lines(), scheme)
         for position, trace in zip(commute_map.LINES, legend, strict=False):
             traces[position] = trace
-    elif kind == "ratio":
-        traces[commute_map.UNITS] = _ratio_trace(release, question, prefix, scheme)
     elif kind == "arrows":
-        labels = _arrows(release, question, traces, scheme)
+        labels = _arrows(content, traces)
     return traces, labels
 
 
-def _unit_trace(release: ServedRelease, question: Question, view: View, shapes: str) -> Trace:
-    found = map_content.colored_units(release, question, view)
-    more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
-        view.per
-    ]
-    labels = unit_labels(release, question)
-    if more is not None:
-        texts = [
-            f"{text}<br>{more.format(value)}" if value else text
-            for text, value in zip(labels.texts, found.value.tolist(), strict=True)
-        ]
-        labels = labels._replace(texts=texts)
-    return commute_map.unit_trace(
-        labels,
-        found.classes,
-        geojson_url=shapes,
-        title=legend_title(found.title, COLOR_SCHEMES[view.theme]),
-        scheme=COLOR_SCHEMES[view.theme],
+def _unit_trace(content: MapContent, prefix: str) -> Trace:
+    colored = content.colored
+    return commute_map.classed_trace(
+        UnitLabels(colored.units.ids, _HOVER[content.kind](content)),
+        colored.of,
+        colored.colors,
+        sized_texts(colored.texts, colored.sizes),
+        geojson_url=shapes_url(prefix, content),
+        title=legend_title(colored.title, content.scheme),
+        scheme=content.scheme,
     )
 
 
@@ -253,55 +193,69 @@ def legend_title(lines: Sequence[str], scheme: ColorScheme) -> str:
     return "<br>".join([*lines[:2], *small])
 
 
-def _ratio_trace(release: ServedRelease, question: Question, prefix: str, scheme: ColorScheme) -> Trace:
-    frame, how = map_content.ratio_frame(release, question), map_content.ratio_map_of(question)
-    label = [
-        "<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines])
-        for name, lines in zip(frame["name"], frame["lines"], strict=True)
+def _hover_by_workers(content: MapContent) -> list[str]:
+    texts = unit_labels(content).texts
+    more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
+        content.view.per
     ]
-    return commute_map.ratio_trace(
-        frame.assign(label=label),
-        geojson_url=shapes_url(prefix, release, question),
-        title=how.legend.format(unit=words.level_word(question.layer)),
-        blank=how.blank,
-        scheme=scheme,
-    )
+    if more is None:
+        return texts
+    values = content.colored.value.tolist()
+    return [
+        f"{text}<br>{more.format(value)}" if value else text
+        for text, value in zip(texts, values, strict=True)
+    ]
 
 
-def _arrows(
-    release: ServedRelease, question: Question, traces: list[Trace], scheme: ColorScheme
-) -> list[dict[str, object]]:
+def _hover_by_change(content: MapContent) -> list[str]:
+    verb = words.VERB[content.question.shown_end]
+    return [
+        f"<b>{name}</b><br>{after - before:+,} workers who {verb} here<br>{before:,} → {after:,}"
+        for name, before, after in zip(
+            content.units.escaped, content.earlier_workers, content.workers, strict=True
+        )
+    ]
+
+
+def _hover_by_ratio(content: MapContent) -> list[str]:
+    return [
+        "<br>".join(
+            [f"<b>{name}</b>", *(("not in the area",) if row is None else content.ratio_map.hover(row))]
+        )
+        for name, row in zip(content.units.escaped, content.ratio_rows, strict=True)
+    ]
+
+
+_HOVER: Final = {"areas": _hover_by_workers, "change": _hover_by_change, "ratio": _hover_by_ratio}
+"""The hover texts of units, by the ways to draw that color them."""
+
+
+def _arrows(content: MapContent, traces: list[Trace]) -> list[dict[str, object]]:
     """Add the three arrows to the traces, and return their labels."""
-    box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
+    box, arrows = map_layers.bounds(content.release, content.question.areas), content.arrows
     if box is None:
         return []
-    groups = cast(InflowOutflow, answer)
     found, places = flow_lines.arrow_traces(
-        box,
-        [groups.inflow.value, groups.outflow.value, groups.stay.value],
-        [scheme.work, scheme.home, scheme.stay],
+        box, [arrow.workers for arrow in arrows], [arrow.color for arrow in arrows]
     )
     for position, trace in zip(commute_map.LINES, found, strict=False):
         traces[position] = trace
-    texts = (
-        ("inflow", groups.inflow, "come in to work"),
-        ("outflow", groups.outflow, "go out to work"),
-        ("stay", groups.stay, "live and work here"),
-    )
     return [
-        {**place, "kind": kind, "text": f"{number.value:,}", "more": more}
-        for place, (kind, number, more) in zip(places, texts, strict=True)
+        {**place, "kind": arrow.kind, "text": f"{arrow.workers:,}", "more": arrow.words}
+        for place, arrow in zip(places, arrows, strict=True)
     ]
 
 
-def density_url(prefix: str, release: ServedRelease, question: Question, view: View) -> str:
+def density_url(prefix: str, content: MapContent) -> str:
     """Address of the density picture of a question."""
-    return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
+    query = query_of(content.question, content.view)
+    return f"{prefix}density/{content.release.slug}/{content.release.version}.png{query}"
 
 
-def shapes_url(prefix: str, release: ServedRelease, question: Question) -> str:
+def shapes_url(prefix: str, content: MapContent) -> str:
     """Address of the shapes of the units that a map colors; few questions have shapes of their own."""
-    if not map_layers.cut_shapes(release, question):
+    release, question = content.release, content.question
+    if not content.cut_shapes:
         return map_layers.unit_url(prefix, release, question.layer)
     shown = Question(
         analysis=question.analysis, areas=question.areas, side=question.side, layer=question.layer
@@ -309,53 +263,45 @@ def shapes_url(prefix: str, release: ServedRelease, question: Question) -> str:
     return f"{prefix}geo/{release.slug}/{release.version}/shown.geojson{to_query(Address(question=shown))}"
 
 
-def hatching_url(
-    prefix: str, release: ServedRelease, question: Question, before: ServedRelease | None = None
-) -> str:
+def hatching_url(prefix: str, content: MapContent) -> str:
     """Address of the shapes of units whose count, or change since an earlier release, is uncertain."""
-    shown = Address(against=before.slug if before else "", question=question)
-    return f"{prefix}geo/{release.slug}/{release.version}/uncertain.geojson{to_query(shown)}"
+    shown = Address(against=_against(content), question=content.question)
+    return f"{prefix}geo/{content.release.slug}/{content.release.version}/uncertain.geojson{to_query(shown)}"
 
 
-def flows_url(
-    prefix: str, release: ServedRelease, question: Question, view: View, before: ServedRelease | None
-) -> str:
+def flows_url(prefix: str, content: MapContent) -> str:
     """Address of the flows of a question; the page's script adds the zoom level and the width of the map."""
     # Not the theme: the figure has the colors.
-    plain = View(show=view.show, least=view.least)
-    shown = Address(against=before.slug if before else "", question=question, view=plain)
-    return f"{prefix}flows/{release.slug}/{release.version}.json{to_query(shown)}"
+    plain = View(show=content.view.show, least=content.view.least)
+    shown = Address(against=_against(content), question=content.question, view=plain)
+    return f"{prefix}flows/{content.release.slug}/{content.release.version}.json{to_query(shown)}"
 
 
-def flow_caption(
-    release: ServedRelease,
-    question: Question,
-    view: View,
-    before: ServedRelease | None,
-    zoom: int,
-    width: int,
-) -> str:
+def _against(content: MapContent) -> str:
+    return content.before.slug if content.before else ""
+
+
+def flow_caption(content: MapContent, zoom: int, width: int) -> str:
     """The caption of a map of flows at a zoom level, as the figure has it."""
-    text = map_content.what_is_drawn(release, question, view, before, zoom)
-    lines = commute_map.caption_lines(_caption(release, text, width), width)
+    lines = commute_map.caption_lines(_caption(content.release, map_caption(content, zoom), width), width)
     return str(commute_map.caption_box(lines, COLOR_SCHEMES["light"])["text"])
 
 
-def unit_labels(release: ServedRelease, question: Question) -> UnitLabels:
+def unit_labels(content: MapContent) -> UnitLabels:
     """Units on the map, and the texts shown on hover."""
-    question = release.areas.usual.settled(question)
-    units, verb = map_content.drawn_units(release, question.layer), words.VERB[question.shown_end]
-    counts = map_content.drawn_workers(release, question)
-    texts = {count: _count(count, verb) for count in set(counts)}
-    covered = map_content.covered_units(release, question).tolist()
-    known = map_content.counted_units(release, question).tolist()
-    cut = map_layers.cut_shapes(release, question)
+    units, verb = content.units, words.VERB[content.question.shown_end]
+    texts = {count: _count(count, verb) for count in set(content.workers)}
     labels = []
     for unit, name, count, is_covered, is_known in zip(
-        units.ids, units.escaped, counts, covered, known, strict=True
+        units.ids,
+        units.escaped,
+        content.workers,
+        content.covered.tolist(),
+        content.counted.tolist(),
+        strict=True,
     ):
         missing = "not in the chosen area" if is_covered else "workplaces here are not covered"
-        part = "<br>only its part in the chosen area counts" * (unit in cut)
+        part = "<br>only its part in the chosen area counts" * (unit in content.cut_shapes)
         labels.append(f"<b>{name}</b><br>{texts[count] if is_known else missing}{part}")
     return UnitLabels(units.ids, labels)
 

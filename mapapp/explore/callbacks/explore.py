@@ -18,7 +18,7 @@ from mapapp.answers import served_answers, served_years, words
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.base.errors import UsageError
-from mapapp.drawing import map_content
+from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
@@ -85,33 +85,32 @@ def _map(app: Dash, views: Views) -> None:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
         address, _ = views.parse(query)
-        kind = map_content.drawn_as(
-            views.release(address), address.question, address.view, views.before(address)
-        )
+        content = views.map_content(address, color_scheme.seen(address.view))
         placed = {
             "drawn": query,
-            "values": {"show": controls.show_value(address.question, address.view, kind)},
+            "values": {"show": controls.show_value(address.question, address.view, content.kind)},
         }
         return (
-            *_map_figure(views, address, look, on_map, bounds_for(query, opened)),
-            controls.show_options(address.question, address.view, kind),
-            controls.show_note(address.question, address.view, kind),
+            *_map_figure(views, address, content, look, on_map, bounds_for(query, opened)),
+            controls.show_options(address.question, address.view, content.kind),
+            controls.show_note(address.question, address.view, content.kind),
             placed,
         )
 
 
 def _map_figure(
-    views: Views, address: Address, look: dict[str, object], on_map: dict[str, object], bounds: Bounds | None
+    views: Views,
+    address: Address,
+    content: MapContent,
+    look: dict[str, object],
+    on_map: dict[str, object],
+    bounds: Bounds | None,
 ) -> tuple[Figure | Patch, dict[str, str]]:
     """The whole map or the changes to the map on the page, and what the map then shows."""
-    release = views.release(address)
-    before, view = views.before(address), color_scheme.seen(address.view)
-    figure = draw.map_figure(
-        release, address.question, view, views.prefix, *_size(look), bounds=bounds, before=before
-    )
+    figure = draw.map_figure(content, views.prefix, *_size(look), bounds=bounds)
     figure["layout"]["meta"]["address"] = look.get("search")
     drawing = _drawing(views, address, look, on_map, bounds)
-    now = _on_map(release, address)
+    now = _on_map(content.release, address)
     if drawing is None:
         return figure, now
     return draw.changes(figure, move=drawing["move"], restyle=drawing["restyle"]), now

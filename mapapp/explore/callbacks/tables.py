@@ -177,11 +177,12 @@ def unit_trace(served: ServedTable, found: Sheet, content: TableMap, prefix: str
     """The row units in the colors of their classes."""
     return commute_map.classed_trace(
         commute_map.UnitLabels(list(content.unit_ids), list(content.labels)),
-        map_layers.unit_url(prefix, served, found.shown.row_layer),
         content.of,
-        (0, content.colors, content.texts),
-        legend_title(content.title, COLOR_SCHEMES[theme]),
-        COLOR_SCHEMES[theme],
+        content.colors,
+        content.texts,
+        geojson_url=map_layers.unit_url(prefix, served, found.shown.row_layer),
+        title=legend_title(content.title, COLOR_SCHEMES[theme]),
+        scheme=COLOR_SCHEMES[theme],
     )
 
 

@@ -18,12 +18,14 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
+from mapapp.drawing.map_content import MapContent
 from mapapp.explore.limited_log import LimitedLog
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
 from mapapp.question.setup_file import has_layer, has_step
 from mapapp.question.table_view import TableView, table_view
+from mapapp.question.view import View
 
 _KEPT_ADDRESSES: Final = 100
 MAP_PAGE, TABLES_PAGE, METHOD_PAGE, RECORDS_PAGE = "/", "/tables", "/method", "/records"
@@ -125,6 +127,12 @@ class Views:
         except (UsageError, GeodataError):  # the page says why
             return None
         return earlier
+
+    def map_content(self, address: Address, view: View) -> MapContent:
+        """What the map of an address shows in a view."""
+        release = self.release(address)
+        question = release.areas.usual.settled(address.question)
+        return MapContent(release, question, view, self.before(address))
 
     def layers(self, address: Address) -> dict[str, str]:
         """Labels of the levels that can be rows and be clicked: common ones first, empty ones left out."""

@@ -176,16 +176,8 @@ def _map(wanted: FileRequest, file: Path, watch: Watch) -> None:
     from mapapp.drawing.paper import map_picture
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
-    content = map_picture(
-        wanted.release,
-        wanted.address.question,
-        wanted.address.view,
-        form=form,
-        scale=wanted.scale,
-        bounds=wanted.bounds,
-        before=wanted.before,
-    )
-    file.write_bytes(content)
+    shown = wanted.views.map_content(wanted.address, wanted.address.view)
+    file.write_bytes(map_picture(shown, form=form, scale=wanted.scale, bounds=wanted.bounds))
     watch()
 
 

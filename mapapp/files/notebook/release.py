@@ -66,6 +66,7 @@ class Release(analyses.Release):
         title: str,
     ) -> MapImage:
         """Draw the map of an answer; see `Result.plot`."""
+        from mapapp.drawing.map_content import MapContent
         from mapapp.drawing.paper import map_picture, map_words
 
         view = View(**{name: _checked(name, value) for name, value in (("show", show), ("theme", theme))})
@@ -74,10 +75,9 @@ class Release(analyses.Release):
         if layer:
             question = replace(question, layer=self._layer(layer).level)
         before = self._before(answer) if isinstance(answer, Change) else None
-        content = map_picture(
-            self._served, question, view, before=before, size_in=size_in, scale=scale, form=form, title=title
-        )
-        return MapImage(content, form, map_words(self._served, question, view, before, size_in=size_in))
+        shown = MapContent(self._served, self.areas.usual.settled(question), view, before)
+        picture = map_picture(shown, size_in=size_in, scale=scale, form=form, title=title)
+        return MapImage(picture, form, map_words(shown, size_in=size_in))
 
     @cached_property
     def _served(self) -> ServedRelease:

@@ -6,6 +6,7 @@ from typing import Final
 
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_words
 from mapapp.files.reports.content import Picture
 from mapapp.files.reports.part import Part
@@ -27,13 +28,12 @@ def locator_of(release: ServedRelease, part: Part, name: str) -> Picture:
 
 def map_of(release: ServedRelease, part: Part, name: str, before: ServedRelease | None = None) -> Picture:
     """The answer as a map. It is a PNG, because a map of points as SVG has several megabytes and takes seconds."""
+    shown = MapContent(release, part.question, part.view, before)
     return Picture(
         name=f"{name}-map",
         title="",
-        words=map_words(release, part.question, part.view, before, size_in=_MAP_IN),
-        content=map_picture(
-            release, part.question, part.view, form="png", scale=_SCALE, size_in=_MAP_IN, before=before
-        ),
+        words=map_words(shown, size_in=_MAP_IN),
+        content=map_picture(shown, form="png", scale=_SCALE, size_in=_MAP_IN),
         form="png",
     )
 
