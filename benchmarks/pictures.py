@@ -36,7 +36,7 @@ def views(area: str) -> dict[str, tuple[Question, View]]:
 
 
 def content_of(release: ServedRelease, question: Question, view: View) -> MapContent:
-    return MapContent(release, release.areas.usual.settled(question), view)
+    return MapContent(release, release.areas.usual.settle(question), view)
 
 
 def timed(make: Callable[[], bytes]) -> tuple[float, bytes]:
@@ -60,7 +60,7 @@ def measure(release: ServedRelease, name: str, shown: tuple[Question, View], out
 
 def charts(release: ServedRelease, area: str) -> None:
     questions = [Question(areas=(area,), others=(area,), analysis=each) for each in ANALYSES]
-    answers = [served_answers.result(release, question) for question in questions]
+    answers = [served_answers.result(release, release.areas.usual.settle(question)) for question in questions]
     start, count = time.process_time(), 0
     for answer in answers:
         count += len(chart_pictures(release, answer, scale=2))
@@ -74,8 +74,9 @@ def each(release: ServedRelease, layer: str, within: str) -> None:
     for unit in units:
         for analysis in ("destinations", "inflow-outflow"):
             question = Question(areas=(f"{layer}:{unit}",), analysis=analysis)
-            map_picture(content_of(release, question, View()), scale=2)
-            count += 1 + len(chart_pictures(release, served_answers.result(release, question), scale=2))
+            settled = release.areas.usual.settle(question)
+            map_picture(MapContent(release, settled, View()), scale=2)
+            count += 1 + len(chart_pictures(release, served_answers.result(release, settled), scale=2))
         locator_picture(release, question, scale=2)
         count += 1
     spent = (

@@ -40,7 +40,8 @@ SMALLEST = ("--release", "{release}", "--output", "{folder}/explore.png")
 
 def busiest_tract(release: Path) -> str:
     """The tract with most workers, as an address names it."""
-    rows = served_answers.units(ServedRelease(release, "demo"), Question(layer="tract"))
+    served = ServedRelease(release, "demo")
+    rows = served_answers.units(served, served.areas.usual.settle(Question(layer="tract")))
     return f"tract:{rows['unit_id'].iloc[0]}"
 
 

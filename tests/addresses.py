@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from mapapp.answers.analyses import Release
+from mapapp.answers.served_release import ServedRelease
 from mapapp.question.address import Address
-from mapapp.question.question import Question
+from mapapp.question.question import Question, SettledQuestion
 from mapapp.question.view import View
 
 
@@ -18,3 +20,8 @@ def shown(**fields: Any) -> tuple[Question, View]:
     """A question and how its answer is shown."""
     address = address_of(**fields)
     return address.question, address.view
+
+
+def settled(release: ServedRelease | Release, question: Question) -> SettledQuestion:
+    """A question with the usual layers of a release for those that it leaves open."""
+    return release.areas.usual.settle(question)

@@ -19,11 +19,11 @@ from mapapp.answers.place_characteristics import AreaCharacteristics
 from mapapp.answers.results import Result
 from mapapp.question.area_text import Unit, area_text, parse_area, widened
 from mapapp.question.distance_bands import EDGES_MI
-from mapapp.question.question import EVERYTHING, Question
+from mapapp.question.question import EVERYTHING, Question, SettledQuestion
 from mapapp.question.questions import Questions
 
 
-def ask(release: Release, question: Question) -> Result:
+def ask(release: Release, question: SettledQuestion) -> Result:
     """Answer a question; while its analysis lacks an area, answer a simpler one.
 
     Raises
@@ -41,43 +41,43 @@ def characteristics_of(release: Release, question: Question) -> AreaCharacterist
     return release.characteristics(question.area, side=question.side) if shown else None
 
 
-def _profile(release: Release, question: Question) -> Result:
+def _profile(release: Release, question: SettledQuestion) -> Result:
     return release.profile(question.area, question.filters, side=question.side)
 
 
-def _cross_table(release: Release, question: Question) -> Result:
+def _cross_table(release: Release, question: SettledQuestion) -> Result:
     by = question.by or USUAL_ATTRIBUTES
     return release.cross_table(question.area, by, question.filters, side=question.side)
 
 
-def _comparison(release: Release, question: Question) -> Result:
+def _comparison(release: Release, question: SettledQuestion) -> Result:
     return release.comparison(question.area, question.filters, side=question.side, layer=question.layer)
 
 
-def _destinations(release: Release, question: Question) -> Result:
+def _destinations(release: Release, question: SettledQuestion) -> Result:
     return release.destinations(question.area, question.filters, side=question.side, layer=question.layer)
 
 
-def _distance_direction(release: Release, question: Question) -> Result:
+def _distance_direction(release: Release, question: SettledQuestion) -> Result:
     return release.distance_direction(
         question.area, question.filters, side=question.side, edges_mi=question.edges_mi
     )
 
 
-def _inflow_outflow(release: Release, question: Question) -> Result:
+def _inflow_outflow(release: Release, question: SettledQuestion) -> Result:
     return release.inflow_outflow(question.area, question.filters)
 
 
-def _job_balance(release: Release, question: Question) -> Result:
+def _job_balance(release: Release, question: SettledQuestion) -> Result:
     return release.job_balance(question.area, question.filters, layer=question.layer)
 
 
-def _paired(release: Release, question: Question) -> Result:
+def _paired(release: Release, question: SettledQuestion) -> Result:
     ends = question.ends
     return release.paired(ends["home"], ends["work"], question.filters, edges_mi=question.edges_mi)
 
 
-def _flow_matrix(release: Release, question: Question) -> Result:
+def _flow_matrix(release: Release, question: SettledQuestion) -> Result:
     return release.flow_matrix(
         question.home_layer,
         question.work_layer,
@@ -87,7 +87,7 @@ def _flow_matrix(release: Release, question: Question) -> Result:
     )
 
 
-_ANALYSES: Final[dict[str, Callable[[Release, Question], Result]]] = {
+_ANALYSES: Final[dict[str, Callable[[Release, SettledQuestion], Result]]] = {
     "profile": _profile,
     "cross-table": _cross_table,
     "comparison": _comparison,
@@ -145,11 +145,13 @@ def matrix_parts(
         )
 
 
-def _each_question(release: Release, several: Questions | Question) -> Iterator[Question]:
-    return iter((several,)) if isinstance(several, Question) else questions_of(release, several)
+def _each_question(release: Release, several: Questions | Question) -> Iterator[SettledQuestion]:
+    if isinstance(several, Question):
+        return iter((release.areas.usual.settle(several),))
+    return questions_of(release, several)
 
 
-def questions_of(release: Release, several: Questions) -> Iterator[Question]:
+def questions_of(release: Release, several: Questions) -> Iterator[SettledQuestion]:
     """Yield each single question that `several` describes for a release, in order.
 
     Raises
@@ -168,12 +170,12 @@ def questions_of(release: Release, several: Questions) -> Iterator[Question]:
             steps_of(release, area, several.within_mi if area != EVERYTHING else None)
             for area in (several.home_area, several.work_area)
         )
-        yield release.areas.usual.settled(replace(question, side="home", areas=home, others=work))
+        yield release.areas.usual.settle(replace(question, side="home", areas=home, others=work))
         return
     for area in several.areas:
         for one in _each_of(release, release.areas.find(area), level_named(several.each)):
             steps = steps_of(release, one, several.within_mi)
-            yield release.areas.usual.settled(replace(question, areas=steps, others=()))
+            yield release.areas.usual.settle(replace(question, areas=steps, others=()))
 
 
 def notes_on_names(release: Release, several: Questions) -> list[str]:
@@ -243,16 +245,15 @@ def changes(
             yield change(*(_answer(release, question, error_rows) for release in (before, after)))
 
 
-def _common_questions(releases: Sequence[Release], several: Questions | Question) -> list[Question]:
+def _common_questions(releases: Sequence[Release], several: Questions | Question) -> list[SettledQuestion]:
     """Return the questions about areas that all releases have, with the usual layers of the last release."""
     asked = [
         {(question.areas, question.others): question for question in _each_question(release, several)}
         for release in releases
     ]
-    settled = releases[-1].areas.usual.settled
-    return [settled(question) for key, question in asked[-1].items() if all(key in each for each in asked)]
+    return [question for key, question in asked[-1].items() if all(key in each for each in asked)]
 
 
-def _answer(release: Release, question: Question, error_rows: int | None) -> Result:
+def _answer(release: Release, question: SettledQuestion, error_rows: int | None) -> Result:
     answer = ask(release, question)
     return answer if error_rows is None else release.with_errors(answer, error_rows)

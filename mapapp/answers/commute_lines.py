@@ -23,7 +23,7 @@ from mapapp.answers.measures import caution
 from mapapp.answers.results import FlowMatrix
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
-from mapapp.question.question import Question
+from mapapp.question.question import SettledQuestion
 
 MAX_LINES: Final = 5_000  # drawn on a map; a table has every row
 MAX_ZOOM: Final = 14  # nothing is grouped from here on
@@ -98,7 +98,9 @@ class _Flows:
         return int(numpy.sort(self.workers)[-_WIDE_RANK:].min(initial=self.largest))
 
 
-def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int | None = None) -> Lines:
+def lines(
+    release: ServedRelease, question: SettledQuestion, least: int = 1, zoom: int | None = None
+) -> Lines:
     """Return the largest flows between different places.
 
     Parameters
@@ -111,7 +113,6 @@ def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int 
         Zoom level of the map, as MapLibre counts it (the world is 512 pixels wide at 0); without it, or from
         `MAX_ZOOM` on, nothing is grouped.
     """
-    question = release.areas.usual.settled(question)
 
     def make() -> Lines:
         flows, group, names = _grouped(release, question, zoom)
@@ -141,7 +142,7 @@ def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int 
 
 
 def error_of_line(
-    release: ServedRelease, question: Question, least: int, zoom: int | None, line: int
+    release: ServedRelease, question: SettledQuestion, least: int, zoom: int | None, line: int
 ) -> float | None:
     """Return the expected error of one of the lines, by its position; None if it is not known.
 
@@ -150,7 +151,6 @@ def error_of_line(
     IndexError
         If there is no such line.
     """
-    question = release.areas.usual.settled(question)
     drawn = lines(release, question, least, zoom).frame.iloc[line]
     flows, group, _ = _grouped(release, question, zoom)
     chosen = served_answers.pick(release, question)
@@ -170,7 +170,7 @@ def error_of_line(
 
 
 def _blocks_of(
-    release: ServedRelease, question: Question, places: pandas.DataFrame, end: Side
+    release: ServedRelease, question: SettledQuestion, places: pandas.DataFrame, end: Side
 ) -> Blocks | None:
     """Return the blocks of grouped places, ascending; None for the chosen area."""
     if (places["kind"] == _AREA).any():
@@ -179,7 +179,7 @@ def _blocks_of(
     return numpy.sort(numpy.concatenate([units.blocks_of(int(row)) for row in places["row"]]))
 
 
-def _layers(release: ServedRelease, question: Question) -> dict[Side, LayerUnits]:
+def _layers(release: ServedRelease, question: SettledQuestion) -> dict[Side, LayerUnits]:
     """Return the units of homes and of workplaces."""
     if ENTRIES[question.analysis].pairs:
         return {
@@ -190,7 +190,7 @@ def _layers(release: ServedRelease, question: Question) -> dict[Side, LayerUnits
 
 
 def _grouped(
-    release: ServedRelease, question: Question, zoom: int | None
+    release: ServedRelease, question: SettledQuestion, zoom: int | None
 ) -> tuple[_Flows, Ints, pandas.DataFrame]:
     """Return all flows, the group of each place, and the name and position of each group."""
 
@@ -271,14 +271,14 @@ def _counted(workers: int) -> str:
     return f"{text} ({warning})" if warning else text
 
 
-def _all_flows(release: ServedRelease, question: Question) -> _Flows:
-    make: Callable[[ServedRelease, Question], _Flows] = (
+def _all_flows(release: ServedRelease, question: SettledQuestion) -> _Flows:
+    make: Callable[[ServedRelease, SettledQuestion], _Flows] = (
         _matrix_flows if ENTRIES[question.analysis].pairs else _star
     )
     return release.once(("all flows", question), lambda: make(release, question))
 
 
-def _star(release: ServedRelease, question: Question) -> _Flows:
+def _star(release: ServedRelease, question: SettledQuestion) -> _Flows:
     """Return flows between the middle of the chosen area and each unit, for the commutes that leave the area.
 
     Blocks decide which commutes leave: a unit that the area cuts has a flow for the part outside the area.
@@ -316,7 +316,7 @@ def _star(release: ServedRelease, question: Question) -> _Flows:
     return _Flows(places, home, work, counted[drawn], int(workers[~leaves].sum()), int(workers.sum()))
 
 
-def _matrix_flows(release: ServedRelease, question: Question) -> _Flows:
+def _matrix_flows(release: ServedRelease, question: SettledQuestion) -> _Flows:
     matrix = cast(FlowMatrix, served_answers.result(release, question))
     cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
     one_layer = matrix.home_layer == matrix.work_layer

@@ -24,21 +24,19 @@ from mapapp.answers.results import (
 )
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
-from mapapp.question.question import Question
+from mapapp.question.question import Question, SettledQuestion
 
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows initially
 SHOWN_TABLES: Final = ("units", "bands", "segments", "margins", "groups", "cells", "totals", "attributes")
 
 
-def result(release: ServedRelease, question: Question) -> Result:
+def result(release: ServedRelease, question: SettledQuestion) -> Result:
     """Return the answer to a question; while its analysis lacks an area, a simpler answer."""
-    question = release.areas.usual.settled(question)
     return release.once(("result", question), lambda: ask(release.analyses, question))
 
 
-def with_errors(release: ServedRelease, question: Question) -> Result:
+def with_errors(release: ServedRelease, question: SettledQuestion) -> Result:
     """Return the answer with expected errors of its numbers and of the rows that a page shows first."""
-    question = release.areas.usual.settled(question)
     rows = ENTRIES[question.analysis].n_error_rows or ROWS_WITH_ERRORS
     return release.once(
         ("errors", question),
@@ -46,15 +44,13 @@ def with_errors(release: ServedRelease, question: Question) -> Result:
     )
 
 
-def changed(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
+def changed(before: ServedRelease, release: ServedRelease, question: SettledQuestion) -> Change:
     """Return the change of an answer since an earlier release."""
-    question = release.areas.usual.settled(question)
     return change(result(before, question), result(release, question))
 
 
-def changed_with_errors(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
+def changed_with_errors(before: ServedRelease, release: ServedRelease, question: SettledQuestion) -> Change:
     """Return the change with combined expected errors, for numbers and for the rows that changed most."""
-    question = release.areas.usual.settled(question)
 
     def make() -> Change:
         found = changed(before, release, question)
@@ -74,7 +70,7 @@ def changed_with_errors(before: ServedRelease, release: ServedRelease, question:
 
 
 def _rows_with_errors(
-    release: ServedRelease, question: Question, table: str, keys: list[str], first: pandas.Index
+    release: ServedRelease, question: SettledQuestion, table: str, keys: list[str], first: pandas.Index
 ) -> Result:
     """Return an answer with only some rows of its table, and their expected errors."""
     answer = result(release, question)
@@ -84,14 +80,12 @@ def _rows_with_errors(
     return release.analyses.with_errors(fewer, len(kept))
 
 
-def units(release: ServedRelease, question: Question) -> pandas.DataFrame:
+def units(release: ServedRelease, question: SettledQuestion) -> pandas.DataFrame:
     """Return workers at the shown end by unit, most first, with the columns of an analysis's `units`."""
-    question = release.areas.usual.settled(question)
-
     return release.once(("units", question), lambda: units_answer(release, question).units)
 
 
-def units_answer(release: ServedRelease, question: Question) -> AreaComparison | Destinations:
+def units_answer(release: ServedRelease, question: SettledQuestion) -> AreaComparison | Destinations:
     """Return the answer whose units a map shows, whatever the analysis."""
     analyses, kept, where = release.analyses, question.filters, question.area
     if question.shown_end == question.side:
@@ -110,7 +104,7 @@ def pick(release: ServedRelease, question: Question) -> Pick:
     return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
 
 
-def n_places(release: ServedRelease, question: Question) -> int:
+def n_places(release: ServedRelease, question: SettledQuestion) -> int:
     """Return the number of workers that a question covers."""
     answer = result(release, question)
     number: Number | None = getattr(answer, "workers", None)

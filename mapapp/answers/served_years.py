@@ -47,7 +47,7 @@ def years_of(release: ServedRelease, served: Iterable[ServedRelease], question: 
 
     def make() -> OverYears | None:
         try:
-            settled = releases[-1].areas.usual.settled(question)
+            settled = releases[-1].areas.usual.settle(question)
             return over_years([served_answers.with_errors(each, settled) for each in releases])
         except (UsageError, GeodataError):  # a unit that a year does not have
             return None

@@ -24,7 +24,7 @@ from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected
 from mapapp.question.area_text import Everything
 from mapapp.question.fields import USUAL, Side, Values
-from mapapp.question.question import OTHER_END, Question, area_of
+from mapapp.question.question import OTHER_END, Question, SettledQuestion, area_of
 
 Floats = npt.NDArray[np.float64]
 TOWN_STATES: Final = ("09", "23", "25", "26", "27", "33", "34", "36", "42", "44", "50", "55")
@@ -68,10 +68,10 @@ class UsualLayers:
         key = (end, *(None if chosen is None else chosen.text for chosen in (here, there)))
         return self._found.get_or_make(key, lambda: self._of(end, here, there))
 
-    def settled(self, question: Question) -> Question:
+    def settle(self, question: Question) -> SettledQuestion:
         """Return a question with the usual layer in place of each layer that it leaves open."""
         if USUAL not in (question.layer, question.home_layer, question.work_layer):
-            return question
+            return SettledQuestion(question)
         # If the analysis has no side, workplaces decide, even if an earlier analysis left a side behind.
         asked = question if "side" in question.entry.fields else replace(question, side="work")
         sides = ((asked.side, asked.areas), (OTHER_END[asked.side], asked.shown_others))
@@ -84,7 +84,7 @@ class UsualLayers:
             for name, end in ends.items()
             if getattr(question, name) == USUAL and (name == "layer" or name in question.entry.fields)
         }
-        return replace(question, **found)
+        return SettledQuestion(replace(question, **found))
 
     @property
     def named(self) -> str:

@@ -32,7 +32,7 @@ from mapapp.drawing.land_area import land_square_miles
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.uncertain_units import has_uncertain_units, uncertain_changes, uncertain_units
 from mapapp.question.fields import Side
-from mapapp.question.question import Question
+from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds, View
 
 PARTLY: Final = "Cut off at the border of the chosen area"
@@ -91,15 +91,14 @@ class MapContent:
     Attributes
     ----------
     release : ServedRelease
-    question : Question
-        A question whose layers are all named.
+    question : SettledQuestion
     view : View
     before : ServedRelease or None
         An earlier release; units are colored by their change since then if the analysis is drawn by unit.
     """
 
     release: ServedRelease
-    question: Question
+    question: SettledQuestion
     view: View
     before: ServedRelease | None = None
 

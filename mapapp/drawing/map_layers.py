@@ -25,7 +25,7 @@ from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
 from mapapp.drawing.place_names import PlaceName, place_names
 from mapapp.question.area_text import BLOCK
-from mapapp.question.question import Question
+from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds
 
 Value = TypeVar("Value")
@@ -103,7 +103,7 @@ def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geo
     return release.once(("unit shapes", level), make)
 
 
-def cut_shapes(release: ServedRelease, question: Question) -> dict[str, shapely.Geometry]:
+def cut_shapes(release: ServedRelease, question: SettledQuestion) -> dict[str, shapely.Geometry]:
     """Polygons of the parts that an answer counts, for the units that are only partly in its area."""
     if question.analysis not in _OF_PARTS or not question.areas:
         return {}

@@ -18,7 +18,7 @@ from mapapp.answers import served_answers
 from mapapp.answers.errors.error_marks import within_errors
 from mapapp.answers.results import with_fields
 from mapapp.answers.served_release import ServedRelease
-from mapapp.question.question import Question
+from mapapp.question.question import SettledQuestion
 
 MAX_CHECKED: Final = 1_000
 """Units whose errors are computed, a few milliseconds each."""
@@ -27,19 +27,21 @@ _SMOOTHED: Final = 5  # neighbors by count whose median decides
 Floats = npt.NDArray[numpy.float64]
 
 
-def has_uncertain_units(release: ServedRelease, question: Question) -> bool:
+def has_uncertain_units(release: ServedRelease, question: SettledQuestion) -> bool:
     """Return whether units can have errors: they are known, and the counts are not by workplace alone."""
     by_workplace = question.side == "work" and question.shown_end == "work"
     return release.analyses.errors.is_known and not by_workplace
 
 
-def uncertain_units(release: ServedRelease, question: Question) -> tuple[str, ...]:
+def uncertain_units(release: ServedRelease, question: SettledQuestion) -> tuple[str, ...]:
     """Return the identifiers of units with workers whose expected error exceeds their count."""
     units = _with_errors(release, question)
     return tuple(units.index[units["error"] > units["workers"]])
 
 
-def uncertain_changes(before: ServedRelease, release: ServedRelease, question: Question) -> tuple[str, ...]:
+def uncertain_changes(
+    before: ServedRelease, release: ServedRelease, question: SettledQuestion
+) -> tuple[str, ...]:
     """Return the identifiers of units with workers whose change is at most twice its expected error.
 
     The error of a unit without workers in one release is taken to be that of the other release.
@@ -52,7 +54,7 @@ def uncertain_changes(before: ServedRelease, release: ServedRelease, question: Q
     return tuple(index[within_errors(later - earlier, error)])
 
 
-def _with_errors(release: ServedRelease, question: Question) -> pandas.DataFrame:
+def _with_errors(release: ServedRelease, question: SettledQuestion) -> pandas.DataFrame:
     """Return `workers` and their expected `error` by unit, of units with workers; no unit if there are no errors."""
 
     def make() -> pandas.DataFrame:

@@ -21,7 +21,7 @@ from mapapp.explore import versioned
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.answer_matrix import MOST_UNITS
 from mapapp.question.address import Address, to_query
-from mapapp.question.question import Question
+from mapapp.question.question import SettledQuestion
 
 PATH: Final = "cells/"
 _OWN: Final = {"row": MOST_UNITS, "column": MOST_UNITS}
@@ -47,14 +47,14 @@ def register(server: flask.Flask, views: Views) -> None:
             flask.abort(404)
         limit = Limit(MOST_UNITS, MOST_UNITS)
         try:
-            error = error_of_cell(release, question, own["row"], own["column"], limit)
+            error = error_of_cell(release, views.settle(address), own["row"], own["column"], limit)
         except IndexError:
             flask.abort(404)
         return versioned.kept(json.dumps({"error": words.error_text(error), "size": error}).encode())
 
 
 def error_of_cell(
-    release: ServedRelease, question: Question, row: int, column: int, limit: Limit
+    release: ServedRelease, question: SettledQuestion, row: int, column: int, limit: Limit
 ) -> float | None:
     """Return the expected error of a cell, by its position in the matrix with totals; None if it is not known.
 
@@ -63,7 +63,6 @@ def error_of_cell(
     IndexError
         If there is no such row or column.
     """
-    question = release.areas.usual.settled(question)
     answer = cast(FlowMatrix, served_answers.result(release, question))
     return release.analyses.errors.of_count(_pick(release.areas, answer, row, column, limit))
 

@@ -343,10 +343,11 @@ def _steps_of_tables(tables: Sequence[ServedTable]) -> Iterator[Callable[[], obj
 
 def _first_view(release: ServedRelease) -> None:
     """Prepare the shapes and the numbers of the map before a choice, and of the suggestions."""
-    question = release.areas.usual.settled(Question())
+    usual = release.areas.usual
+    question = usual.settle(Question())
     map_layers.unit_layer(release, question.layer)
     served_answers.units(release, question)
-    served_answers.units(release, Question(layer=release.areas.usual.named))
+    served_answers.units(release, usual.settle(Question(layer=usual.named)))
 
 
 def _until_one_fails(steps: Sequence[Callable[[], object]], warning: str) -> Iterator[Callable[[], object]]:

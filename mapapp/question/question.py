@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NewType
 
 from mapapp.question.analyses import ANALYSES, Analysis
 from mapapp.question.distance_bands import EDGES_MI
@@ -114,6 +114,11 @@ class Question:
             () if steps == (EVERYTHING,) else steps for steps in (question.areas, question.others)
         )
         return replace(question, areas=areas, others=others)
+
+
+SettledQuestion = NewType("SettledQuestion", Question)
+"""A question whose layers are all named. Only `UsualLayers.settle` makes one of a question; whatever answers or draws
+takes one, so that no question is settled twice."""
 
 
 def area_of(steps: tuple[str, ...]) -> str:

@@ -29,7 +29,7 @@ from mapapp.files.reports import Part, build
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from tests.addresses import address_of, shown
+from tests.addresses import address_of, settled, shown
 from tests.figures import checked
 from tests.map_contents import content_of
 from tests.releases import releases_of, rewrite_document
@@ -93,7 +93,9 @@ def test_menus_headlines_and_captions_use_these_names(views: Views, address: Add
     )
     assert earlier in menus
     assert later in menus
-    found = served_answers.changed(views.releases["old"], views.releases["new"], address.question)
+    found = served_answers.changed(
+        views.releases["old"], views.releases["new"], settled(views.releases["new"], address.question)
+    )
     assert found.names == (earlier, later)
     assert found.about.release == f"{earlier} → {later}"
     assert earlier in str(answer.tiles(found))
@@ -115,7 +117,7 @@ def test_two_releases_of_one_year_differ_and_do_not_change(of_one_year: Views) -
     )
     assert tuple(names_of([first, second]).values()) == names
     question = Question(areas=AREA, layer="tract")
-    found = served_answers.changed(first, second, question)
+    found = served_answers.changed(first, second, settled(second, question))
     assert (found.names, found.about.year) == (names, "2019")
     report = build([first, second], [Part(question)])
     described = [one for one in report.answers if one.name.startswith("change")]
@@ -154,7 +156,10 @@ def test_a_release_is_not_offered_for_comparison_with_itself(views: Views, addre
 def test_units_are_colored_by_their_change(views: Views, address: Address) -> None:
     before, release = views.releases["old"], views.releases["new"]
     state, view = address.question, address.view
-    counts = [served_answers.units(each, state).set_index("unit_id")["workers"] for each in (before, release)]
+    counts = [
+        served_answers.units(each, settled(each, state)).set_index("unit_id")["workers"]
+        for each in (before, release)
+    ]
     content = content_of(release, state, view, before)
     assert content.kind == "change"
     assert content.earlier_workers == [counts[0].get(unit, 0) for unit in content.units.ids]
@@ -204,13 +209,13 @@ def test_every_difference_has_its_error(demo_release: Path) -> None:
     one, other = (ServedRelease(demo_release, slug) for slug in ("one", "other"))
     county = one.analyses.comparison(layer="county").units["unit_id"].iloc[0]
     state = Question(areas=(f"county:{county}",), layer="county")
-    found = served_answers.changed_with_errors(one, other, state)
+    found = served_answers.changed_with_errors(one, other, settled(other, state))
     number = found.numbers()["workers"]
     assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]  # a Result of this analysis has workers
     table = answer_tables.table(found, every=False)
     assert table["heads"][-2:] == ["Difference", "±"]
     far = Question(areas=state.areas, analysis="distance-direction")
-    moved = served_answers.changed_with_errors(one, other, far)
+    moved = served_answers.changed_with_errors(one, other, settled(other, far))
     assert moved.numbers()["median_mi"]["expected_error"] > 0
     page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     assert "difference in median distance" in page

@@ -31,6 +31,7 @@ from mapapp.question.distance_bands import MAX_EDGE_MI, MAX_EDGES, check_edges
 from mapapp.question.options import questions_from
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from tests.addresses import settled
 from tests.commands.running import refused
 from tests.map_contents import content_of
 from tests.releases import rewrite_table, write_release
@@ -71,7 +72,7 @@ def test_the_page_accepts_the_maximum_number_of_bands(release: ServedRelease, co
         others = (county,) if analysis == "paired" else ()
         state = Question(analysis=analysis, areas=(county,), others=others, edges=EDGES)
         assert read(to_query(Address(question=state))) == (Address(question=state), ())
-        found = served_answers.with_errors(release, state)
+        found = served_answers.with_errors(release, settled(release, state))
         assert "workers" in str(answer.answer(release, Address(question=state), found, ""))
         assert answer_tables.table(found, every=True)["rows"]
         answer_charts.drawn_chart(found, "light")
@@ -98,7 +99,7 @@ def test_reports_setups_and_batches_accept_the_maximum_number_of_bands(
         stream = BytesIO()
         write(report, form, stream)
         assert stream.tell()
-    (embedded,) = remake([release], [part], date=None, error_rows=27).setups
+    (embedded,) = remake([release], [part.settle(release.analyses)], date=None, error_rows=27).setups
     assert setup_file.load(embedded[1].encode(), release)[0].question.edges == EDGES
     batch = tmp_path / "batch.toml"
     batch.write_text(f'[[report]]\narea = "{county}"\nanalysis = "distance-direction"\nbands = [{TEXT}]\n')
@@ -155,8 +156,9 @@ def test_a_setup_can_hold_the_largest_shape(release: ServedRelease) -> None:
     step = str(Shape.of(shape))
     assert 200_000 < len(step) <= MAX_TEXT
     state = Question(areas=(step,), others=(step,), analysis="paired", side="home")
-    (embedded,) = remake([release], [Part(state)], date=None, error_rows=27).setups
-    assert setup_file.load(embedded[1].encode(), release)[0].question == state
+    part = Part(state).settle(release.analyses)
+    (embedded,) = remake([release], [part], date=None, error_rows=27).setups
+    assert setup_file.load(embedded[1].encode(), release)[0].question == part.question
 
 
 def test_the_most_rings_filters_and_layers_are_answered(release: ServedRelease, county: str) -> None:

@@ -21,6 +21,7 @@ from mapapp.answers.served_release import ServedRelease, caution, open_releases
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.oracles.analyses import is_in_order
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
 
@@ -92,12 +93,12 @@ def test_summary_and_tables_equal_the_twin(
     for name, bands in (("age", age), ("earnings", earnings), ("industry", industry)):
         keep &= twin[name].isin(bands).to_numpy() if bands else True
     mine = twin[keep]
-    units = served_answers.units(release, state)
+    units = served_answers.units(release, settled(release, state))
     assert units["workers"].sum() == len(mine)
     assert units.loc[units["kind"] == "elsewhere", "workers"].sum() == int(
         (mine[f"{other}_elsewhere"] if other == "home" else mine["home_elsewhere"].iloc[:0]).sum()
     )
-    assert commute_lines.lines(release, state).within == (
+    assert commute_lines.lines(release, settled(release, state)).within == (
         int(chosen(mine, other, areas).sum()) if areas else len(mine)
     )
     picked, flows = served_answers.pick(release, state), release.analyses.flows
@@ -112,7 +113,7 @@ def test_summary_and_tables_equal_the_twin(
     found = flows.distances(picked, side, BAND_EDGES_MI, own_block=True).workers.sum(axis=1)
     assert found.tolist() == expected.tolist()
     for rows in ("tract", "county"):
-        table = served_answers.units(release, replace(state, layer=rows))
+        table = served_answers.units(release, settled(release, replace(state, layer=rows)))
         table = table[table["workers"] > 0]  # without an area, every unit has a row
         assert (
             dict(zip(table["unit_id"], table["workers"], strict=True))
@@ -170,8 +171,13 @@ def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: Served
 
 
 def test_overlapping_areas_count_a_worker_once(release: ServedRelease) -> None:
-    one = served_answers.n_places(release, Question(areas=("county:10001",)))
-    assert served_answers.n_places(release, Question(areas=("county:10001", "tract:10001000000"))) == one
+    one = served_answers.n_places(release, settled(release, Question(areas=("county:10001",))))
+    assert (
+        served_answers.n_places(
+            release, settled(release, Question(areas=("county:10001", "tract:10001000000")))
+        )
+        == one
+    )
 
 
 def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_path: Path) -> None:

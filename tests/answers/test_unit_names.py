@@ -16,6 +16,7 @@ from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
 from mapapp.explore.pages import answer_tables
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.releases import rewrite_table, write_release
 
 WHOLE = (
@@ -60,7 +61,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
 
 def test_a_table_links_whole_names(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), layer="stplc")
-    rows = answer_tables.table(served_answers.result(release, state), every=True)["rows"]
+    rows = answer_tables.table(served_answers.result(release, settled(release, state)), every=True)["rows"]
     linked = {row["unit"]: (row["name"], row["sub"]) for row in rows if row["unit"]}
     assert linked == {"stplc:4459": ("Providence, RI", ""), "stplc:4460": (WHOLE[3], "")}
 
@@ -95,7 +96,7 @@ def test_names_are_as_short_as_they_can_be_while_unique() -> None:
 
 def test_a_table_of_tracts_says_their_county_apart(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), layer="tract")
-    rows = answer_tables.table(served_answers.result(release, state), every=True)["rows"]
+    rows = answer_tables.table(served_answers.result(release, settled(release, state)), every=True)["rows"]
     found = next(row for row in rows if row["unit"])
     assert found["name"].startswith("Tract ")
     assert found["sub"].startswith("County ")

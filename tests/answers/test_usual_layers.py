@@ -11,17 +11,13 @@ import numpy
 import pandas
 import pytest
 
-from mapapp.answers import served_answers
 from mapapp.answers.analyses import Release
 from mapapp.answers.asking import ask
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.usual_layers import UsualLayers
-from mapapp.drawing.map_captions import map_caption
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import USUAL
-from mapapp.question.question import Question
-from mapapp.question.view import View
-from tests.map_contents import content_of
+from mapapp.question.question import Question, SettledQuestion
 
 
 class Region:
@@ -124,14 +120,13 @@ QUESTIONS = [
 def test_a_question_that_leaves_layers_open_is_answered_as_the_settled_one(
     release: ServedRelease, question: Question
 ) -> None:
-    settled = release.areas.usual.settled(question)
+    named = release.areas.usual.settle(question)
     assert USUAL not in [
-        getattr(settled, name) for name in ("layer", *question.entry.fields) if "layer" in name
+        getattr(named, name) for name in ("layer", *question.entry.fields) if "layer" in name
     ]
-    assert replace(settled, layer=USUAL, home_layer=USUAL, work_layer=USUAL) == question
-    assert release.areas.usual.settled(settled) == settled
-    assert served_answers.result(release, question) is served_answers.result(release, settled)
-    tables, same = (ask(release.analyses, each).tables() for each in (question, settled))
+    assert replace(named, layer=USUAL, home_layer=USUAL, work_layer=USUAL) == question
+    assert release.areas.usual.settle(named) == named
+    tables, same = (ask(release.analyses, each).tables() for each in (SettledQuestion(question), named))
     for name, table in tables.items():
         pandas.testing.assert_frame_equal(table, same[name])
 
@@ -159,15 +154,3 @@ def test_workers_outside_any_place_and_outside_the_area_have_rows_after_the_plac
     (note,) = [note.text for note in found.about.notes if note.code == "far-homes"]
     assert note.startswith(f"{far:,} of these people live outside the mapped area, in 2 other states")
     assert "head office" in note
-
-
-def test_maps_draw_the_settled_layer(release: ServedRelease) -> None:
-    view = View(show="areas", per="square-mile")
-    for question in (Question(), Question(areas=("stplc:8101000",), side="home")):
-        settled = release.areas.usual.settled(question)
-        shown, same = (content_of(release, each, view).colored for each in (question, settled))
-        assert shown.units == same.units
-        assert shown.value.tolist() == same.value.tolist()
-        assert content_of(release, question).uncertain_file == content_of(release, settled).uncertain_file
-        text = map_caption(content_of(release, question, view))
-        assert text == map_caption(content_of(release, settled, view))

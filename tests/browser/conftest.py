@@ -14,6 +14,7 @@ import pytest
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.running_server import running
 
 FLAGS = (
@@ -94,7 +95,7 @@ def address(demo_release: Path) -> Iterator[str]:
 
 def largest_units(release: ServedRelease, layer: str, n: int = 1) -> list[str]:
     """Identifiers of the units of a layer that have most jobs."""
-    units = served_answers.units(release, Question(layer=layer))
+    units = served_answers.units(release, settled(release, Question(layer=layer)))
     return [str(unit) for unit in units.loc[units["kind"] == "unit", "unit_id"].head(n)]
 
 

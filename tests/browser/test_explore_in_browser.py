@@ -17,6 +17,7 @@ from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Theme
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 
@@ -56,7 +57,7 @@ def a_large_tract(release: ServedRelease) -> tuple[str, Any]:
 
 
 def workers(release: ServedRelease, **asked: Any) -> int:
-    return served_answers.n_places(release, Question(**asked))
+    return served_answers.n_places(release, settled(release, Question(**asked)))
 
 
 def click_on(visit: Visit, place: Any) -> None:
@@ -86,7 +87,7 @@ def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> Non
     rows = visit.page.locator("#area-rows tr")
     visit.wait_until(
         "n => document.querySelectorAll('#area-rows tr').length === n",
-        len(served_answers.units(release, Question(areas=(key,), side="home"))),
+        len(served_answers.units(release, settled(release, Question(areas=(key,), side="home")))),
     )
     shown = [
         int(text.replace(",", "").replace("●", ""))

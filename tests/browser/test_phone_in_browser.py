@@ -9,6 +9,7 @@ import pytest
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.browser.conftest import Visit, largest_units
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -35,7 +36,7 @@ def test_a_choice_brings_its_answer_into_view(visit: Visit, demo_release: Path, 
     visit.settle()
     visit.page.locator("#search").fill(release.areas[county].name)
     visit.page.get_by_role("option", name=release.areas[county].name).first.click()
-    visit.wait_for_count(served_answers.n_places(release, Question(areas=(county,))))
+    visit.wait_for_count(served_answers.n_places(release, settled(release, Question(areas=(county,)))))
     visit.settle()
     visit.wait_until(MAP_AND_NUMBER_ARE_IN_VIEW)
     visit.page.locator("#change-question").click()

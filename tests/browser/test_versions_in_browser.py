@@ -13,6 +13,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 from tests.browser.test_explore_in_browser import click_on
 
@@ -90,7 +91,9 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
     held.let_go()
     visit.wait_until(WHOLE)
     assert set(visit.page.evaluate(UNDIMMED)) == {now}
-    visit.wait_for_count(served_answers.n_places(release, Question(areas=(key,), side="home")))
+    visit.wait_for_count(
+        served_answers.n_places(release, settled(release, Question(areas=(key,), side="home")))
+    )
 
 
 def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: ServedRelease) -> None:
@@ -111,7 +114,9 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Served
     visit.settle()
     answer.let_go()
     visit.settle()
-    visit.wait_for_count(served_answers.n_places(release, Question(areas=(key,), side="home")))
+    visit.wait_for_count(
+        served_answers.n_places(release, settled(release, Question(areas=(key,), side="home")))
+    )
     assert set(visit.page.evaluate(UNDIMMED)) == {newest}
     expect(visit.page.locator("#side input:checked")).to_have_value("home")
     expect(visit.page.locator("#show input:checked")).to_have_value("areas")

@@ -26,7 +26,7 @@ from mapapp.explore.callbacks import draw
 from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from tests.addresses import shown
+from tests.addresses import settled, shown
 from tests.figures import checked
 from tests.map_contents import content_of
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
@@ -79,7 +79,7 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
 def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
     points = checked(draw.map_figure(content_of(release, state, View()), "/")).data[commute_map.POINTS]
-    units = served_answers.units(release, state)
+    units = served_answers.units(release, settled(release, state))
     elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
     assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
 
@@ -87,7 +87,7 @@ def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease)
 def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
     content = content_of(release, state)
-    table = served_answers.units(release, state).set_index("unit_id")["workers"]
+    table = served_answers.units(release, settled(release, state)).set_index("unit_id")["workers"]
     shown = dict(zip(content.units.ids, content.workers, strict=True))
     drawn = table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
     assert {unit: workers for unit, workers in shown.items() if workers} == drawn
@@ -214,8 +214,8 @@ def test_the_camera_leaves_out_the_far_few() -> None:
 
 def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     state, view = shown(areas=("county:10001",), show="lines", layer="county")
-    lines = commute_lines.lines(release, state)
-    units = served_answers.units(release, state).set_index("unit_id")["workers"]
+    lines = commute_lines.lines(release, settled(release, state))
+    units = served_answers.units(release, settled(release, state)).set_index("unit_id")["workers"]
     outer = units.drop(["10001", ELSEWHERE], errors="ignore")
     assert sorted(lines.frame["workers"]) == sorted(outer)
     assert lines.within == units["10001"]
@@ -230,8 +230,8 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
 
 def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: ServedRelease) -> None:
     state = Question(analysis="flow-matrix")
-    drawn = commute_lines.lines(release, state)
-    cells = served_answers.result(release, state).tables()["cells"]
+    drawn = commute_lines.lines(release, settled(release, state))
+    cells = served_answers.result(release, settled(release, state)).tables()["cells"]
     both = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
     assert drawn.within is not None
     assert drawn.workers + drawn.within == both["workers"].sum()
@@ -262,7 +262,7 @@ def test_a_flow_bends_to_its_right_and_narrows_toward_the_workplace() -> None:
 
 def test_the_script_gets_every_line_with_both_ends(release: ServedRelease) -> None:
     question = Question(analysis="flow-matrix")
-    drawn = commute_lines.lines(release, question)
+    drawn = commute_lines.lines(release, settled(release, question))
     found = json.loads(flow_lines.flow_file(drawn, "said"))
     ends = [[(found["lon"][at], found["lat"][at]) for at in found[end]] for end in ("home", "work")]
     for end, name in zip(ends, ("from", "to"), strict=True):
@@ -294,7 +294,9 @@ def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> Non
     figure = checked(
         draw.map_figure(content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow")), "/")
     )
-    answer: Any = served_answers.result(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    answer: Any = served_answers.result(
+        release, settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    )
     for position in commute_map.LINES[:3]:
         trace = figure.data[position]
         assert trace.fill == "toself"
@@ -308,7 +310,7 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: T
     question, view = shown(areas=("county:10001",), analysis="job-balance", layer="tract", theme=theme)
     assert content_of(release, question, view).kind == "ratio"
     trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
-    answer: Any = served_answers.result(release, question)
+    answer: Any = served_answers.result(release, settled(release, question))
     units = answer.units.set_index("unit_id")
     limits = (0, 0.25, 0.5, 0.8, 1.25, 2, 4, math.inf)
     for unit_id, at, label in zip(trace.locations, trace.z, trace.customdata, strict=True):
@@ -345,7 +347,7 @@ def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per
     shapes = map_layers.unit_shapes(release, "county")
     expected = {
         "area": workers,
-        "share": 100 * workers / served_answers.units(release, question)["workers"].sum(),
+        "share": 100 * workers / served_answers.units(release, settled(release, question))["workers"].sum(),
         "square-mile": workers
         / [land_area.land_square_miles(release, "county", shapes)[unit] for unit in content.units.ids],
     }[per]
@@ -397,7 +399,7 @@ def test_a_degree_of_latitude_is_69_miles() -> None:
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
     figure = checked(draw.map_figure(content_of(release, state, View()), "/"))
-    answer: Any = served_answers.result(release, state)
+    answer: Any = served_answers.result(release, settled(release, state))
     for position in (commute_map.POINTS, commute_map.MORE_POINTS):
         assert len(figure.data[position].lon) == answer.workers.value
     assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
@@ -405,7 +407,7 @@ def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
 
 def test_the_rose_has_every_worker(release: ServedRelease) -> None:
     answer: Any = served_answers.result(
-        release, Question(areas=("county:10001",), analysis="distance-direction")
+        release, settled(release, Question(areas=("county:10001",), analysis="distance-direction"))
     )
     rose = checked(charts.rose(answer.cells, palette.COLOR_SCHEMES["dark"]))
     placed = answer.cells.loc[answer.cells["direction"] != "", "workers"].sum()

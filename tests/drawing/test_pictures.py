@@ -27,7 +27,7 @@ from mapapp.drawing.paper.base_map import frame_of
 from mapapp.drawing.paper.legend import draw_scale
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
 from mapapp.question.analyses import ANALYSES
-from tests.addresses import shown
+from tests.addresses import settled, shown
 from tests.map_contents import content_of
 from tests.releases import write_release
 
@@ -162,7 +162,7 @@ def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> No
     state = STATES["areas"]
     made = map_picture(content_of(release, *state), scale=scale, size_in=(5.0, 4.5))
     assert pixels(made).shape[:2] == (432 * scale, 480 * scale)
-    answer = served_answers.result(release, STATES["profile"][0])
+    answer = served_answers.result(release, settled(release, STATES["profile"][0]))
     [(_, _, chart)] = chart_pictures(release, answer, scale=scale, width_in=5.0)
     assert pixels(chart).shape[1] == 480 * scale
     assert pixels(locator_picture(release, state[0], scale=scale)).shape[:2] == (230 * scale,) * 2
@@ -209,7 +209,9 @@ def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
     state = (replace(question, layer="county") if name != "points" else question), view
     check_svg(map_picture(content_of(hostile, *state), form="svg"))
     check_svg(locator_picture(hostile, state[0], form="svg"))
-    for _, _, content in chart_pictures(hostile, served_answers.result(hostile, state[0]), form="svg"):
+    for _, _, content in chart_pictures(
+        hostile, served_answers.result(hostile, settled(hostile, state[0])), form="svg"
+    ):
         check_svg(content)
 
 
@@ -221,7 +223,7 @@ def test_a_title_of_ones_own_is_only_text(release: ServedRelease) -> None:
 @pytest.mark.parametrize("name", [one for one in STATES if one not in ("areas", "density", "lines")])
 def test_charts_say_their_numbers(release: ServedRelease, name: str) -> None:
     state = STATES[name]
-    result = served_answers.with_errors(release, state[0])
+    result = served_answers.with_errors(release, settled(release, state[0]))
     found = chart_pictures(release, result)
     assert found == chart_pictures(release, result)
     workers = getattr(result, "workers", None)
@@ -237,7 +239,7 @@ def test_charts_say_their_numbers(release: ServedRelease, name: str) -> None:
 
 def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
     state = STATES["inflow-outflow"]
-    result: Any = served_answers.result(release, state[0])
+    result: Any = served_answers.result(release, settled(release, state[0]))
     [(_, text, content)] = chart_pictures(release, result)
     for count in (result.inflow, result.outflow, result.stay):
         assert f"{count.value:,}" in text
@@ -252,7 +254,7 @@ def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
 
 def test_a_change_shows_the_later_answer(release: ServedRelease) -> None:
     state = STATES["profile"]
-    changed = served_answers.changed(release, release, state[0])
+    changed = served_answers.changed(release, release, settled(release, state[0]))
     assert chart_pictures(release, changed) == chart_pictures(release, changed.after)
 
 

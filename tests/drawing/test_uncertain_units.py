@@ -26,7 +26,7 @@ from mapapp.files import answer_files
 from mapapp.files.reports import Part, Report, build, write
 from mapapp.files.reports.content import shown as shown_text
 from mapapp.question.question import Question
-from tests.addresses import shown
+from tests.addresses import settled, shown
 from tests.figures import checked
 from tests.map_contents import content_of
 
@@ -39,14 +39,16 @@ def release(demo_release: Path) -> ServedRelease:
 @pytest.fixture(scope="module")
 def asked(release: ServedRelease) -> Question:
     """A small workplace, so that its workers come from many places in ones and twos."""
-    tracts = served_answers.units(release, Question(layer="tract"))
+    tracts = served_answers.units(release, settled(release, Question(layer="tract")))
     tracts = tracts[(tracts["kind"] == "unit") & (tracts["workers"] > 20)]
     return Question(areas=(f"tract:{tracts['unit_id'].iloc[-1]}",), layer="tract")
 
 
 @pytest.fixture(scope="module")
 def units(release: ServedRelease, asked: Question) -> Any:
-    answer = release.analyses.with_errors(served_answers.result(release, asked), 10_000, ("units",))
+    answer = release.analyses.with_errors(
+        served_answers.result(release, settled(release, asked)), 10_000, ("units",)
+    )
     units = answer.tables()["units"]
     return units[(units["kind"] == "unit") & (units["workers"] > 0)]
 
@@ -56,7 +58,7 @@ def test_units_whose_error_exceeds_their_count_are_uncertain(
 ) -> None:
     assert len(units) <= uncertain_units.MAX_CHECKED
     exceeds = set(units.loc[units["expected_error"] > units["workers"], "unit_id"])
-    found = uncertain_units.uncertain_units(release, asked)
+    found = uncertain_units.uncertain_units(release, settled(release, asked))
     assert exceeds
     assert set(found) == exceeds
 
@@ -66,7 +68,7 @@ def test_units_that_are_not_checked_are_judged_by_their_neighbors(
 ) -> None:
     fresh = ServedRelease(release.store.path, "again")
     monkeypatch.setattr(uncertain_units, "MAX_CHECKED", 12)
-    found = set(uncertain_units.uncertain_units(fresh, asked))
+    found = set(uncertain_units.uncertain_units(fresh, settled(fresh, asked)))
     exceeds = set(units.loc[units["expected_error"] > units["workers"], "unit_id"])
     workers = units.set_index("unit_id")["workers"]
     assert not any(unit in found for unit in workers[workers > workers.quantile(0.95)].index)
@@ -78,7 +80,7 @@ def test_hatched_shapes_are_those_of_uncertain_units(release: ServedRelease, ask
     hatched = checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"]
     assert hatched["url"].startswith("/geo/demo/")
     layer = json.loads(gzip.decompress(content_of(release, question).uncertain_file))
-    unsure = uncertain_units.uncertain_units(release, question)
+    unsure = uncertain_units.uncertain_units(release, settled(release, question))
     drawn = map_layers.unit_shapes(release, "tract")
     assert [each["id"] for each in layer["features"]] == [unit for unit in unsure if unit in drawn]
     legend = (
@@ -113,7 +115,7 @@ def test_changes_within_twice_their_error_are_uncertain(
         "demo": frame(risen=(21, 4.0), same=(20, 4.0), new=(9, 3.0), fallen=(8, 4.0)),
     }
     monkeypatch.setattr(uncertain_units, "_with_errors", lambda each, _: of[each.slug])
-    found = uncertain_units.uncertain_changes(before, release, asked)
+    found = uncertain_units.uncertain_changes(before, release, settled(release, asked))
     assert set(found) == {"same", "gone"}, "the others changed by more than twice 5, or twice 3√2"
 
 
@@ -135,9 +137,9 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
     hatched = map_picture(content_of(release, question, view, before), bounds=bounds)
     monkeypatch.setattr("mapapp.drawing.map_content.uncertain_changes", lambda *_: ())
     assert map_picture(content_of(release, question, view, before), bounds=bounds) != hatched
-    rows = answer_tables.table(served_answers.changed_with_errors(before, release, question), every=False)[
-        "rows"
-    ]
+    rows = answer_tables.table(
+        served_answers.changed_with_errors(before, release, settled(release, question)), every=False
+    )["rows"]
     assert rows
     assert {row["sub"] for row in rows} <= {WITHIN, ""}
     assert rows[0]["sub"] == WITHIN
@@ -154,13 +156,15 @@ def test_changes_of_exact_counts_are_not_hatched(release: ServedRelease, asked: 
 
 def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
-    assert uncertain_units.uncertain_units(release, question) == ()
+    assert uncertain_units.uncertain_units(release, settled(release, question)) == ()
     assert checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"] is None
     assert not any("Hatched" in line for line in content_of(release, question, view).colored.title)
 
 
 def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, units: Any) -> None:
-    answer = release.analyses.with_errors(served_answers.result(release, asked), 10_000, ("units",))
+    answer = release.analyses.with_errors(
+        served_answers.result(release, settled(release, asked)), 10_000, ("units",)
+    )
     rows = answer_tables.table(answer, every=True)["rows"]
     said = {row["unit"] for row in rows if EXCEEDS in row["sub"]}
     exceeds = units.loc[units["expected_error"] > units["workers"], "unit_id"]
@@ -169,7 +173,9 @@ def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, uni
 
 
 def test_csv_and_workbooks_say_it_in_a_column(release: ServedRelease, asked: Question, units: Any) -> None:
-    answer = release.analyses.with_errors(served_answers.result(release, asked), len(units) - 1, ("units",))
+    answer = release.analyses.with_errors(
+        served_answers.result(release, settled(release, asked)), len(units) - 1, ("units",)
+    )
     known = answer.tables()["units"].set_index("name")["expected_error"]
     text, book = io.StringIO(), io.BytesIO()
     answer_files.write_csv([answer_files.table_of(answer, "units")], text)

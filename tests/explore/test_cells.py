@@ -15,6 +15,7 @@ from mapapp.explore.cell_routes import cells_url, error_of_cell
 from mapapp.explore.server import create_app
 from mapapp.question.address import Address
 from mapapp.question.question import Question
+from tests.addresses import settled
 
 MATRIX = Question(analysis="flow-matrix", home_layer="county", work_layer="county")
 WHOLE = grids.Limit(100, 100)
@@ -33,7 +34,7 @@ def client(demo_release: Path) -> FlaskClient:
 
 @pytest.fixture(scope="module")
 def answer(release: ServedRelease) -> Any:
-    found: Any = served_answers.result(release, MATRIX)
+    found: Any = served_answers.result(release, settled(release, MATRIX))
     return release.analyses.with_errors(found, len(found.cells))
 
 
@@ -45,16 +46,20 @@ def test_a_cell_has_the_error_of_its_row_in_the_list(release: ServedRelease, ans
     }
     for row in answer.cells.head(5).itertuples():
         at = place["h"][row.home_id], place["w"][row.work_id]
-        assert error_of_cell(release, MATRIX, *at, WHOLE) == pytest.approx(row.expected_error)
+        assert error_of_cell(release, settled(release, MATRIX), *at, WHOLE) == pytest.approx(
+            row.expected_error
+        )
 
 
 def test_totals_have_the_errors_of_the_margins(release: ServedRelease, answer: Any) -> None:
     _, homes, works = grids.matrix(answer, WHOLE)
     of_homes = answer.homes.set_index("unit_id")["expected_error"]
-    assert error_of_cell(release, MATRIX, 0, len(works), WHOLE) == pytest.approx(
+    assert error_of_cell(release, settled(release, MATRIX), 0, len(works), WHOLE) == pytest.approx(
         of_homes[homes["unit_id"][0]]
     )
-    assert error_of_cell(release, MATRIX, len(homes), 0, WHOLE) == 0, "counts by workplace are exact"
+    assert error_of_cell(release, settled(release, MATRIX), len(homes), 0, WHOLE) == 0, (
+        "counts by workplace are exact"
+    )
 
 
 def test_the_rest_counts_all_its_units(release: ServedRelease, answer: Any) -> None:
@@ -65,7 +70,7 @@ def test_the_rest_counts_all_its_units(release: ServedRelease, answer: Any) -> N
         assert counts[at, -1] == answer.homes.merge(units[["kind", "unit_id"]])["workers"].sum()
     for at, units in enumerate(columns):
         assert counts[-1, at] == answer.works.merge(units[["kind", "unit_id"]])["workers"].sum()
-    error = error_of_cell(release, MATRIX, 2, 1, grids.Limit(3, 2))
+    error = error_of_cell(release, settled(release, MATRIX), 2, 1, grids.Limit(3, 2))
     assert error is not None
     assert np.isfinite(error)
 
@@ -73,7 +78,7 @@ def test_the_rest_counts_all_its_units(release: ServedRelease, answer: Any) -> N
 def test_the_page_asks_for_one_cell(release: ServedRelease, client: FlaskClient) -> None:
     url = cells_url("/", release, Address(question=MATRIX))
     found = client.get(f"{url}&row=0&column=1")
-    error = error_of_cell(release, MATRIX, 0, 1, WHOLE)
+    error = error_of_cell(release, settled(release, MATRIX), 0, 1, WHOLE)
     assert found.json == {"error": words.error_text(error), "size": error}
     assert words.error_text(error).startswith("± ")
     assert "immutable" in found.headers["Cache-Control"]

@@ -28,7 +28,7 @@ from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from tests.addresses import address_of
+from tests.addresses import address_of, settled
 from tests.addresses import shown as question_and_view
 from tests.releases import rewrite_table, write_release
 
@@ -40,7 +40,7 @@ def views(demo_release: Path) -> Views:
 
 def _state(views: Views, analysis: Any) -> Address:
     release = views.release(Address())
-    county = served_answers.units(release, Question(layer="county"))["unit_id"].iloc[0]
+    county = served_answers.units(release, settled(release, Question(layer="county")))["unit_id"].iloc[0]
     return address_of(
         analysis=analysis, areas=(f"county:{county}",), others=(f"county:{county}",), against="before"
     )
@@ -49,7 +49,7 @@ def _state(views: Views, analysis: Any) -> Address:
 @pytest.mark.parametrize("analysis", ANALYSES)
 def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -> None:
     release, before, state = views.releases["now"], views.releases["before"], _state(views, analysis).question
-    found = served_answers.changed_with_errors(before, release, state)
+    found = served_answers.changed_with_errors(before, release, settled(release, state))
     table = answer_tables.table(found, every=False)
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     one = headline_of(found.after).expected_error
@@ -70,7 +70,7 @@ def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -
 def test_exact_counts_say_so_once(views: Views, analysis: Any, side: Any) -> None:
     """Counts by workplace are published unchanged: one word says so, and no row repeats it."""
     release, question = views.releases["now"], _state(views, analysis).question
-    found = served_answers.with_errors(release, replace(question, side=side))
+    found = served_answers.with_errors(release, settled(release, replace(question, side=side)))
     table, is_exact = answer_tables.table(found, every=True), side == "work"
     assert table["title"].endswith("(exact counts)") == is_exact
     if analysis == "profile":
@@ -97,7 +97,7 @@ def test_exact_counts_say_so_once(views: Views, analysis: Any, side: Any) -> Non
 
 def test_counts_of_several_columns_say_once_that_they_are_exact(views: Views) -> None:
     release, question = views.releases["now"], _state(views, "inflow-outflow").question
-    found = served_answers.with_errors(release, question)
+    found = served_answers.with_errors(release, settled(release, question))
     assert isinstance(found, InflowOutflow)
     exact = replace(found, segments=found.segments.assign(expected_error=0.0))
     table = answer_tables.table(exact, every=True)
@@ -208,7 +208,9 @@ def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
 def test_the_page_shows_jobs_per_resident_worker_by_unit(views: Views) -> None:
     address = replace(_state(views, "job-balance"), against="").having(layer="tract")
     found, _, _ = answer_of(views, address)
-    sure = served_answers.with_errors(views.release(address), address.question)
+    sure = served_answers.with_errors(
+        views.release(address), settled(views.release(address), address.question)
+    )
     table = answer_tables.table(sure, every=False)
     assert table["heads"][1:] == ["Jobs", "Live here", "Jobs per worker", "±"]
     units = sure.tables()["units"]

@@ -48,7 +48,7 @@ def test_a_report_says_how_to_make_it_again(
     report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, name: str
 ) -> None:
     state = QUESTIONS[name]
-    remade = remake(releases[:1], [Part(state)], date=None, error_rows=27)
+    remade = remake(releases[:1], [Part(state).settle(releases[0].analyses)], date=None, error_rows=27)
     first = written(releases[:1], [state], "xlsx")
     _, _, path, *options = shlex.split(remade.command_for("xlsx"))
     assert path == report_paths[0].name
@@ -73,7 +73,8 @@ def test_a_setup_for_each_part(
     report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path
 ) -> None:
     states = [QUESTIONS["inflow-outflow"], QUESTIONS["flow-matrix"]]
-    remade = remake(releases[:1], [Part(state) for state in states], date=None, error_rows=5)
+    parts = [Part(state).settle(releases[0].analyses) for state in states]
+    remade = remake(releases[:1], parts, date=None, error_rows=5)
     assert remade.command.count("--setup") == 2
     for name, text in remade.setups:
         (tmp_path / name).write_text(text)

@@ -32,6 +32,7 @@ from mapapp.files.reports.pdf_report import _weights
 from mapapp.question.address import from_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.files.making import HOSTILE, PLACE, QUESTIONS, built, of, written
 
 
@@ -68,7 +69,7 @@ class Page(HTMLParser):
 
 def main_rows(release: ServedRelease, state: Question) -> list[tuple[str, int]]:
     """Name and workers of every row of the main table, asked anew."""
-    frame: Any = next(iter(served_answers.result(release, state).tables().values()))
+    frame: Any = next(iter(served_answers.result(release, settled(release, state)).tables().values()))
     name = next(each for each in ("name", "home_name", "label", "band_label") if each in frame)
     return list(zip(frame[name].tolist(), frame["workers"].tolist(), strict=True))
 
@@ -93,7 +94,7 @@ def test_html_has_every_row_of_the_query(releases: list[ServedRelease], name: st
     state = QUESTIONS[name]
     page = Page(of(releases[0], name, "html"))
     wanted = sorted((name, f"{workers:,}") for name, workers in main_rows(releases[0], state))
-    result = served_answers.result(releases[0], state)
+    result = served_answers.result(releases[0], settled(releases[0], state))
     workers = head_of(result, next(iter(result.tables())), "workers")
     found = []
     for head, *rows in page.tables:
@@ -108,7 +109,7 @@ def test_html_has_every_row_of_the_query(releases: list[ServedRelease], name: st
 def test_xlsx_has_typed_numbers_of_every_row(releases: list[ServedRelease], name: str) -> None:
     state = QUESTIONS[name]
     book = openpyxl.load_workbook(BytesIO(of(releases[0], name, "xlsx")))
-    result = served_answers.result(releases[0], state)
+    result = served_answers.result(releases[0], settled(releases[0], state))
     for table, frame in result.tables().items():
         head, *rows = book[table].iter_rows(values_only=True)
         at = head.index(head_of(result, table, "workers"))
@@ -239,7 +240,7 @@ def test_the_head_says_whether_privacy_is_protected_and_the_certificate_how(
 
 
 def workers_of(release: ServedRelease, question: Question) -> float | None:
-    workers = served_answers.result(release, question).numbers()["workers"]
+    workers = served_answers.result(release, settled(release, question)).numbers()["workers"]
     assert isinstance(workers, Number)
     return workers.value
 
@@ -278,7 +279,9 @@ def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
     questions = [replace(QUESTIONS["job-balance"], areas=(area,)) for area in areas]
     report = build(releases[:1], [Part(question) for question in questions], pictures=False)
     numbers, rows = report.comparison
-    found: list[Any] = [served_answers.result(releases[0], question) for question in questions]
+    found: list[Any] = [
+        served_answers.result(releases[0], settled(releases[0], question)) for question in questions
+    ]
     assert numbers.columns[-1].kind == "ratio"
     assert [row[-1] for row in numbers.rows] == [each.jobs_per_resident.value for each in found]
     assert rows.words.startswith("Jobs per resident worker in each area")
@@ -290,7 +293,7 @@ def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
     (changes,) = (table for table in report.comparison if "change" in table.name)
     kinds = {column.name: column.kind for column in changes.columns}
     assert [kinds[name] for name in ("before", "after", "change")] == ["ratio", "ratio", "ratio change"]
-    changed = served_answers.changed(releases[0], releases[1], questions[0])
+    changed = served_answers.changed(releases[0], releases[1], settled(releases[1], questions[0]))
     at = list(kinds).index("change")
     wanted = sorted(changed.rows["change"].dropna())
     assert sorted(column(changes, at)) == pytest.approx(wanted)
@@ -303,7 +306,7 @@ def test_releases_are_compared(releases: list[ServedRelease]) -> None:
     state = QUESTIONS["profile"]
     report = build(releases, [Part(state)], pictures=False)
     changes = next(table for table in report.comparison if "change" in table.name)
-    found = served_answers.changed(releases[0], releases[1], state)
+    found = served_answers.changed(releases[0], releases[1], settled(releases[1], state))
     heads = [column.name for column in changes.columns]
     for name in ("before", "after", "change"):
         assert sorted(column(changes, heads.index(name))) == sorted(found.rows[name])
@@ -502,7 +505,7 @@ def test_the_rest_of_a_printed_table_has_an_expected_error(demo_release: Path) -
     errors = {row[names.index("name")]: row[names.index("expected_error")] for row in table.rows}
     (rest,) = (error for name, error in errors.items() if str(name).startswith("All other"))
     assert rest is not None
-    every = served_answers.result(release, asked)
+    every = served_answers.result(release, settled(release, asked))
     whole = release.analyses.with_errors(every, 3).tables()["units"]
     again = shortened(whole, 3)
     assert rest == pytest.approx(

@@ -27,7 +27,7 @@ from mapapp.question.address import MAX_QUERY_LENGTH, Address, to_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import MAX_TEXT, Shape
 from mapapp.question.cost import MAX_PARTS
-from tests.addresses import address_of
+from tests.addresses import address_of, settled
 from tests.commands.running import refused
 from tests.figures import checked
 from tests.map_contents import content_of
@@ -340,7 +340,7 @@ def test_a_setup_gives_the_numbers_of_the_page(
     setup.write_bytes(setup_file.save(release, state))
     assert run(["analyze", str(paths[0]), "--setup", str(setup), "-o", str(out), "-q", "--errors", "-1"]) == 0
     [answer] = json.loads(out.read_bytes())["answers"]
-    shown = served_answers.result(release, state.question)
+    shown = served_answers.result(release, settled(release, state.question))
     assert answer == json.loads(json.dumps(shown.with_findings(findings(shown))))
 
 

@@ -188,7 +188,7 @@ def _answering(app: Dash, views: Views) -> None:
                 explore.notes((*notes, *more)),
             ],
             "matrix": _matrix(views, release, address, query),
-            "chart": _chart(release, address, query),
+            "chart": _chart(views, release, address, query),
             "answered": query,
             "drawn": [query] * 6,
         }
@@ -215,17 +215,17 @@ def _answering(app: Dash, views: Views) -> None:
 def _matrix(views: Views, release: ServedRelease, address: Address, query: str | None) -> list[object]:
     """The matrix of an answer, if it has one, and the address of its file."""
     place = file_address(views, release, "matrix.csv", to_query(address))
-    found = answer_matrix.matrix(served_answers.result(release, address.question))
+    found = answer_matrix.matrix(served_answers.result(release, views.settle(address)))
     if found is None:
         return [None, place]
     return [found | {"drawn": query, "cells": cells_url(views.prefix, release, address)}, place]
 
 
-def _chart(release: ServedRelease, address: Address, query: str | None) -> list[object]:
+def _chart(views: Views, release: ServedRelease, address: Address, query: str | None) -> list[object]:
     """The card of a chart that Plotly draws: whether it is hidden, title, text, figure, and style."""
     title = ""
     if address.question.is_complete:
-        found = served_answers.result(release, address.question)
+        found = served_answers.result(release, views.settle(address))
         title, text, figure = answer_charts.drawn_chart(found, color_scheme.shown_theme(address.view))
     if not title:
         return [True, "", "", {}, {}]
@@ -244,34 +244,28 @@ def _drawn(*parts: str) -> list[Output]:
 
 
 def _with_errors(views: Views, release: ServedRelease, address: Address) -> Result:
-    before = views.releases[address.against] if address.against else release
+    question, before = views.settle(address), views.releases.get(address.against, release)
     if before is not release:
         try:
-            return served_answers.changed_with_errors(before, release, address.question)
+            return served_answers.changed_with_errors(before, release, question)
         except (UsageError, GeodataError):  # the answer without errors has already said so
             pass
-    return served_answers.with_errors(release, address.question)
+    return served_answers.with_errors(release, question)
 
 
 def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, ...]]:
     """The answer, what the visitor still has to choose, and notes."""
-    release, missing = views.release(address), area_controls.missing(address.question)
-    if address.against and views.releases[address.against] is release:
-        return (
-            served_answers.result(release, address.question),
-            missing,
-            ("Compare with: choose another release; this one is already shown.",),
-        )
-    if address.against and not missing and views.releases[address.against] is not release:
+    release, question = views.release(address), views.settle(address)
+    missing, before = area_controls.missing(question), views.releases.get(address.against)
+    notes: tuple[str, ...] = ()
+    if before is release:
+        notes = ("Compare with: choose another release; this one is already shown.",)
+    elif before is not None and not missing:
         try:
-            return served_answers.changed(views.releases[address.against], release, address.question), "", ()
+            return served_answers.changed(before, release, question), "", ()
         except (UsageError, GeodataError) as error:
-            return (
-                served_answers.result(release, address.question),
-                "",
-                (f"The comparison cannot be shown: {error}.",),
-            )
-    return served_answers.result(release, address.question), missing, ()
+            notes = (f"The comparison cannot be shown: {error}.",)
+    return served_answers.result(release, question), missing, notes
 
 
 def _keeping_up(app: Dash, views: Views) -> None:

@@ -23,6 +23,7 @@ from mapapp.explore.limited_log import LimitedLog
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
+from mapapp.question.question import SettledQuestion
 from mapapp.question.setup_file import has_layer, has_step
 from mapapp.question.table_view import TableView, table_view
 from mapapp.question.view import View
@@ -123,16 +124,18 @@ class Views:
         if earlier is None or earlier is release or not address.question.is_complete:
             return None
         try:
-            served_answers.changed(earlier, release, address.question)
+            served_answers.changed(earlier, release, self.settle(address))
         except (UsageError, GeodataError):  # the page says why
             return None
         return earlier
 
+    def settle(self, address: Address) -> SettledQuestion:
+        """The question of an address, with the usual layer in place of each layer that it leaves open."""
+        return self.release(address).areas.usual.settle(address.question)
+
     def map_content(self, address: Address, view: View) -> MapContent:
         """What the map of an address shows in a view."""
-        release = self.release(address)
-        question = release.areas.usual.settled(address.question)
-        return MapContent(release, question, view, self.before(address))
+        return MapContent(self.release(address), self.settle(address), view, self.before(address))
 
     def layers(self, address: Address) -> dict[str, str]:
         """Labels of the levels that can be rows and be clicked: common ones first, empty ones left out."""

@@ -80,7 +80,7 @@ class File:
 
 def answer(wanted: FileRequest) -> Result:
     """The answer that the page shows, with the same expected errors."""
-    before, question = wanted.before, wanted.address.question
+    before, question = wanted.before, wanted.views.settle(wanted.address)
     if before is not None:
         return served_answers.changed(before, wanted.release, question)
     ask = served_answers.with_errors if question.is_complete else served_answers.result

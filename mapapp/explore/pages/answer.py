@@ -34,7 +34,7 @@ from mapapp.explore.pages.error_marks import note_item, without_error
 from mapapp.explore.pages.year_card import year_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.filters import Filters
-from mapapp.question.question import EVERYTHING, OTHER_END, Question
+from mapapp.question.question import EVERYTHING, OTHER_END, Question, SettledQuestion
 
 N_SUGGESTIONS: Final = 5
 
@@ -296,7 +296,7 @@ def suggestions(release: ServedRelease, question: Question) -> Component:
     """Areas to start with: those with the most jobs, or with the most homes."""
     verb = words.VERB[question.side]
     level = release.areas.usual.named
-    choices = _largest(release, Question(side=question.side, layer=level))
+    choices = _largest(release, release.areas.usual.settle(Question(side=question.side, layer=level)))
     steps: tuple[list[Child], ...] = (
         ["Choose an area: ", html.Strong("click the map"), ", search by name, or pick one below."],
         ["Choose a question: where its workers live, who they are, who comes and goes."],
@@ -313,7 +313,7 @@ def suggestions(release: ServedRelease, question: Question) -> Component:
     )
 
 
-def _largest(release: ServedRelease, question: Question) -> list[Row]:
+def _largest(release: ServedRelease, question: SettledQuestion) -> list[Row]:
     units = served_answers.units(release, question)
     rows = units[units["kind"] == "unit"].itertuples()
     known = (row for row in rows if f"{question.layer}:{row.unit_id}" in release.areas)

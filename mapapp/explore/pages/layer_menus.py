@@ -26,9 +26,7 @@ def layer_menus(
     release: ServedRelease, question: Question, layers: dict[str, str]
 ) -> dict[str, dict[str, str]]:
     """Labels by level for each menu of `MENUS`; `layers` has those of all levels. The usual one comes first."""
-    settled = release.areas.usual.settled(
-        replace(question, layer=USUAL, home_layer=USUAL, work_layer=USUAL),
-    )
+    settled = release.areas.usual.settle(replace(question, layer=USUAL, home_layer=USUAL, work_layer=USUAL))
     usual = {"pick": click_level(release, question)}
     usual |= {name: getattr(settled, name) for name in MENUS if name not in usual}
     given = {name: getattr(question, name, USUAL) for name in MENUS}

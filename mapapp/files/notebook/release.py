@@ -75,7 +75,7 @@ class Release(analyses.Release):
         if layer:
             question = replace(question, layer=self._layer(layer).level)
         before = self._before(answer) if isinstance(answer, Change) else None
-        shown = MapContent(self._served, self.areas.usual.settled(question), view, before)
+        shown = MapContent(self._served, self.areas.usual.settle(question), view, before)
         picture = map_picture(shown, size_in=size_in, scale=scale, form=form, title=title)
         return MapImage(picture, form, map_words(shown, size_in=size_in))
 

@@ -33,7 +33,7 @@ from mapapp.files.reports.numbers import (
     sentence,
     why_empty,
 )
-from mapapp.files.reports.part import Part
+from mapapp.files.reports.part import Part, SettledPart
 from mapapp.files.reports.place_tables import place_tables
 from mapapp.files.reports.remake import PRINTED_ROWS, remake
 from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
@@ -83,8 +83,8 @@ def build(
         raise UsageError("a report needs a release and a question")
     # The layers that a question leaves open are named, so that the report can be made again as it is. Those of the
     # last release are used, as in any comparison.
-    parts = [part.settled(releases[-1].analyses) for part in parts]
-    pairs = [(release, part) for part in parts for release in releases]
+    settled = [part.settle(releases[-1].analyses) for part in parts]
+    pairs = [(release, part) for part in settled for release in releases]
     titles = names_of(releases)
     found, answers = [], []
     for place, (release, part) in enumerate(pairs):
@@ -113,13 +113,13 @@ def build(
         sources=tuple(
             source_of(release, titles[release.slug], errors=error_rows is not None) for release in releases
         ),
-        remake=remake(releases, parts, date=date, error_rows=error_rows, rows=rows),
+        remake=remake(releases, settled, date=date, error_rows=error_rows, rows=rows),
         paper=usual_paper(releases),
     )
 
 
 def _answered(
-    release: ServedRelease, part: Part, name: str, error_rows: int | None, rows: int | None
+    release: ServedRelease, part: SettledPart, name: str, error_rows: int | None, rows: int | None
 ) -> AnsweredPart:
     question = part.question
     if not question.is_complete:
@@ -173,7 +173,7 @@ def usual_paper(publications: Sequence[ServedPublication]) -> Paper:
 
 def _changes(found: Sequence[AnsweredPart]) -> list[Answer]:
     """The changes from each release to the next: numbers, and a map if the analysis is drawn by unit."""
-    of_part: dict[Part, list[AnsweredPart]] = {}
+    of_part: dict[SettledPart, list[AnsweredPart]] = {}
     for one in found:
         of_part.setdefault(one.part, []).append(one)
     pairs = [pair for group in of_part.values() for pair in pairwise(group)]

@@ -15,7 +15,7 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import Column, Table
 from mapapp.files.reports.numbers import key_numbers, place_of
-from mapapp.files.reports.part import Part
+from mapapp.files.reports.part import SettledPart
 from mapapp.files.reports.tables import change_columns, table_of
 
 MOST_BESIDE: Final = 8
@@ -29,14 +29,14 @@ class AnsweredPart:
     """A question, its answer with expected errors, and the release's name in the report."""
 
     release: ServedRelease
-    part: Part
+    part: SettledPart
     result: Result
     name: str
 
 
 def comparison(found: Sequence[AnsweredPart]) -> tuple[Table, ...]:
     """Comparison tables for answers that differ only in area or release; empty for a single answer."""
-    groups: dict[Part, list[AnsweredPart]] = {}
+    groups: dict[SettledPart, list[AnsweredPart]] = {}
     for one in found:
         same = replace(one.part, question=replace(one.part.question, areas=(), others=()))
         groups.setdefault(same, []).append(one)
@@ -50,7 +50,7 @@ def comparison(found: Sequence[AnsweredPart]) -> tuple[Table, ...]:
     return tuple(made)
 
 
-def _title(one: AnsweredPart, groups: Iterable[Part]) -> str:
+def _title(one: AnsweredPart, groups: Iterable[SettledPart]) -> str:
     """The analysis, with what distinguishes it from others of the same name."""
     about = one.result.about
     if sum(part.question.analysis == one.part.question.analysis for part in groups) == 1:
@@ -90,7 +90,7 @@ def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
 
 def _changes(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
     """Tables of the changes in each area from one release to the next."""
-    by_part: dict[Part, dict[str, AnsweredPart]] = {}
+    by_part: dict[SettledPart, dict[str, AnsweredPart]] = {}
     for one in group:
         by_part.setdefault(one.part, {})[one.release.slug] = one
     return [

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.asking import questions_of
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import Show
 from mapapp.question.cost import MAX_PARTS
-from mapapp.question.question import Question
+from mapapp.question.question import Question, SettledQuestion
 from mapapp.question.questions import Questions
 from mapapp.question.view import View
 
@@ -33,14 +33,16 @@ class Part:
         """The map view of the answer."""
         return View(show=self.show)
 
-    @property
-    def normal(self) -> Part:
-        """The normal form, equal for parts with the same question."""
-        return replace(self, question=self.question.normal)
+    def settle(self, release: Release) -> SettledPart:
+        """Return the normal form with the usual layer of a release for each layer that the question leaves open."""
+        return SettledPart(release.areas.usual.settle(self.question.normal), self.show)
 
-    def settled(self, release: Release) -> Part:
-        """The normal form with the usual layer of a release in place of each layer that the question leaves open."""
-        return replace(self.normal, question=release.areas.usual.settled(self.question.normal))
+
+@dataclass(frozen=True, slots=True)
+class SettledPart(Part):
+    """A part whose question is settled, in normal form, so that parts with the same question are equal."""
+
+    question: SettledQuestion
 
 
 def parts_of(release: Release, several: Questions, show: Show = "points") -> list[Part]:

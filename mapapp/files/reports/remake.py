@@ -11,7 +11,7 @@ from typing import Final
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import Remake
-from mapapp.files.reports.part import Part
+from mapapp.files.reports.part import SettledPart
 from mapapp.question import setup_file
 from mapapp.question.address import Address, query_of
 from mapapp.question.options import options_of
@@ -25,14 +25,13 @@ LONGEST_LINK: Final = 2_000  # a length that browsers and mail programs accept
 
 def remake(
     releases: Sequence[ServedRelease],
-    parts: Sequence[Part],
+    parts: Sequence[SettledPart],
     *,
     date: datetime.date | None,
     error_rows: int | None,
     rows: int | None = PRINTED_ROWS,
 ) -> Remake:
     """Instructions to make the same report from the same releases."""
-    parts = [part.normal for part in parts]
     links = [query_of(part.question, part.view) for part in parts]
     names = [f"setup-{place + 1}.json" for place in range(len(parts))]
     return Remake(
@@ -46,13 +45,13 @@ def remake(
     )
 
 
-def _setup(release: ServedRelease, part: Part) -> str:
+def _setup(release: ServedRelease, part: SettledPart) -> str:
     """A setup file in compact form."""
     address = Address(question=part.question, view=part.view)
     return json.dumps(json.loads(setup_file.save(release, address, name=release.slug)))
 
 
-def words_of(release: ServedRelease, part: Part) -> str:
+def words_of(release: ServedRelease, part: SettledPart) -> str:
     """The question of a part in a few words."""
     about = served_answers.result(release, part.question).about
     return f"{about.area}: {about.title}"
@@ -60,7 +59,7 @@ def words_of(release: ServedRelease, part: Part) -> str:
 
 def _command(
     releases: Sequence[ServedRelease],
-    parts: Sequence[Part],
+    parts: Sequence[SettledPart],
     setups: Sequence[str],
     *,
     date: datetime.date | None,
@@ -81,7 +80,7 @@ def _command(
     return shlex.join([*start, *(part for name in setups for part in ("--setup", name)), *end])
 
 
-def _options(parts: Sequence[Part]) -> list[str] | None:
+def _options(parts: Sequence[SettledPart]) -> list[str] | None:
     """Command options for the same question; None if only setup files can express it."""
     shows = {part.show for part in parts}
     options = options_of([part.question for part in parts])

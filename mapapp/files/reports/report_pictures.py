@@ -9,7 +9,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_words
 from mapapp.files.reports.content import Picture
-from mapapp.files.reports.part import Part
+from mapapp.files.reports.part import Part, SettledPart
 
 _MAP_IN: Final = (7.5, 6.3)  # as wide as a page, and short enough for the first page
 _SCALE: Final = 2  # 192 pixels per inch
@@ -26,7 +26,9 @@ def locator_of(release: ServedRelease, part: Part, name: str) -> Picture:
     )
 
 
-def map_of(release: ServedRelease, part: Part, name: str, before: ServedRelease | None = None) -> Picture:
+def map_of(
+    release: ServedRelease, part: SettledPart, name: str, before: ServedRelease | None = None
+) -> Picture:
     """The answer as a map. It is a PNG, because a map of points as SVG has several megabytes and takes seconds."""
     shown = MapContent(release, part.question, part.view, before)
     return Picture(

@@ -24,6 +24,7 @@ from mapapp.explore.pages import answer
 from mapapp.files import answer_files
 from mapapp.files.reports.numbers import key_numbers
 from mapapp.question.question import Question
+from tests.addresses import settled
 from tests.oracles import analyses as twin
 
 
@@ -71,7 +72,7 @@ def test_real_medians_and_means_lie_within_four_expected_errors(
 
 def test_every_way_to_read_an_answer_has_the_errors(served: ServedRelease, counties: list[str]) -> None:
     state = Question(areas=(counties[0],), analysis="distance-direction")
-    found: Any = served_answers.with_errors(served, state)
+    found: Any = served_answers.with_errors(served, settled(served, state))
     shown = {name: getattr(found, name) for name in ("median_mi", "mean_under_100_mi")}
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     numbers = {each.value: each.error for each in key_numbers(found)}
@@ -85,7 +86,7 @@ def test_every_way_to_read_an_answer_has_the_errors(served: ServedRelease, count
         assert f"{name}_expected_error" in stream.getvalue()
     assert "under 100 miles" in page
     pair: Any = served_answers.with_errors(
-        served, Question(areas=(counties[0],), others=(counties[0],), analysis="paired")
+        served, settled(served, Question(areas=(counties[0],), others=(counties[0],), analysis="paired"))
     )
     assert pair.median_mi.expected_error > 0
 
