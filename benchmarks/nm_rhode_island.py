@@ -21,6 +21,7 @@ from engine.suppression.cells import releasable, safe_intervals
 from engine.suppression.rates import Rates
 from engine.suppression.rows import suppress_rows
 from engine.suppression.sum_tree import SumTree, suppress_tree
+from engine.suppression.suppressed import share_delta
 from geodata.store import Store, open_store
 
 PROMISES: Final = (("0.2", "0.1"), ("0.5", "0.1"), ("0.5", "0.001"), ("0.9", "0.1"))
@@ -189,7 +190,7 @@ class Outcome(NamedTuple):
 def decide(people: Ints, rates: Rates, values: Ints, epsilon: str, delta: str) -> Outcome:
     """What is released of a table."""
     promised = Fraction(epsilon)
-    released = releasable(people, rates, promised, Fraction(delta) / people.size)
+    released = releasable(people, rates, promised, share_delta(Fraction(delta), people.size))
     low, high = safe_intervals(people, rates, promised)
     outside = released & ((values < low) | (values > high))
     stop = int(np.argmax(outside)) + 1 if outside.any() else people.size
@@ -217,7 +218,10 @@ def print_totals(path: Path, seed: int) -> None:
             )
             all_values = np.concatenate((np.bincount(line_of, values).astype(np.int64), values))
             found = suppress_tree(
-                tree, all_values, epsilon=Fraction("0.5"), decision_delta=Fraction("0.1") / len(tree)
+                tree,
+                all_values,
+                epsilon=Fraction("0.5"),
+                decision_delta=share_delta(Fraction("0.1"), len(tree)),
             )
             of_lines, of_cells = found.released[:n_lines], found.released[n_lines:]
             line(
@@ -298,7 +302,7 @@ class Flows(NamedTuple):
     def decide(self, epsilon: Fraction) -> tuple[int, float, int]:
         """Flows released, share of jobs in them, and rows that stop at a breach. Each row is decided by itself."""
         released, jobs, broken, order = 0, 0, 0, self._order()
-        q = Fraction(1, 10) / self.counts.size
+        q = share_delta(Fraction(1, 10), self.counts.size)
         for row, homes in enumerate(order):
             numerator = np.maximum(1, np.floor(self.shares[row, homes] * (UNITS - MOST_ORIGINS))).astype(
                 np.int64

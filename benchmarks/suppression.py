@@ -27,7 +27,7 @@ from engine.suppression.rates import Rates
 from engine.suppression.rows import expected_rows, suppress_rows
 from engine.suppression.sampled import sampling_plan, suppress_cells_sampled
 from engine.suppression.sum_tree import DecidedTree
-from engine.suppression.suppressed import Decided
+from engine.suppression.suppressed import Decided, share_delta
 
 SMALLEST: Final = (
     *("--cells", "300", "--rows", "12", "--small", "10", "--runs", "1"),
@@ -109,25 +109,25 @@ def make_two_rows(n_columns: int, mean: float) -> tuple[TwoWayTable, Ints]:
 
 
 def decide_two_rows(table: TwoWayTable, values: Ints) -> DecidedTree:
-    return suppress_two_way(table, values, epsilon=EPSILON, decision_delta=DELTA / values.size)
+    return suppress_two_way(table, values, epsilon=EPSILON, decision_delta=share_delta(DELTA, values.size))
 
 
 def decide_cells(table: Cells, threads: int) -> Decided:
-    q = DELTA / table.people.size
+    q = share_delta(DELTA, table.people.size)
     return suppress_cells(
         table.people, table.rates, table.values, epsilon=EPSILON, decision_delta=q, threads=threads
     )
 
 
 def decide_by_sampling(table: Cells) -> Decided:
-    q = DELTA / table.people.size
+    q = share_delta(DELTA, table.people.size)
     return suppress_cells_sampled(
         table.people, table.rates, table.values, epsilon=EPSILON, decision_delta=q, key=KEY
     )
 
 
 def decide_rows(table: Rows) -> Decided:
-    q = DELTA / table.values.size
+    q = share_delta(DELTA, table.values.size)
     return suppress_rows(
         table.people, table.ptr, table.rates, table.values, epsilon=EPSILON, decision_delta=q
     )
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     show("flows between counties", flows, rows.values, seconds(partial(decide_rows, rows), chosen.runs))
     for n_columns, mean in chosen.two_rows or TWO_ROWS:
         show_two_rows(n_columns, mean, chosen.runs)
-    q = DELTA / rows.values.size
+    q = share_delta(DELTA, rows.values.size)
     dry = expected_rows(rows.people, rows.ptr, rows.rates, epsilon=EPSILON, decision_delta=q)
     print(f"\nA dry run of the flows agrees on {np.mean(dry == flows.released):.2%} of the decisions.\n")
     compare_with_sampling(make_cells(chosen.small, 500), chosen.runs)
@@ -206,7 +206,7 @@ def show(name: str, decided: Decided, people: Ints, taken: list[float]) -> None:
 
 def compare_with_sampling(table: Cells, runs: int) -> None:
     """The second table: one thread, the same safe intervals."""
-    samples, most = sampling_plan(DELTA / table.people.size)
+    samples, most = sampling_plan(share_delta(DELTA, table.people.size))
     exact, drawn = decide_cells(table, 1), decide_by_sampling(table)
     assert exact.low.tolist() == drawn.low.tolist()
     assert exact.high.tolist() == drawn.high.tolist()

@@ -9,7 +9,15 @@ import numpy.typing as npt
 from engine._arrays import BoolArray, as_int
 from engine.errors import ParameterError
 
-__all__ = ["MOST_PEOPLE", "Decided", "check_people", "check_promise", "check_values", "stop_at_breach"]
+__all__ = [
+    "MOST_PEOPLE",
+    "Decided",
+    "check_people",
+    "check_promise",
+    "check_values",
+    "share_delta",
+    "stop_at_breach",
+]
 
 MOST_PEOPLE = 10**8
 """Largest number of people in a cell or a row."""
@@ -64,6 +72,15 @@ def check_promise(epsilon: Fraction, decision_delta: Fraction | None = None) -> 
         raise ParameterError(f"epsilon = {epsilon}: give at most 9 decimals")
     if decision_delta is not None and not 0 < decision_delta < 1:
         raise ParameterError(f"delta of a decision = {decision_delta}: give a number above 0 and below 1")
+
+
+def share_delta(delta: Fraction, n_decisions: int) -> Fraction:
+    """Return delta / T, the chance with which each of T decisions of a publication may fail.
+
+    Exact: T shares add up to delta. Where a decision compares floats, :func:`engine.suppression.unsafe.limit_below`
+    rounds the share down, so that the T chances never add up to more.
+    """
+    return delta / n_decisions
 
 
 def check_people(name: str, people: npt.ArrayLike, n: int, of_what: str) -> Ints:

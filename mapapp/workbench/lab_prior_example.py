@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from engine.suppression.cells import releasable, safe_intervals
 from engine.suppression.rates import Rates
+from engine.suppression.suppressed import share_delta
 
 __all__ = ["COLUMNS", "TOWNS", "DecidedTable", "decided_tables"]
 
@@ -111,4 +112,6 @@ def _decided(
     numerators = np.clip(np.rint(rates.ravel() * _MILLION), 1, _MILLION - 1).astype(np.int64)
     prior = Rates(numerator=numerators, denominator=np.full(n, _MILLION))
     low, high = safe_intervals(cells, prior, epsilon)
-    return DecidedTable(cells, values.ravel(), low, high, releasable(cells, prior, epsilon, delta / n))
+    return DecidedTable(
+        cells, values.ravel(), low, high, releasable(cells, prior, epsilon, share_delta(delta, n))
+    )

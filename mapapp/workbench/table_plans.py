@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.suppression.sum_tree import DecidedTree
+from engine.suppression.suppressed import share_delta
 from geodata.manifest import MANIFEST
 from geodata.store import Store
 from mapapp.answers.areas import Areas
@@ -205,7 +206,7 @@ def actual_table(
     plan = nodes.plan
     counted = count_values(store, plan.spec, plan.ground, report)[plan.row, plan.column]
     report("deciding", 0, 0)
-    decided, _ = decide_twice(nodes, Sealed(counted), Rule(epsilon, delta / len(nodes)), report)
+    decided, _ = decide_twice(nodes, Sealed(counted), Rule(epsilon, share_delta(delta, len(nodes))), report)
     released, outside = _cells(nodes, decided, counted)
     found = np.flatnonzero(outside)
     shift = np.full(counted.size, np.nan)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from engine.suppression.sum_tree import DecidedTree
+from engine.suppression.suppressed import share_delta
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.schema import GEOGRAPHY
 from geodata.store import Store
@@ -119,7 +120,7 @@ def make_table_certificate(
             "in_words": promise_in_words(promise.epsilon, promise.delta),
         },
         "decisions": n_decisions,
-        "decision_delta": exact_number(promise.delta / n_decisions),
+        "decision_delta": exact_number(share_delta(promise.delta, n_decisions)),
         "remainders": forest.has_remainders,
         "tables": [spec.to_dict() for spec in forest.specs],
         "prior": {**prior, "smoothing": smoothing[0] if len(smoothing) == 1 else smoothing},

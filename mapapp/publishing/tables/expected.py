@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from engine.suppression.cells import releasable
 from engine.suppression.rows import expected_rows
+from engine.suppression.suppressed import share_delta
 from mapapp.base.progress import Report, silent
 from mapapp.publishing.tables.decide import Rule, expected_decisions, rows_of_flows
 from mapapp.publishing.tables.forest import Forest
@@ -106,7 +107,9 @@ def expected_forest(
     forest: Forest, epsilon: Fraction, delta: Fraction, report: Report = silent
 ) -> ExpectedForest:
     """Work out which cells of all tables of a publication are to be released; as :func:`expected_table`."""
-    parts = tuple(_expected(nodes, epsilon, delta / len(forest), report) for nodes in forest.trees)
+    parts = tuple(
+        _expected(nodes, epsilon, share_delta(delta, len(forest)), report) for nodes in forest.trees
+    )
     return ExpectedForest(n_decisions=len(forest), parts=parts)
 
 
@@ -119,7 +122,7 @@ def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> Expected
     epsilon, delta : Fraction
         Above 0 and below 1; delta is shared among all decisions.
     """
-    return _expected(nodes, epsilon, delta / len(nodes), silent)
+    return _expected(nodes, epsilon, share_delta(delta, len(nodes)), silent)
 
 
 def _expected(nodes: Nodes, epsilon: Fraction, decision_delta: Fraction, report: Report) -> ExpectedTable:

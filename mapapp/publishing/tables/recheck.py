@@ -21,6 +21,7 @@ from engine.parameters import exact_fraction
 from engine.streams import SecretKey
 from engine.suppression.rates import Rates
 from engine.suppression.sum_tree import DecidedTree
+from engine.suppression.suppressed import share_delta
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.schema import CELL_KINDS, CELL_STATES
@@ -158,7 +159,7 @@ def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
         exact_fraction(str(stated["delta"]["exact"]), "delta"),
         stated["decide"],
     )
-    checks.append(_check_numbers(forest, certificate, promise))
+    checks.append(_check_promise(forest, promise))
     values = [_released_values(nodes, part) for nodes, part in _parts(forest, cells)]
     decided = _decided_again(forest, certificate, values, promise)
     checks.append(_check_decisions(forest, decided, values, promise))
@@ -262,13 +263,14 @@ def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
     return np.concatenate(found)
 
 
-def _check_numbers(forest: Forest, certificate: JsonObject, promise: Promise) -> CertificateCheck:
-    each = exact_fraction(str(certificate["decision_delta"]["exact"]), "decision_delta")
-    n = len(forest)
-    in_range = 0 < promise.epsilon < 1 and 0 < promise.delta < 1 and promise.decide in get_args(Decide)
-    ok = in_range and certificate["decisions"] == n and each * n == promise.delta
+def _check_promise(forest: Forest, promise: Promise) -> CertificateCheck:
+    """The promise promises something; that its delta is shared is compared with the certificate made again."""
+    ok = 0 < promise.epsilon < 1 and 0 < promise.delta < 1 and promise.decide in get_args(Decide)
+    share = share_delta(promise.delta, len(forest))
     return CertificateCheck(
-        "delta is shared among all decisions", ok, f"{float(promise.delta):g} / {n:,} = {float(each):.3g}"
+        "delta is shared among all decisions",
+        ok,
+        f"{float(promise.delta):g} / {len(forest):,} = {float(share):.3g}",
     )
 
 
@@ -284,7 +286,7 @@ def _decided_again(
                 for nodes, shown in zip(forest.trees, values, strict=True)
             ]
         key = SecretKey.for_tests()
-    rule = Rule(promise.epsilon, promise.delta / len(forest), key)
+    rule = Rule(promise.epsilon, share_delta(promise.delta, len(forest)), key)
     found: list[DecidedTree] = []
     for nodes, shown in zip(forest.trees, values, strict=True):
         has_stopped = any(decided.breach >= 0 for decided in found)

@@ -20,6 +20,7 @@ import pandas
 
 from engine.precompile import TABLE_STAGES, ensure_compiled
 from engine.streams import SecretKey
+from engine.suppression.suppressed import share_delta
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.schema import GEOGRAPHY
@@ -299,7 +300,7 @@ def _rule(forest: Forest, choice: Choice) -> Rule:
     key = None
     if choice.decide == "sampled":
         key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
-    return Rule(choice.epsilon, choice.delta / len(forest), key)
+    return Rule(choice.epsilon, share_delta(choice.delta, len(forest)), key)
 
 
 def _expected(forest: Forest, choice: Choice, report: Report) -> ExpectedForest:

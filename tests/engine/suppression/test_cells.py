@@ -12,7 +12,8 @@ import pytest
 from engine.errors import ParameterError
 from engine.suppression.cells import safe_intervals, suppress_cells
 from engine.suppression.rates import Rates
-from engine.suppression.unsafe import unsafe_probability_bounds
+from engine.suppression.suppressed import share_delta
+from engine.suppression.unsafe import limit_below, unsafe_probability_bounds
 from tests.engine.suppression.examples import rates_of
 from tests.golden import golden
 
@@ -113,6 +114,14 @@ def test_input_that_makes_no_table_is_refused_in_one_line_without_values() -> No
             suppress_cells(people, half, values, epsilon=epsilon, decision_delta=delta)
         assert "\n" not in str(caught.value)
         assert "11" not in str(caught.value)
+
+
+def test_the_shares_of_all_decisions_add_up_to_delta() -> None:
+    delta = Fraction("0.1")
+    for n_decisions in (1, 3, 7, 101):
+        share = share_delta(delta, n_decisions)
+        assert sum([share] * n_decisions) == delta
+        assert Fraction(limit_below(share)) * n_decisions <= delta
 
 
 def test_the_pattern_depends_on_released_values_only() -> None:

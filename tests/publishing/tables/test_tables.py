@@ -296,7 +296,12 @@ def test_a_change_of_one_count_or_promise_is_found(demo_table: Path, tmp_path: P
         number = {"exact": value, "value": float(Fraction(value))}
         certificate["promise"][field] = number
         rewrite_document(path, "certificate.json", certificate)
-        assert {"decisions", "delta is shared among all decisions"} & set(failed(path))
+        assert "made again from the table" in failed(path)
+    for promise in ({"delta": {"exact": "2", "value": 2.0}}, {"decide": "somehow"}):
+        certificate = json.loads((demo_table / "certificate.json").read_text())
+        certificate["promise"] |= promise
+        rewrite_document(path, "certificate.json", certificate)
+        assert "delta is shared among all decisions" in failed(path)
 
 
 def test_a_table_of_schema_2_says_that_it_has_no_run_id(demo_table: Path, tmp_path: Path) -> None:
