@@ -232,7 +232,7 @@ def tree(tmp_path: Path) -> Path:
         ("mapapp/answers/areas.py", "from mapapp.publishing.ledger import Ledger", room_faults),
         (
             "mapapp/explore/server.py",
-            "from mapapp.publishing.certificate.certificate import check_certificate",
+            "from mapapp.publishing.certificate.certificate import build_certificate",
             room_faults,
         ),
         ("mapapp/answers/areas.py", "from mapapp.drawing import camera", room_faults),

@@ -15,7 +15,7 @@ from mapapp.commands.options import STORE, json_option, print_result
 
 if TYPE_CHECKING:
     from geodata.schema import StoreKind
-    from mapapp.publishing.certificate.certificate import CertificateCheck
+    from mapapp.publishing.certificate.terms import CertificateCheck
 
 _ARITHMETIC_NOTE = "These checks show that the arithmetic is right, not where the publication comes from."
 _THIS = {"release": "this release", "table": "this table", "records": "these records"}
@@ -125,7 +125,7 @@ def _prior_check(path: Path, kind: StoreKind, prior_release: Path) -> Certificat
 
 def _digest_check(found: str, wanted: str) -> CertificateCheck:
     """Compare the release's digest with the one its publisher states."""
-    from mapapp.publishing.certificate.certificate import CertificateCheck
+    from mapapp.publishing.certificate.terms import CertificateCheck
 
     detail = "matches --digest" if found == wanted else f"it is {found}, not {wanted} as in --digest"
     return CertificateCheck("release digest", found == wanted, detail)

@@ -19,7 +19,6 @@ from mapapp.publishing.certificate.row_checks import (
     PlacesCheck,
     PointsCheck,
     ReleaseRows,
-    SynthesizerCounts,
     release_rows,
 )
 from mapapp.publishing.certificate.rows_in_order import NotInOrder, blocks_with_work
@@ -37,7 +36,7 @@ def in_small_groups(demo_release: Path, tmp_path: Path) -> Store:
     return open_store(path, "release", verify=False)
 
 
-def found_in(store: Store, parts: list[ReleaseRows]) -> tuple[list[CertificateCheck], dict[int, int]]:
+def found_in(store: Store, parts: list[ReleaseRows]) -> list[CertificateCheck]:
     used = blocks_with_work(store, "jobs")
     jobs, points, places, key = (
         JobsCheck(used.size),
@@ -45,24 +44,20 @@ def found_in(store: Store, parts: list[ReleaseRows]) -> tuple[list[CertificateCh
         PlacesCheck(store),
         KeyCheck(read_cells(store, used)),
     )
-    counts = SynthesizerCounts()
     for rows in parts:
-        for check in (jobs, points, places, key, counts):
+        for check in (jobs, points, places, key):
             check.add(rows)
-    return [jobs.result(), points.result(), places.result(), key.result(True)], dict(counts.by_n)
+    return [jobs.result(), points.result(), places.result(), key.result(True)]
 
 
 def test_parts_say_what_the_whole_says(in_small_groups: Store) -> None:
     parts = list(release_rows(in_small_groups))
     assert len(parts) > 10
     whole = ReleaseRows(in_small_groups.table("jobs"), in_small_groups.table("points"))
-    checks, counts = found_in(in_small_groups, parts)
-    assert (checks, counts) == found_in(in_small_groups, [whole])
+    checks = found_in(in_small_groups, parts)
+    assert checks == found_in(in_small_groups, [whole])
     assert all(check.ok for check in checks)
     assert "made with the published test key" in checks[-1].detail
-    segment = ["destination_index", "age", "earnings", "industry"]
-    wanted = whole.jobs.groupby(segment)["count"].sum().value_counts()
-    assert counts == dict(zip(wanted.index.tolist(), wanted.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("table", ["jobs", "points"])
@@ -135,10 +130,3 @@ def test_points_of_the_same_workers(
     jobs, check = some_jobs(), PointsCheck()
     check.add(ReleaseRows(jobs, change(points_of(jobs))))
     assert check.result().ok == is_right
-
-
-def test_synthesizers_are_counted_in_any_order() -> None:
-    for jobs in (some_jobs(), some_jobs().iloc[[2, 0, 3, 1]]):
-        counts = SynthesizerCounts()
-        counts.add(ReleaseRows(jobs, points_of(jobs)))
-        assert counts.by_n == {3: 1, 1: 1, 4: 1}

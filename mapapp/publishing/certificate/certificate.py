@@ -4,8 +4,9 @@ A certificate is plain JSON. It holds no key, no timing, no retry count, and no 
 are by published count and speak of prior weights, which follow from public data. Where published counts
 replace the real ones, weights and costs are functions of the published count alone (`engine.accountant`).
 
-From the certificate alone :func:`check_certificate` redoes every sum. That the weights of the other
-synthesizers in a row are no worse than those shown follows from the public inputs, whose hashes are given.
+All of it follows from public inputs, whose hashes are given, and from stated choices, so that `certify` writes it
+again from the release alone and compares. Each row shows the weights of its worst class, from which a reader can redo
+the arithmetic.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, require_fixe
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.json_objects import JsonObject
 from mapapp.answers.publication import CLAIMS_SCHEMA
-from mapapp.publishing.certificate.check import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.exponential import exponential_claims, stated_privacy
 from mapapp.publishing.certificate.sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
 from mapapp.publishing.certificate.stamps import software_versions
@@ -51,11 +51,9 @@ from mapapp.publishing.certificate.terms import (
 from mapapp.publishing.certified_weights import badness_of
 
 __all__ = [
-    "CertificateCheck",
     "build_certificate",
     "certificate_rows",
     "certificate_text",
-    "check_certificate",
     "keyed_hash",
     "merge_rows",
 ]

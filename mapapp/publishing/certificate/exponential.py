@@ -1,4 +1,4 @@
-"""What a certificate says of the exponential mechanism: written, and redone.
+"""What a certificate says of the exponential mechanism.
 
 The mechanism has a proof of its own, which reads epsilon alone: no accountant, and no rows by published count.
 """
@@ -20,7 +20,6 @@ from mapapp.publishing.certificate.terms import (
     SINGLE_HOMES_CAVEAT,
     UNIT,
     Certificate,
-    CertificateCheck,
     Row,
     composition,
     each_by_itself,
@@ -30,7 +29,6 @@ from mapapp.publishing.certificate.terms import (
 
 __all__ = [
     "NO_ACCOUNTANT",
-    "check_exponential",
     "exponential_claims",
     "find_laws",
     "read_privacy",
@@ -201,27 +199,3 @@ def _section(promise: ExponentialPromise, unit: Unit) -> Certificate:
         "taken_for_granted": [*promise.taken_for_granted, *of_unit],
         "numbers": promise.numbers,
     }
-
-
-def check_exponential(
-    certificate: Certificate,
-    privacy: PrivacyParameters,
-    synthesis: SynthesisParameters,
-    counts_by_n: Mapping[int, int] | None,
-) -> list[CertificateCheck]:
-    """Every claim of the exponential mechanism, made again from the parameters."""
-    rows: Sequence[Row] = certificate["accounting"]["rows"]
-    n_synthesizers = sum(row["synthesizers"] for row in rows)
-    priced = "price_bits" in certificate["mechanism"]["numbers"]
-    again = exponential_claims(privacy, synthesis, rows, priced=priced)
-    checks = [
-        CertificateCheck(name, certificate[name] == value, "follows from the parameters")
-        for name, value in again.items()
-        if name
-        != "caveats"  # a certificate may hold further ones; all are compared when a release is checked
-    ]
-    if counts_by_n is not None:
-        found = sum(times for n, times in counts_by_n.items() if n > 0)
-        detail = f"{found} in the release, {n_synthesizers} in the certificate"
-        checks.append(CertificateCheck("every synthesizer is counted", found == n_synthesizers, detail))
-    return checks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -22,6 +21,7 @@ from mapapp.answers.publication import (
     listed_tables,
     public_facts,
 )
+from mapapp.publishing.certificate.made_again import is_written_alike
 from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 
 
@@ -115,11 +115,6 @@ def _compared(check: str, bound: object, found: Mapping[str, object]) -> Certifi
         else f"all {len(names)} match the certificate"
     )
     return CertificateCheck(check, not wrong, detail)
-
-
-def is_written_alike(one: object, other: object) -> bool:
-    """Whether two values read from JSON are written alike: 1, 1.0 and true differ."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _by_code(layers: object) -> object:

@@ -8,30 +8,35 @@ draws were made as described, and that their key was secret (the published test 
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.errors import EngineError
-from engine.parameters import SynthesisParameters
+from engine.parameters import Mechanism, SynthesisParameters
 from engine.points import CellTriangles
 from engine.streams import PublicSeed
 from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
 from geodata.store import Store
-from mapapp.answers.publication import BOUND_SCHEMA, is_bound, open_publication
+from mapapp.answers.publication import (
+    BOUND_FIELD,
+    BOUND_SCHEMA,
+    CLAIMS_SCHEMA,
+    FIRST_BOUND_SCHEMA,
+    open_publication,
+)
 from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import prepare_all
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
-from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate
-from mapapp.publishing.certificate.check import check_later_fields
-from mapapp.publishing.certificate.exponential import read_privacy
+from mapapp.publishing.certificate.exponential import exponential_claims, read_privacy
 from mapapp.publishing.certificate.geography_check import check_geography
 from mapapp.publishing.certificate.key_homes import HomesOfKey
+from mapapp.publishing.certificate.made_again import compare_again
 from mapapp.publishing.certificate.noise_check import NoiseCheck
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
@@ -45,17 +50,21 @@ from mapapp.publishing.certificate.row_checks import (
     PlacesCheck,
     PointsCheck,
     ReleaseRows,
-    SynthesizerCounts,
     release_rows,
 )
 from mapapp.publishing.certificate.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
-from mapapp.publishing.certificate.stamps import software_versions
 from mapapp.publishing.certificate.terms import (
     EARLIER_MARGINS_CAVEAT,
+    FIELDS,
     LATER_FIELDS,
+    LATER_FIELDS_CHECK,
     MARGINS_CAVEAT,
+    RUN_ID,
     TEST_KEY_REASON,
     Certificate,
+    CertificateCheck,
+    has_run_id,
+    require_hashes,
 )
 from mapapp.publishing.chosen_setting import check_design
 from mapapp.publishing.marginal_segments import assigns_from_margins, has_marginal_segments
@@ -64,17 +73,10 @@ from mapapp.publishing.residents_only import reasons_of_homes
 
 __all__ = ["check_release"]
 
-_FITTED = (
-    "accounting",
-    "construction",
-    "preconditions",
-    "readings",
-    "worst_synthesizer",
-    "epsilon_final",
-    "lone_worker",
-    "mechanism",
-)
-_AGREE = 1e-6  # relative; other machines may round the last digits of a fitted prior differently
+_WITH_FLOATS = ("accounting", "construction", "readings", "lone_worker", "parameters")
+"""Other machines may round what follows from a fitted prior differently, and a parameter may be written 4 or 4.0."""
+
+_TRUE_TRACT = "true_tract of lone_worker"
 
 
 def check_release(path: Path) -> list[CertificateCheck]:
@@ -105,21 +107,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
     checks += check_geography(release)
     checks += [rows.points.result(), rows.places.result()]
     try:
-        checks += [*check_certificate(certificate, rows.counts.by_n), *check_later_fields(certificate)]
-        source = _source(release, certificate)
-        homes = HomesOfKey(source.geography, source.parameters)
-        checks += _check_segments(release, source.parameters)
-        noise = NoiseCheck(
-            source.geography, source.privacy, source.parameters, priced=_is_priced(certificate)
-        )
-        checks.append(_check_again(source, certificate, homes, noise))
-        checks.append(noise.result())
-        is_stated = TEST_KEY_REASON in certificate["status_reasons"]
-        checks.append(rows.key.result(is_stated, homes_agree=homes.are_too_many))
-        if "beside" in certificate:
-            checks.append(check_beside(certificate))
-        if "design" in certificate["construction"]:
-            checks.append(check_design(release, certificate))
+        checks += check_claims(release, certificate, rows.key)
     except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be interpreted ({type(error).__name__})")
@@ -127,19 +115,43 @@ def check_release(path: Path) -> list[CertificateCheck]:
     return checks
 
 
+def check_claims(release: Store, certificate: Certificate, key: KeyCheck) -> Iterator[CertificateCheck]:
+    """Check what a certificate says of a release whose rows have been looked at.
+
+    Raises
+    ------
+    EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError
+        The certificate cannot be interpreted.
+    """
+    source = _source(release, certificate)
+    yield _check_schema(certificate, source.parameters.mechanism)
+    yield from _check_later_fields(certificate)
+    yield _check_hashes(certificate)
+    yield from _check_segments(release, source.parameters)
+    homes = HomesOfKey(source.geography, source.parameters)
+    noise = NoiseCheck(source.geography, source.privacy, source.parameters, priced=_is_priced(certificate))
+    yield _check_again(source, certificate, homes, noise)
+    yield noise.result()
+    is_stated = TEST_KEY_REASON in certificate["status_reasons"]
+    yield key.result(is_stated, homes_agree=homes.are_too_many)
+    if "beside" in certificate:
+        yield check_beside(certificate)
+    if "design" in certificate["construction"]:
+        yield check_design(release, certificate)
+
+
 class _RowChecks:
     """All checks of a release's rows, which are read once, some workplaces at a time."""
 
     def __init__(self, release: Store, cells: CellTriangles) -> None:
         self.jobs = JobsCheck(cells.triangle_ptr.size - 1)
-        self.counts = SynthesizerCounts()
         self.points = PointsCheck()
         self.places = PlacesCheck(release)
         self.key = KeyCheck(cells)
 
     def add(self, rows: ReleaseRows) -> None:
         """Look at the rows of some workplaces: all of these."""
-        for check in (self.jobs, self.counts, self.points, self.places, self.key):
+        for check in (self.jobs, self.points, self.places, self.key):
             check.add(rows)
 
 
@@ -178,6 +190,52 @@ def _source(release: Store, certificate: Certificate) -> SynthesisSource:
     )
 
 
+def _check_schema(certificate: Certificate, mechanism: Mechanism) -> CertificateCheck:
+    """The fields that its schema has, and no others; :func:`_check_later_fields` has those that it may lack."""
+    stated = certificate["schema_version"]
+    known = type(stated) is int and CLAIMS_SCHEMA <= stated <= BOUND_SCHEMA
+    expected = {
+        *FIELDS,
+        *(["mechanism"] if mechanism == "exponential" else []),
+        *([BOUND_FIELD] if known and stated >= FIRST_BOUND_SCHEMA else []),
+    }
+    missing = expected - set(certificate)
+    if stated != BOUND_SCHEMA:
+        missing -= set(LATER_FIELDS)
+    strange = sorted(missing | (set(certificate) - expected))
+    detail = f"unexpected or missing: {strange}" if strange else f"the fields of schema {stated}"
+    return CertificateCheck("schema", known and not strange and has_run_id(certificate), detail)
+
+
+def _check_later_fields(certificate: Certificate) -> list[CertificateCheck]:
+    """Name the fields that a certificate of an earlier schema lacks: earlier versions did, but anyone can delete them.
+
+    The digest alone tells the two apart, so the check fails if a field of version 0.1 is missing. No check for schema
+    3, which has all fields.
+    """
+    if certificate["schema_version"] == BOUND_SCHEMA:
+        return []
+    missing = [name for name in (*LATER_FIELDS, BOUND_FIELD) if name not in certificate]
+    if _lacks_true_tract(certificate):
+        missing.append(_TRUE_TRACT)
+    good = set(missing) <= {RUN_ID, _TRUE_TRACT}
+    detail = f"schema {certificate['schema_version']} without {', '.join(missing)}"
+    return [
+        CertificateCheck(
+            LATER_FIELDS_CHECK,
+            good,
+            detail if good else f"{detail}: anyone can delete them; compare the digest published elsewhere",
+        )
+    ]
+
+
+def _check_hashes(certificate: Certificate) -> CertificateCheck:
+    """Hashes of confidential inputs have the form of hashes; those of public inputs are compared with the tables'."""
+    inputs = certificate["confidential_inputs"]
+    require_hashes(inputs)
+    return CertificateCheck("hashes", bool(inputs), f"{len(inputs)} confidential inputs")
+
+
 def _check_again(
     source: SynthesisSource, certificate: Certificate, *homes: HomesOfKey | NoiseCheck
 ) -> CertificateCheck:
@@ -203,26 +261,32 @@ def _check_again(
         design=certificate["construction"].get("design"),
         versions=certificate["versions"],
     )
-    if is_bound(certificate):
-        del again["schema_version"]  # checked with the other fields; the publication has a check of its own
+    if source.parameters.mechanism == "exponential" and not _is_priced(certificate):
+        again |= _unpriced_claims(source, again)
     if certificate["schema_version"] != BOUND_SCHEMA:  # a later one lacks no field
-        for field in LATER_FIELDS:
-            if field not in certificate:
-                again.pop(field, None)
-        if _lacks_true_tract(certificate):
-            again["lone_worker"].pop("true_tract", None)
-        again["caveats"] = [
-            EARLIER_MARGINS_CAVEAT if each == MARGINS_CAVEAT else each for each in again["caveats"]
-        ]
-    differs = [
-        field
-        for field, value in again.items()
-        if not (_same(value, certificate.get(field)) if field in _FITTED else value == certificate.get(field))
+        _leave_out_later_fields(again, certificate)
+    return compare_again(
+        again, certificate, "public tables", skipped=("schema_version",), with_floats=_WITH_FLOATS
+    )
+
+
+def _unpriced_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
+    """The claims of a release of the exponential mechanism from before small tables had a price."""
+    rows = again["accounting"]["rows"]
+    claims = exponential_claims(source.privacy, source.parameters, rows, priced=False)
+    return {name: claims[name] for name in ("accounting", "mechanism")}
+
+
+def _leave_out_later_fields(again: JsonObject, certificate: Certificate) -> None:
+    """Leave out what a certificate of an earlier schema lacks, and say what it says of margins."""
+    for field in LATER_FIELDS:
+        if field not in certificate:
+            again.pop(field, None)
+    if _lacks_true_tract(certificate):
+        again["lone_worker"].pop("true_tract", None)
+    again["caveats"] = [
+        EARLIER_MARGINS_CAVEAT if each == MARGINS_CAVEAT else each for each in again["caveats"]
     ]
-    if set(certificate["versions"]) != set(software_versions()):
-        differs.append("versions")
-    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
-    return CertificateCheck("made again from public tables", not differs, detail)
 
 
 def _check_segments(release: Store, parameters: SynthesisParameters) -> list[CertificateCheck]:
@@ -243,20 +307,3 @@ def _lacks_true_tract(certificate: Certificate) -> bool:
     """Whether a certificate states what a lone worker risks, but is from before it stated the true tract."""
     lone = certificate.get("lone_worker")
     return isinstance(lone, Mapping) and "true_tract" not in lone
-
-
-def _same(one: object, other: object) -> bool:
-    """Equal, numbers to within rounding."""
-    if isinstance(one, Mapping):
-        return (
-            isinstance(other, Mapping)
-            and set(one) == set(other)
-            and all(_same(one[k], other[k]) for k in one)
-        )
-    if isinstance(one, list | tuple):
-        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, int | float) and not isinstance(one, bool):
-        if not isinstance(other, int | float) or isinstance(other, bool) or not math.isfinite(other):
-            return False
-        return abs(one - other) <= _AGREE * max(abs(one), abs(other))
-    return bool(one == other)

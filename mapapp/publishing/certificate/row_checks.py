@@ -5,7 +5,6 @@ Rows come workplace by workplace (`rows_in_order`), and each check remembers onl
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, Protocol
 
@@ -32,7 +31,6 @@ __all__ = [
     "ReleaseRows",
     "RowsOfJobs",
     "SamePoints",
-    "SynthesizerCounts",
     "compared_with_test_key",
     "release_rows",
 ]
@@ -111,25 +109,6 @@ class JobsCheck:
         """Say what was found."""
         detail = f"{self._n_rows:,} rows, {self._n_workers:,} synthetic workers"
         return CertificateCheck("jobs", self._ok and self._n_rows > 0, detail)
-
-
-class SynthesizerCounts:
-    """How many (destination block, segment) hold each number of workers."""
-
-    def __init__(self) -> None:
-        self.by_n = Counter[int]()
-
-    def add(self, rows: RowsOfJobs) -> None:
-        """Count those of some workplaces: all of these."""
-        synthesizer = _synthesizers(rows.jobs)
-        count = rows.jobs["count"].to_numpy(np.int64)
-        if (synthesizer[1:] < synthesizer[:-1]).any():
-            order = np.argsort(synthesizer, kind="stable")
-            synthesizer, count = synthesizer[order], count[order]
-        if synthesizer.size:
-            start = np.flatnonzero(np.append(True, synthesizer[1:] != synthesizer[:-1]))
-            n, times = np.unique(np.add.reduceat(count, start), return_counts=True)
-            self.by_n.update(dict(zip(n.tolist(), times.tolist(), strict=True)))
 
 
 class PointsCheck:

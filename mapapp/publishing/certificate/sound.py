@@ -1,4 +1,4 @@
-"""Rows of a certificate under the sound accountant: written, and redone from the certificate alone."""
+"""Rows of a certificate under the sound accountant."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ from engine.accountant import SynthesizerClasses
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import (
-    SOUND_PURE,
     SOUND_RULES,
-    SOUND_TAILS,
     SoundAccounting,
-    SoundBound,
     WeightGroup,
     groups_of_points,
-    sound_bound_of_groups,
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from mapapp.publishing.certificate.terms import CertificateCheck, Precondition, Row, exact_number
+from mapapp.publishing.certificate.terms import Precondition, Row, exact_number
 from mapapp.publishing.certified_weights import badness_of
 
-__all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
+__all__ = [
+    "BOUND_FIELDS",
+    "SOUND_CAVEATS",
+    "is_certain",
+    "listed_row",
+    "read_groups",
+    "sound_preconditions",
+    "sound_rows",
+]
 
 SOUND_CAVEATS = (
     "epsilon is the whole promise, including pruning, and equals epsilon_final: the sound accountant certifies the "
@@ -37,7 +41,7 @@ SOUND_CAVEATS = (
     "force on small cases never exceeds them.",
 )
 
-_BOUND_FIELDS = (
+BOUND_FIELDS = (
     "kappa",
     "kept_mass_units",
     "chernoff_rate",
@@ -49,7 +53,6 @@ _BOUND_FIELDS = (
 """Fields of a row, in the order of :class:`engine.sound.SoundBound`."""
 
 _GROUP = re.compile(r"([0-9]+):([0-9]+)(?:x([0-9]*))?")
-_AGREE = 1e-6
 
 
 def sound_rows(
@@ -86,7 +89,7 @@ def sound_rows(
             "rule": SOUND_RULES[rule],
             "certified_for_n": 1 if is_published else count,
             **{name: values[number] for name, values in of_support.items()},
-            **dict(zip(_BOUND_FIELDS, accounting.bound(position), strict=True)),
+            **dict(zip(BOUND_FIELDS, accounting.bound(position), strict=True)),
             "prior_weights": PointWeights.of_class(accounting, position),
             "epsilon_final": epsilon_final,
         }
@@ -142,7 +145,7 @@ def _listed(groups: Sequence[WeightGroup]) -> str:
     )
 
 
-def _read(text: str) -> list[WeightGroup]:
+def read_groups(text: str) -> list[WeightGroup]:
     """Groups from their text."""
     groups = []
     for part in text.split():
@@ -158,7 +161,7 @@ def sound_preconditions(
     privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]
 ) -> list[Precondition]:
     """What the bound asks for, whether it holds, and the evidence."""
-    groups = [_read(row["prior_weights"]) for row in rows]
+    groups = [read_groups(row["prior_weights"]) for row in rows]
     least = min(group.retention for listed in groups for group in listed) / RETENTION_UNITS
     slack = min(
         privacy.epsilon + Fraction(_log_least(listed)) - Fraction(math.log(row["kappa"]))
@@ -178,7 +181,7 @@ def sound_preconditions(
         ),
         (
             "support points heavier than one worker are never pruned",
-            all(_is_certain(group) for listed in groups for group in listed),
+            all(is_certain(group) for listed in groups for group in listed),
             "in every row",
         ),
         (
@@ -194,64 +197,6 @@ def _log_least(groups: Sequence[WeightGroup]) -> float:
     return math.log(min(group.retention for group in groups) / RETENTION_UNITS)
 
 
-def _is_certain(group: WeightGroup) -> bool:
+def is_certain(group: WeightGroup) -> bool:
     """The sampler keeps what weighs more than one worker, so nothing else may be certified for it."""
     return group.weight <= WEIGHT_UNITS or group.retention == RETENTION_UNITS
-
-
-def check_sound_row(row: Row, privacy: PrivacyParameters, published: bool) -> list[CertificateCheck]:
-    """The weights of one row, the bound that follows from them, and the promise."""
-    name = f"n = {row['published_count']}, {row['rule']}"
-    groups = _read(row["prior_weights"])
-    final = row["epsilon_final"]
-    promised = Fraction(final["exact"]) == privacy.epsilon and final["value"] == float(privacy.epsilon)
-    return [
-        _check_weights(name, row, groups, privacy, published),
-        _check_bound(name, row, groups, privacy),
-        CertificateCheck(f"{name}: promise", promised, f"epsilon_final {final['value']:.9g}"),
-    ]
-
-
-def _check_weights(
-    name: str,
-    row: Row,
-    groups: Sequence[WeightGroup],
-    privacy: PrivacyParameters,
-    published: bool,
-) -> CertificateCheck:
-    """The weights listed are those summed up, and retentions are those asked for."""
-    count, k = row["published_count"], row["worst_n_support"]
-    least, total = row["worst_min_prior_weight_units"], row["worst_total_prior_weight_units"]
-    listed = (
-        sum(group.n_points for group in groups),
-        min(group.weight for group in groups),
-        sum(group.weight * group.n_points for group in groups),
-    )
-    sane = all(type(value) is int and value > 0 for value in (count, k, least, total, row["synthesizers"]))
-    sane = sane and row["n_support_least"] <= k <= row["n_support_most"] and listed == (k, least, total)
-    sane = sane and row["certified_for_n"] == (1 if published else count)
-    # Retentions are rounded up from floats, so the least of them can miss min_retention by a float's rounding.
-    lowest = privacy.min_retention * (1 - Fraction(1, 10**12)) * RETENTION_UNITS
-    kept = all(group.retention >= lowest and _is_certain(group) for group in groups)
-    return CertificateCheck(f"{name}: prior weights", sane and kept, f"k {k}, least {least}, total {total}")
-
-
-def _check_bound(
-    name: str, row: Row, groups: Sequence[WeightGroup], privacy: PrivacyParameters
-) -> CertificateCheck:
-    """The bound again, term by term, at the kept mass that the row states."""
-    stated = SoundBound(*(row[field] for field in _BOUND_FIELDS))
-    again = sound_bound_of_groups(
-        row["certified_for_n"],
-        row["published_count"],
-        groups,
-        privacy.epsilon,
-        stated.mass_low,
-        stated.chernoff_rate,
-    )
-    agree = all(math.isclose(a, b, rel_tol=_AGREE) for a, b in zip(again, stated, strict=True))
-    within = max(Fraction(stated.delta), Fraction(again.delta)) <= privacy.delta
-    named = row["rule"] == (SOUND_TAILS if again.delta > 0 else SOUND_PURE)
-    return CertificateCheck(
-        f"{name}: bound", agree and within and named, f"gives {again.delta:.6g}, stated {stated.delta:.6g}"
-    )

@@ -25,12 +25,12 @@ from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, F
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.block_cells import read_cells
 from mapapp.publishing.certificate.geography_check import check_geography
+from mapapp.publishing.certificate.made_again import is_written_alike
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,
     check_publication,
     check_sizes,
-    is_written_alike,
 )
 from mapapp.publishing.certificate.row_checks import PlacesCheck, PointsCheck
 from mapapp.publishing.certificate.rows_in_order import blocks_to_compare, blocks_with_work

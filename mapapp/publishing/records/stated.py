@@ -22,7 +22,7 @@ from geodata.worker_schema import Attribute, WorkerSchema
 from mapapp.answers.publication import BOUND_FIELD
 from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import GIVEN_SEGMENTS
-from mapapp.publishing.certificate.publication_check import is_written_alike
+from mapapp.publishing.certificate.made_again import compare_again, is_written_alike
 from mapapp.publishing.certificate.terms import TEST_KEY_REASON, CertificateCheck
 from mapapp.publishing.records.attributes import (
     BAND,
@@ -221,15 +221,7 @@ def check_again(store: Store, certificate: JsonMapping, plan: Plan, structure: S
     )
     if certificate["promise"]["in_words"] == earlier_promise_in_words(plan):
         again["promise"]["in_words"] = earlier_promise_in_words(plan)
-    differs = [
-        name
-        for name in again
-        if name not in _NOT_COMPARED and not is_written_alike(again[name], certificate[name])
-    ]
-    if set(certificate["versions"]) != set(again["versions"]):
-        differs.append("versions")
-    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
-    return CertificateCheck("made again from the records", not differs, detail)
+    return compare_again(again, certificate, "the records", skipped=_NOT_COMPARED)
 
 
 def stated_structure(plan: Plan, model: JsonMapping) -> Structure:

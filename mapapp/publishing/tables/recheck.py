@@ -31,6 +31,7 @@ from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, F
 from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.certificate.geography_check import check_geography
+from mapapp.publishing.certificate.made_again import compare_again
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,
@@ -365,8 +366,4 @@ def _check_claims(
         confidential_inputs=certificate["confidential_inputs"],
         beside=certificate["beside"],
     )
-    differs = [name for name in again if name not in _NOT_COMPARED and again[name] != certificate[name]]
-    if set(certificate["versions"]) != set(again["versions"]):
-        differs.append("versions")
-    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
-    return CertificateCheck("made again from the table", not differs, detail)
+    return compare_again(again, certificate, "the table", skipped=_NOT_COMPARED)

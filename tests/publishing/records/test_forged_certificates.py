@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -22,15 +20,13 @@ from geodata.worker_schema import WorkerSchema
 from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.publication import bind_publication
 from mapapp.publishing.block_cells import read_cells
-from mapapp.publishing.certificate.publication_check import is_written_alike
 from mapapp.publishing.certificate.rows_in_order import blocks_with_work
 from mapapp.publishing.records import attributes as attributes_module
 from mapapp.publishing.records.attributes import RecordAttributes
 from mapapp.publishing.records.recheck import ClaimsCheck, check_records
 from mapapp.publishing.records.rows_in_order import WorkplaceRows, rows_by_workplace
+from tests.publishing.forgeries import forged, forgeries, general, leaves
 from tests.releases import rewrite_document, rewrite_table
-
-_Place = tuple[str | int, ...]
 
 ON_TRUST = {
     r"expected_error/.*/(constant|per_worker|per_worker_squared)": "come from the private model",
@@ -39,59 +35,6 @@ ON_TRUST = {
     r"seeds/kept": "a choice that neither epsilon nor the records depend on",
 }
 """Values that can be changed by themselves without being noticed, by place, and why they are taken on trust."""
-
-
-def leaves(value: object, place: _Place = ()) -> Iterator[tuple[_Place, object]]:
-    """Every place of a document; of long lists, the first and the last item."""
-    if isinstance(value, dict):
-        for name, each in value.items():
-            yield from leaves(each, (*place, name))
-        yield place, value
-    elif isinstance(value, list):
-        for at in sorted({0, len(value) - 1} if value else ()):
-            yield from leaves(value[at], (*place, at))
-        yield place, value
-    else:
-        yield place, value
-
-
-def forgeries(value: object) -> list[object]:
-    """Other values in the place of one, some of them nearly the same."""
-    return [other for other in _others(value) if not is_written_alike(other, value)]
-
-
-def _others(value: object) -> list[object]:
-    if isinstance(value, bool):
-        return [not value, int(value), None]
-    if isinstance(value, int):
-        return [value + 1, value - 1, float(value), str(value), None]
-    if isinstance(value, float):
-        return [value * 1.5 + 0.25, -value - 1, int(value) if value.is_integer() else 0, float("inf"), None]
-    if isinstance(value, str):
-        fraction = [f"{int(value) * 2}/2"] if value.isdigit() else []
-        return [value + "1", value[:-1], *fraction, [value], None]
-    if isinstance(value, list):
-        return [value[:-1] if value else [0], [*value, *value[-1:]], {}, None] + [value[::-1]] * (
-            len(value) > 1 and value != value[::-1]
-        )
-    if isinstance(value, dict):
-        return [{**value, "more": 1}, dict(list(value.items())[:-1]), [], None]
-    return [0, "", []]
-
-
-def forged(document: JsonObject, place: _Place, value: object) -> JsonObject:
-    """A copy with another value at a place."""
-    if not place:
-        return value if isinstance(value, dict) else {}
-    head, *rest = place
-    copied = copy.copy(document)
-    copied[head] = forged(document[head], tuple(rest), value) if rest else value  # type: ignore[index]  # lists, too
-    return copied
-
-
-def general(place: _Place) -> str:
-    """A place without the numbers of items, except the first of all."""
-    return "/".join("*" if isinstance(part, int) else part for part in place)
 
 
 def is_noticed(store: Store, certificate: JsonObject) -> bool:
