@@ -50,7 +50,6 @@ from engine.sound_bound import (
     comparable_epsilon_final,
     least_sound_weight,
     lowered_exponential,
-    sound_bound_of_groups,
     sound_delta,
     tail_space,
 )
@@ -69,11 +68,9 @@ __all__ = [
     "certify_sound",
     "certify_sound_weights",
     "comparable_epsilon_final",
-    "groups_of_class",
     "groups_of_points",
     "least_sound_weight",
     "require_fixed_count",
-    "sound_bound_of_groups",
     "sound_delta",
 ]
 
@@ -132,11 +129,6 @@ class SoundAccounting:
     def bound(self, position: int) -> SoundBound:
         """The bound of one class."""
         return as_bound(self.terms[position])
-
-    def groups(self, position: int) -> list[WeightGroup]:
-        """Weights and retentions of one class."""
-        tract, weight = int(self.tract[position]), int(self.min_weight[position])
-        return groups_of_class(self.prior, tract, weight, prune=bool(self.prune[position]))
 
 
 def certify_sound(
@@ -244,18 +236,10 @@ def certify_sound_weights(
     return _account(prior, classes, min_weight, prune, privacy, threads)
 
 
-def groups_of_class(
-    prior: SupportTable, tract: int, min_weight: int, *, prune: bool = True
-) -> list[WeightGroup]:
-    """Weights and retentions that one class really uses, equal points together, in rising order."""
-    points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
-    return groups_of_points(prior.base_weight[points], prior.retention[points], min_weight, prune=prune)
-
-
 def groups_of_points(
     base_weight: Ints, retention: Ints, min_weight: int, *, prune: bool = True
 ) -> list[WeightGroup]:
-    """As :func:`groups_of_class`, from the base weights and retentions of one destination tract's points."""
+    """Weights and retentions that one class of a tract really uses, equal points together, in rising order."""
     weight = np.maximum(base_weight, min_weight)
     certain = (weight > WEIGHT_UNITS) | (not prune)
     kept = np.where(certain, RETENTION_UNITS, retention)

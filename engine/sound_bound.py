@@ -28,9 +28,9 @@ __all__ = [
     "WeightGroup",
     "as_bound",
     "comparable_epsilon_final",
+    "effective_groups",
     "least_sound_weight",
     "lowered_exponential",
-    "sound_bound_of_groups",
     "sound_delta",
     "tail_space",
 ]
@@ -130,43 +130,6 @@ def sound_delta(
     return _bound(n, m, groups, epsilon_final, np.log(np.array(_ANY_SHARE)))
 
 
-def sound_bound_of_groups(
-    n: int, m: int, groups: Iterable[WeightGroup], epsilon_final: Number, mass_low: int, chernoff_rate: float
-) -> SoundBound:
-    """Recompute a bound from the weights that a certificate lists, at the kept mass that it states.
-
-    Parameters
-    ----------
-    n, m : int
-        Likelihood count and published count.
-    groups : iterable of WeightGroup
-        Weights and retentions, in units.
-    epsilon_final : Fraction, str, int or float
-        The promise.
-    mass_low, chernoff_rate : int, float
-        As stated.
-
-    Returns
-    -------
-    SoundBound
-
-    Raises
-    ------
-    CertificateError
-        The groups are not valid weights, or the kept mass and the rate are not valid.
-    """
-    listed, kappa = _effective(n, m, groups)
-    if not 0 <= mass_low <= kernels.prior_mass(listed)[1] or not 0 <= chernoff_rate < math.inf:
-        raise CertificateError(f"kept mass {mass_low} and rate {chernoff_rate} do not fit the weights")
-    e = lowered_exponential(epsilon_final)
-    lost = float(kernels.mass_term(listed, mass_low, float(chernoff_rate)))
-    mass = mass_low / WEIGHT_UNITS
-    empty, occupied = kernels.failure_terms(n, m, listed, e, kappa, mass, math.inf, tail_space())
-    delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
-    rate = float(chernoff_rate) if lost > 0 else 0.0
-    return SoundBound(kappa, mass_low, rate, lost, float(empty), float(occupied), delta)
-
-
 def least_sound_weight(
     n: int, m: int, n_support: int, retention: Number, epsilon_final: Number, delta: Number
 ) -> SoundWeight:
@@ -226,14 +189,14 @@ def _bound(
     n: int, m: int, groups: Iterable[WeightGroup], epsilon_final: Number, log_chances: Floats
 ) -> SoundBound:
     """Least bound over kept masses."""
-    listed, kappa = _effective(n, m, groups)
+    listed, kappa = effective_groups(n, m, groups)
     terms = np.empty(kernels.N_TERMS, dtype=np.float64)
     e = lowered_exponential(epsilon_final)
     kernels.weigh(n, m, listed, e, kappa, log_chances, 0.0, tail_space(), terms)
     return as_bound(terms)
 
 
-def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[kernels.Groups, float]:
+def effective_groups(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[kernels.Groups, float]:
     """Weights, retentions and numbers of points as listed, sorted, and kappa."""
     listed = np.array([tuple(group) for group in groups], dtype=np.int64).reshape(-1, 3)
     if not listed.size or (listed < 1).any() or (listed[:, 1] > RETENTION_UNITS).any():

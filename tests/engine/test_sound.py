@@ -23,9 +23,7 @@ from engine.sound import (
     WeightGroup,
     certify_sound,
     certify_sound_weights,
-    groups_of_class,
     least_sound_weight,
-    sound_bound_of_groups,
     sound_delta,
 )
 from engine.support_table import SupportTable
@@ -33,6 +31,7 @@ from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles import sound as oracle
+from tests.oracles.sound_groups import groups_of, sound_bound_of_groups
 
 V3 = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025", accountant="sound")
 Weights = Floats | Sequence[float]
@@ -219,7 +218,7 @@ def test_the_certified_bound_is_redone_from_the_groups() -> None:
     classes = _classes([1, 5, 14, 60, 400])
     accounting = certify_sound(table, classes, V3)
     for j, n in enumerate(classes.likelihood_count.tolist()):
-        groups = groups_of_class(table, 0, int(accounting.min_weight[j]))
+        groups = groups_of(accounting, j)
         stated = accounting.bound(j)
         again = sound_bound_of_groups(n, n, groups, V3.epsilon, stated.mass_low, stated.chernoff_rate)
         assert again == pytest.approx(stated, rel=1e-9)
@@ -270,7 +269,7 @@ def test_published_counts_hide_n_where_nothing_is_pruned_too() -> None:
 def test_points_above_one_worker_are_never_pruned() -> None:
     table = _table([0.0, 1.5, 3.0], retention=0.025)
     accounting = certify_sound(table, _classes([4]), V3)
-    groups = groups_of_class(table, 0, int(accounting.min_weight[0]))
+    groups = groups_of(accounting, 0)
     assert [group.retention == RETENTION_UNITS for group in groups] == [False, True, True]
     assert accounting.bound(0).kappa < 1.1
 
@@ -345,7 +344,9 @@ def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(
     certain_above = WEIGHT_UNITS if accounting.prune[0] else -1
     kept = effective_retention(table.retention, weight, certain_above=certain_above)
     listed = sorted(zip(weight.tolist(), kept.tolist(), strict=True))
-    assert listed == sorted((g.weight, g.retention) for g in accounting.groups(0) for _ in range(g.n_points))
+    assert listed == sorted(
+        (g.weight, g.retention) for g in groups_of(accounting, 0) for _ in range(g.n_points)
+    )
     alpha, chance = weight / WEIGHT_UNITS, kept / RETENTION_UNITS
     exact = exact_failure_probability(n, n, alpha.tolist(), chance.tolist(), epsilon).probability
     assert exact <= accounting.delta_bound[0] * (1 + 1e-9) + 1e-13

@@ -12,7 +12,7 @@ from fractions import Fraction
 from engine.accountant import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
 from engine.errors import CertificateError, EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
-from engine.sound import SOUND_PURE, SOUND_TAILS, SoundBound, WeightGroup, sound_bound_of_groups
+from engine.sound import SOUND_PURE, SOUND_TAILS, SoundBound, WeightGroup
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CLAIMS_SCHEMA, FIRST_BOUND_SCHEMA
 from mapapp.publishing.certificate.exponential import exponential_claims, read_privacy
@@ -34,6 +34,7 @@ from mapapp.publishing.certificate.terms import (
     require_hashes,
     theorem_preconditions,
 )
+from tests.oracles.sound_groups import sound_bound_of_groups
 
 __all__ = ["check_certificate"]
 

@@ -37,6 +37,7 @@ from tests.oracles.accept_reject import (
     representative,
 )
 from tests.oracles.mechanisms import exponential
+from tests.oracles.sound_groups import groups_of
 from tests.oracles.synthesis import pruned_law
 
 SEED = st.integers(0, 10**9)
@@ -288,7 +289,7 @@ def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise()
     assert (accounting.sound.delta_bound <= float(PROMISE.delta)).all()
     for j in range(classes.tract.size):
         n, m = int(classes.likelihood_count[j]), int(classes.published_count[j])
-        groups = accounting.sound.groups(j)
+        groups = groups_of(accounting.sound, j)
         alpha = [Fraction(group.weight, WEIGHT_UNITS) for group in groups]
         retention = [Fraction(group.retention, RETENTION_UNITS) for group in groups]
         grown, ratio = kappa(n, m, alpha, retention), int(accounting.ratio[j])
@@ -316,7 +317,7 @@ def test_what_is_certified_holds_by_listing(n: int, k: int, seed: int) -> None:
     )
     privacy = PrivacyParameters(epsilon="5", delta="0.02", min_retention="0.03", accountant="sound")
     accounting = certify_accepted(prior, classes, privacy)
-    groups = [group for group in accounting.sound.groups(0) for _ in range(group.n_points)]
+    groups = [group for group in groups_of(accounting.sound, 0) for _ in range(group.n_points)]
     alpha = [Fraction(group.weight, WEIGHT_UNITS) for group in groups]
     retention = [Fraction(group.retention, RETENTION_UNITS) for group in groups]
     rho = Fraction(int(accounting.ratio[0]), 1 << 20)
