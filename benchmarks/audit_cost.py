@@ -21,6 +21,7 @@ from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.audit.questions import QUESTIONS
 from mapapp.measuring.audit.run import audited_workers
+from mapapp.publishing.release_options import PRESETS, Preset
 from mapapp.publishing.settings import preset_setting
 
 BLUE, GREY = "#2b6ca3", "#8a8a8a"
@@ -33,12 +34,12 @@ def argument_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", type=Path, default=None, help="dataset to audit")
-    parser.add_argument("--preset", default="onthemap-v3")
+    parser.add_argument("--preset", choices=tuple(PRESETS), default="onthemap-v3")
     parser.add_argument("--output", type=Path, default=None, help="picture to write (.png or .svg)")
     return parser
 
 
-def measure(dataset: Path, preset: str) -> list[tuple[int, float]]:
+def measure(dataset: Path, preset: Preset) -> list[tuple[int, float]]:
     """Print a row for each sample; return workers and seconds."""
     data = AnalystData.open(dataset)
     setting = audited_setting(data, preset, *preset_setting(preset, "gravity"))

@@ -29,8 +29,8 @@ from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.batch import PreparedBatch, SynthesisSource, draw_batch, jobs_of, open_source
 from mapapp.publishing.inputs import RowCounts
-from mapapp.publishing.presets import PRESETS
 from mapapp.publishing.promise import certify_batch
+from mapapp.publishing.release_options import PRESETS, Preset, ReleaseOptions
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of
 
@@ -84,7 +84,7 @@ def in_one_segment(store: Store, path: Path) -> None:
         )
 
 
-def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -> None:
+def synthesize(dataset: Path, release: Path, preset: Preset, threads: int | None) -> None:
     """Make a release under the test key; print the seconds of each stage and the peak as JSON."""
     began = time.perf_counter()
     seconds: dict[str, float] = {}
@@ -97,7 +97,9 @@ def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -
             seconds[running] = seconds.get(running, 0.0) + at - since
             running, since = stage, at
 
-    privacy, parameters = parameters_of(dataset, {"preset": preset, "design": "none", "prior": "gravity"})
+    privacy, parameters = parameters_of(
+        dataset, ReleaseOptions(preset=preset, design="none", prior="gravity")
+    )
     outcome = run_synthesis(
         dataset,
         release,
@@ -124,9 +126,11 @@ def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -
     )
 
 
-def sample(dataset: Path, preset: str, every: int) -> dict[str, float]:
+def sample(dataset: Path, preset: Preset, every: int) -> dict[str, float]:
     """Processor seconds of each stage of all batches, from every few of them."""
-    privacy, parameters = parameters_of(dataset, {"preset": preset, "design": "none", "prior": "gravity"})
+    privacy, parameters = parameters_of(
+        dataset, ReleaseOptions(preset=preset, design="none", prior="gravity")
+    )
     began = time.process_time()
     store = open_store(dataset, "dataset", verify=False)
     source = open_source(store, PublicSeed.for_tests(), privacy, parameters, listed=True)

@@ -31,6 +31,7 @@ from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import PUBLIC_COLUMNS, read_geography, read_workplaces
 from mapapp.publishing.prior import FittedDecays, fit_decay
 from mapapp.publishing.public_part import public_part_of
+from mapapp.publishing.release_options import Preset, ReleaseOptions
 from mapapp.publishing.settings import parameters_of
 
 SMALLEST = ("{dataset}", "--every", "1")
@@ -62,9 +63,9 @@ class Steps:
         return made
 
 
-def setting(dataset: Path, preset: str) -> tuple[PrivacyParameters, SynthesisParameters]:
+def setting(dataset: Path, preset: Preset) -> tuple[PrivacyParameters, SynthesisParameters]:
     """A preset whose radii are not chosen."""
-    return parameters_of(dataset, {"preset": preset, "design": "none", "prior": "gravity"})
+    return parameters_of(dataset, ReleaseOptions(preset=preset, design="none", prior="gravity"))
 
 
 def prepare(dataset: Path, threads: int, steps: Steps) -> None:

@@ -24,6 +24,7 @@ from engine.errors import ParameterError
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import silent
 from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.publishing.release_options import Preset
 from mapapp.workbench import records_figures
 from mapapp.workbench.app import create_app, listen
 from mapapp.workbench.controls import STOPS
@@ -48,7 +49,7 @@ CONTROLS = (
     "q90",
     "beyond_100",
 )
-PRESETS = ("onthemap-v3", "recommended")
+PRESETS: tuple[Preset, ...] = ("onthemap-v3", "recommended")
 EXTENTS: tuple[Extent, ...] = ("sample", "whole")
 NUMBERS = (
     "() => [document.getElementById('setting-panel').innerText, document.getElementById('scope').innerText]"

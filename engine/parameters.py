@@ -29,8 +29,8 @@ __all__ = [
     "exact_fraction",
 ]
 
-Accountant = Literal["paper", "sound"]
-Editing = Literal["none", "pool", "drop"]
+Accountant = Literal["sound", "paper"]
+Editing = Literal["pool", "none", "drop"]
 Prior = Literal["gravity", "flows", "uniform"]
 Placement = Literal["population", "representative"]
 Mechanism = Literal["exponential", "dirichlet-multinomial"]

@@ -35,7 +35,6 @@ USES_OF_ANY = {
     "mapapp/drawing/paper/paper.py": (1, "matplotlib's canvas has no types"),
     "mapapp/explore/web_app.py": (1, "Dash's constructor has dozens of arguments"),
     "mapapp/files/reports/pdf_report.py": (1, "typst's types do not know several files"),
-    "mapapp/publishing/presets.py": (1, "options of `synthesize` by name, from click or TOML"),
     "mapapp/question/fields.py": (
         1,
         "the type of a field's value follows from the field's kind, which is data",

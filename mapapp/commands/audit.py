@@ -9,6 +9,7 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.commands.declared_options import read_setting
 from mapapp.commands.options import (
     STORE,
     config_option,
@@ -18,7 +19,6 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.commands.setting import read_setting
 
 if TYPE_CHECKING:
     from mapapp.base.progress import Report

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.commands.declared_options import declared_options
 from mapapp.commands.options import (
     STORE,
-    Option,
     beside_option,
     config_option,
     json_option,
     print_result,
     quiet_option,
 )
-from mapapp.commands.records_setting import read_choice, record_options
+from mapapp.publishing.records.choice import Choice
 
 
 @click.command()
 @click.argument("dataset", type=STORE)
 @click.argument("records", type=STORE)
-@record_options
-@click.option(
-    "--given-segments",
-    is_flag=True,
-    help="Publish beside a release of the same jobs, on purpose: the promise then holds given workplace and segment.",
-)
+@declared_options(choice=Choice)
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -58,7 +54,18 @@ from mapapp.commands.records_setting import read_choice, record_options
 @config_option
 @json_option
 @quiet_option
-def records(dataset: Path, records: Path, as_json: bool, quiet: bool, **options: Option) -> None:
+def records(
+    dataset: Path,
+    records: Path,
+    choice: Choice,
+    dry_run: bool,
+    beside: tuple[Path, ...],
+    test_key: bool,
+    threads: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Make synthetic worker RECORDS from a confidential DATASET.
 
     One row is one synthetic worker, with all attributes of the dataset's workers; no row is a person. The promise
@@ -72,9 +79,9 @@ def records(dataset: Path, records: Path, as_json: bool, quiet: bool, **options:
       commutemap records ri.dataset ri.records --kept work_puma,home_puma --min-seeds 500
       commutemap records ri.dataset ri.records --kept work_puma,home_puma,industry,earnings --epsilon 3
     """
-    choice = read_choice(options)
-    if options["dry_run"]:
-        if options["scheduler"] is not None:
+    choice = replace(choice, beside=beside, test_key=test_key)
+    if dry_run:
+        if scheduler is not None:
             raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
         from mapapp.publishing.records.expected import plan_only
 
@@ -89,8 +96,8 @@ def records(dataset: Path, records: Path, as_json: bool, quiet: bool, **options:
             dataset,
             records,
             choice,
-            threads=options["threads"],
-            scheduler=options["scheduler"],
+            threads=threads,
+            scheduler=scheduler,
             report=report,
         )
     print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)

@@ -20,7 +20,7 @@ from mapapp.commands.standard_streams import OutputError
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
 from mapapp.explore.processes import MOST_PROCESSES
-from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS
+from mapapp.publishing.release_options import DEFAULT_PRESET, PRESETS, Preset
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -152,7 +152,7 @@ def serve_demo(*, port: int | None) -> None:
     _listen(app, "127.0.0.1", _free_port() if port is None else port, meanwhile=make_others)
 
 
-def _make_behind(app: Dash, demo: Demo, preset: str) -> None:
+def _make_behind(app: Dash, demo: Demo, preset: Preset) -> None:
     """Make a release of the demo behind the server, which then serves it, too."""
     from mapapp.commands.build_behind import build_behind
     from mapapp.explore.server import add_release, await_no_more

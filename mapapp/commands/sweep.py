@@ -2,87 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.interrupts import exit_code
 from mapapp.base.progress import show_progress
+from mapapp.commands.declared_options import axis_value, declared_options
 from mapapp.commands.options import (
     STORE,
-    Option,
-    Options,
     config_option,
     json_option,
     print_result,
     quiet_option,
 )
-from mapapp.commands.records_setting import CHOICE_OPTIONS, record_options
-from mapapp.commands.setting import setting_options
 from mapapp.commands.sweep_output import draw_records_sweep, draw_settings, print_settings, stopped_line
+from mapapp.publishing.option import Option
+from mapapp.publishing.records.choice import RECORD_OPTIONS, SWEPT_OF_RECORDS, Choice
+from mapapp.publishing.release_options import RELEASE_OPTIONS, SWEPT, ReleaseOptions
 
 if TYPE_CHECKING:
     from mapapp.measuring.analyst import AnalystData
     from mapapp.measuring.sweep import Axis, SweptRow
     from mapapp.measuring.sweep_file import SweepFile
 
-SWEPT: Final = (
-    "epsilon",
-    "epsilon-final",
-    "delta",
-    "min-retention",
-    "q50",
-    "q90",
-    "tract-radius",
-    "puma-radius",
-    "far-state-miles",
-    "clean",
-    "strength",
-    "retention-scale",
-    "editing",
-    "accountant",
-    "mechanism",
-    "unit",
-    "prior",
-)
-"""The options of a setting that can vary."""
-
-SWEPT_OF_RECORDS: Final = {
-    "kept": "kept",
-    "epsilon": "epsilon",
-    "delta": "delta",
-    "records": "n_records",
-    "tries": "tries",
-    "min-seeds": "min_seeds",
-    "threshold-epsilon": "threshold_epsilon",
-    "similarity": "similarity",
-    "forced-fail": "forced_fail",
-    "seed-floor": "seed_floor",
-    "n-min": "n_min",
-    "structure": "structure",
-    "accountant": "accountant",
-}
-"""The options of worker records that can vary, and the parameter of each."""
-
-_OF_BOTH: Final = ("epsilon", "delta", "accountant")
-_OF_ANY: Final = (
-    "dataset",
-    "over",
-    "worker_records",
-    "seeds",
-    "csv_path",
-    "picture",
-    "as_json",
-    "quiet",
-    *_OF_BOTH,
-)
 _DRAWS_OF_RECORDS: Final = 3
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """On what settings are measured, how often they are drawn, and where results go."""
+
+    sample: Annotated[
+        int | None,
+        Option(help="Measure N evenly spaced workplace tracts instead of all.", metavar="N", least=1),
+    ] = None
+    seeds: Annotated[
+        int | None,
+        Option(
+            help="Also draw every setting N times in memory, with the published test key, for means and 95% "
+            f"intervals. Worker records are always drawn, {_DRAWS_OF_RECORDS} times by default.",
+            metavar="N",
+            least=1,
+            most=1000,
+        ),
+    ] = None
+    csv_path: Annotated[
+        Path | None,
+        Option(
+            flag="csv",
+            help="Write each setting to this file as soon as it is measured; the same command with the same file "
+            "resumes where it stopped.",
+            metavar="FILE",
+        ),
+    ] = None
+    picture: Annotated[
+        Path | None,
+        Option(help="Plot KL against the first --over, as a new .png or .svg file.", metavar="FILE"),
+    ] = None
 
 
 @click.command()
@@ -101,36 +83,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Sweep choices of `records` instead of settings of `synthesize`. Options from --kept to --anyway are "
     "for them.",
 )
-@setting_options
-@partial(record_options, leave_out=_OF_BOTH)
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    default=None,
-    metavar="N",
-    help="Measure N evenly spaced workplace tracts instead of all.",
-)
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=None,
-    metavar="N",
-    help="Also draw every setting N times in memory, with the published test key, for means and 95% intervals. Worker "
-    f"records are always drawn, {_DRAWS_OF_RECORDS} times by default.",
-)
-@click.option(
-    "--csv",
-    "csv_path",
-    type=_FILE,
-    default=None,
-    help="Write each setting to this file as soon as it is measured; the same command with the same file resumes "
-    "where it stopped.",
-)
-@click.option(
-    "--picture",
-    type=_FILE,
-    default=None,
-    help="Plot KL against the first --over, as a new .png or .svg file.",
+@declared_options(
+    setting=ReleaseOptions,
+    choice=Choice,
+    measuring=Measuring,
+    unmade=("choice",),
+    leave_out=("given_segments",),
 )
 @config_option
 @json_option
@@ -139,13 +97,11 @@ def sweep(
     dataset: Path,
     over: tuple[str, ...],
     worker_records: bool,
-    sample: int | None,
-    seeds: int | None,
-    csv_path: Path | None,
-    picture: Path | None,
+    setting: ReleaseOptions,
+    choice: Callable[..., Choice],
+    measuring: Measuring,
     as_json: bool,
     quiet: bool,
-    **options: Option,
 ) -> None:
     """Measure the validity of settings on a confidential DATASET, before anything is released.
 
@@ -169,80 +125,80 @@ def sweep(
       commutemap sweep ri.dataset --worker-records --over epsilon=0.5,1,2,4 --csv seedless.csv
       commutemap sweep ri.dataset --worker-records --over kept=2,4 --over min-seeds=500,1000,2000 --picture seeds.png
     """
-    from mapapp.measuring.sweep import option_key
-
     _require_fitting(worker_records)
-    parameters = SWEPT_OF_RECORDS if worker_records else {name: option_key(name) for name in SWEPT}
-    axes = [_axis(one, parameters) for one in over]
-    _check(axes, csv_path, picture)
-    run = _sweep_records if worker_records else _sweep_settings
-    run(dataset, options, axes, _Asked(sample, seeds, csv_path, picture, as_json, quiet))
+    axes = [_axis(one, SWEPT_OF_RECORDS if worker_records else SWEPT) for one in over]
+    _check(axes, measuring)
+    of_records = partial(_sweep_records, dataset, choice)
+    run = of_records if worker_records else partial(_sweep_settings, dataset, setting)
+    run(axes, measuring, as_json=as_json, quiet=quiet)
 
 
-class _Asked(NamedTuple):
-    """What is asked for beside the settings."""
-
-    sample: int | None
-    seeds: int | None
-    csv_path: Path | None
-    picture: Path | None
-    as_json: bool
-    quiet: bool
-
-
-def _sweep_settings(dataset: Path, options: Options, axes: Sequence[Axis], asked: _Asked) -> None:
+def _sweep_settings(
+    dataset: Path,
+    setting: ReleaseOptions,
+    axes: Sequence[Axis],
+    measuring: Measuring,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     from mapapp.measuring.sweep import run_sweep, swept_settings
     from mapapp.measuring.sweep_file import SweepFile
 
-    file = None if asked.csv_path is None else SweepFile(asked.csv_path)
-    with show_progress(quiet=asked.quiet) as report:
+    file = None if measuring.csv_path is None else SweepFile(measuring.csv_path)
+    with show_progress(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
-        data = _open(dataset, options)
-        settings = swept_settings(data, options, axes)
-        tracts = None if asked.sample is None else data.sample(asked.sample)
+        data = _open(dataset, setting)
+        settings = swept_settings(data, setting, axes)
+        tracts = None if measuring.sample is None else data.sample(measuring.sample)
         found = run_sweep(
             data,
             settings,
             tracts=tracts,
-            seeds=asked.seeds or 0,
+            seeds=measuring.seeds or 0,
             kept=None if file is None else file.kept,
             report=report,
         )
         rows, stopped = _collect(found, len(settings), file)
-    print_settings(data, axes, rows, len(settings), as_json=asked.as_json)
+    print_settings(data, axes, rows, len(settings), as_json=as_json)
     if stopped is not None:
         raise click.exceptions.Exit(stopped)
-    if asked.picture is not None:
-        draw_settings(data, axes, rows, asked.picture)
+    if measuring.picture is not None:
+        draw_settings(data, axes, rows, measuring.picture)
 
 
-def _sweep_records(dataset: Path, options: Options, axes: Sequence[Axis], asked: _Asked) -> None:
-    from mapapp.commands.records_setting import read_choice
+def _sweep_records(
+    dataset: Path,
+    choice: Callable[..., Choice],
+    axes: Sequence[Axis],
+    measuring: Measuring,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     from mapapp.measuring.record_workers import RecordWorkers
     from mapapp.measuring.sweep_file import SweepFile
     from mapapp.measuring.sweep_records import RECORD_COLUMNS, run_records_sweep, swept_choices
     from mapapp.measuring.sweep_records_result import sweep_dict, sweep_lines
 
-    file = None if asked.csv_path is None else SweepFile(asked.csv_path, RECORD_COLUMNS)
-    with show_progress(quiet=asked.quiet) as report:
+    file = None if measuring.csv_path is None else SweepFile(measuring.csv_path, RECORD_COLUMNS)
+    with show_progress(quiet=quiet) as report:
         real = RecordWorkers.open(dataset, report)
-        choices = swept_choices(
-            real, options, axes, read=read_choice, parameter=SWEPT_OF_RECORDS, report=report
-        )
+        choices = swept_choices(real, choice, axes, report=report)
         found = run_records_sweep(
             real,
             choices,
-            draws=asked.seeds or _DRAWS_OF_RECORDS,
+            draws=measuring.seeds or _DRAWS_OF_RECORDS,
             kept=None if file is None else file.kept,
             report=report,
         )
         rows, stopped = _collect(found, len(choices), file)
     result = sweep_dict(real.store.path, axes, rows, len(choices))
-    print_result(result, sweep_lines(axes, rows), as_json=asked.as_json)
+    print_result(result, sweep_lines(axes, rows), as_json=as_json)
     if stopped is not None:
         raise click.exceptions.Exit(stopped)
-    if asked.picture is not None:
-        draw_records_sweep(real.store, axes, rows, asked.picture)
+    if measuring.picture is not None:
+        draw_records_sweep(real.store, axes, rows, measuring.picture)
 
 
 def _collect(found: Iterable[SweptRow], n: int, file: SweepFile | None) -> tuple[list[SweptRow], int | None]:
@@ -262,11 +218,11 @@ def _collect(found: Iterable[SweptRow], n: int, file: SweepFile | None) -> tuple
 def _require_fitting(worker_records: bool) -> None:
     """Refuse options for releases with --worker-records, and options for worker records without."""
     context = click.get_current_context()
+    of_releases, of_records = {"sample", *RELEASE_OPTIONS}, set(RECORD_OPTIONS)
     for option in context.command.params:
         name = str(option.name)
-        given = context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-        of_records = name in CHOICE_OPTIONS and name not in _OF_BOTH
-        if not given or name in _OF_ANY or of_records == worker_records:
+        is_wrong = name in (of_releases - of_records if worker_records else of_records - of_releases)
+        if not is_wrong or context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
             continue
         raise UsageError(
             f"{option.opts[0]} is an option of releases, not of worker records; leave it out, or leave out "
@@ -276,14 +232,14 @@ def _require_fitting(worker_records: bool) -> None:
         )
 
 
-def _axis(text: str, parameters: Mapping[str, str]) -> Axis:
+def _axis(text: str, options: Mapping[str, Option]) -> Axis:
     """Parse NAME=V1,V2,…; the option itself converts the values."""
     from mapapp.measuring.sweep import Axis
 
     name, equals, listed = text.partition("=")
     name = name.strip().replace("_", "-").removeprefix("--").removesuffix("-mi")
-    if not equals or name not in parameters:
-        raise UsageError(f"--over {text}: give NAME=V1,V2,… with NAME one of {', '.join(parameters)}")
+    if not equals or name not in options:
+        raise UsageError(f"--over {text}: give NAME=V1,V2,… with NAME one of {', '.join(options)}")
     values = [value.strip() for value in listed.split(",")]
     twice = [value for value in values if values.count(value) > 1]
     if not all(values) or twice:
@@ -295,17 +251,10 @@ def _axis(text: str, parameters: Mapping[str, str]) -> Axis:
                 else "a value is missing; separate values by single commas"
             )
         )
-    option = next(one for one in sweep.params if one.name == parameters[name])
-    return Axis(name=name, values=tuple((value, _converted(option, value)) for value in values))
+    return Axis(name=name, values=tuple((value, axis_value(options[name], value)) for value in values))
 
 
-def _converted(option: click.Parameter, text: str) -> object:
-    """Return a value of an option as the option itself reads it."""
-    value = option.type.convert(text, option, None)
-    return value if option.callback is None else option.callback(click.get_current_context(), option, value)
-
-
-def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) -> None:
+def _check(axes: Sequence[Axis], measuring: Measuring) -> None:
     from mapapp.measuring.validity_report import require_places, require_two_places
 
     names = [axis.name for axis in axes]
@@ -314,17 +263,17 @@ def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) ->
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise UsageError(f"--over {twice[0]} is given twice; list all its values in one --over")
-    require_two_places(csv_path, picture)
-    require_places(None, picture)
+    require_two_places(measuring.csv_path, measuring.picture)
+    require_places(None, measuring.picture)
 
 
-def _open(dataset: Path, options: Options) -> AnalystData:
+def _open(dataset: Path, setting: ReleaseOptions) -> AnalystData:
     from geodata.store import open_store
     from mapapp.measuring.analyst import AnalystData
     from mapapp.publishing.last_release import with_last_release
 
     store = open_store(dataset, "dataset")
-    if options["prior_release"] is not None:
+    if setting.prior_release is not None:
         # Nothing measured here is released, so any earlier release may be used.
-        store = with_last_release(store, options["prior_release"], for_release=False)
+        store = with_last_release(store, setting.prior_release, for_release=False)
     return AnalystData(store)

@@ -9,23 +9,22 @@ import click
 from engine.garbage import no_collection
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.commands.declared_options import declared_options
 from mapapp.commands.options import (
     STORE,
-    Option,
-    Options,
     beside_option,
     config_option,
     json_option,
     print_result,
     quiet_option,
 )
-from mapapp.commands.setting import setting_options
+from mapapp.publishing.release_options import ReleaseOptions
 
 
 @click.command()
 @click.argument("dataset", type=STORE)
 @click.argument("release", type=STORE)
-@setting_options
+@declared_options(setting=ReleaseOptions)
 @click.option(
     "--test-key",
     is_flag=True,
@@ -54,7 +53,18 @@ from mapapp.commands.setting import setting_options
 @config_option
 @json_option
 @quiet_option
-def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **options: Option) -> None:
+def synthesize(
+    dataset: Path,
+    release: Path,
+    setting: ReleaseOptions,
+    test_key: bool,
+    beside: tuple[Path, ...],
+    dry_run: bool,
+    threads: int | None,
+    scheduler: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Make a formally private RELEASE from a confidential DATASET.
 
     The promise is entered in the dataset's ledger before anything is drawn: by default epsilon 6.5 and delta 0. With
@@ -73,21 +83,21 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
         from mapapp.publishing.run import run_synthesis
         from mapapp.publishing.settings import designed_choice, parameters_of
 
-    privacy, parameters = parameters_of(dataset, options)
-    if options["dry_run"]:
+    privacy, parameters = parameters_of(dataset, setting)
+    if dry_run:
         from mapapp.publishing.plan import plan_synthesis
 
-        if options["scheduler"] is not None:
+        if scheduler is not None:
             raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
         with show_progress(quiet=quiet) as report:
             plan = plan_synthesis(
                 dataset,
                 privacy,
                 parameters,
-                last_release=options["prior_release"],
-                design=designed_choice(options),
-                test_key=options["test_key"],
-                threads=options["threads"],
+                last_release=setting.prior_release,
+                design=designed_choice(setting),
+                test_key=test_key,
+                threads=threads,
                 report=report,
             )
         print_result(plan.to_dict(), plan.lines(), as_json=as_json)
@@ -99,20 +109,18 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             release,
             privacy,
             parameters,
-            last_release=options["prior_release"],
-            design=designed_choice(options),
-            beside=options["beside"],
-            test_key=options["test_key"],
-            workers=_workers(options),
+            last_release=setting.prior_release,
+            design=designed_choice(setting),
+            beside=beside,
+            test_key=test_key,
+            workers=_workers(threads, scheduler),
             report=report,
         )
     print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)
 
 
-def _workers(options: Options) -> int | str | None:
+def _workers(threads: int | None, scheduler: str | None) -> int | str | None:
     """Number of threads or address of a scheduler, if one of them is given."""
-    threads: int | None = options["threads"]
-    scheduler: str | None = options["scheduler"]
     if threads is not None and scheduler is not None:
         raise UsageError(
             f"--threads {threads} with --scheduler: workers have the threads they were started with; leave it out"

@@ -31,8 +31,9 @@ from mapapp.measuring.sweep_draws import DRAWN, Floats, drawn_measures
 from mapapp.measuring.validity import measure_setting
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.presets import Options, with_preset
+from mapapp.publishing.option import with_values
 from mapapp.publishing.public_part import PublicPart, read_public_part
+from mapapp.publishing.release_options import SWEPT, ReleaseOptions, with_preset
 from mapapp.publishing.settings import DEFAULT_EPSILON, designed_choice, parameters_of
 
 Cell = str | int | float | None
@@ -88,7 +89,7 @@ class Axis:
     name : str
         Long name of the option, such as "min-retention".
     values : tuple of (str, value)
-        As given, and as :func:`mapapp.publishing.settings.parameters_of` takes it.
+        As given, and as the option reads it.
     """
 
     name: str
@@ -144,14 +145,13 @@ class SweptRow:
         return {"asked": self.axis_values, **plain}
 
 
-def swept_settings(data: AnalystData, options: Options, axes: Sequence[Axis]) -> list[SweptSetting]:
+def swept_settings(data: AnalystData, options: ReleaseOptions, axes: Sequence[Axis]) -> list[SweptSetting]:
     """Every combination of the axes' values over a base setting, the last axis fastest.
 
     Parameters
     ----------
     data : AnalystData
-    options : mapping
-        As :func:`mapapp.publishing.settings.parameters_of` reads them.
+    options : ReleaseOptions
     axes : sequence of Axis
 
     Raises
@@ -171,11 +171,11 @@ def swept_settings(data: AnalystData, options: Options, axes: Sequence[Axis]) ->
 
 
 def _setting(
-    data: AnalystData, options: Options, axes: Sequence[Axis], chosen: Sequence[tuple[str, object]]
+    data: AnalystData, options: ReleaseOptions, axes: Sequence[Axis], chosen: Sequence[tuple[str, object]]
 ) -> SweptSetting:
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
-    changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}
-    mine = {**options, **changed}
+    changed = {SWEPT[axis.name].name: value for axis, (_, value) in zip(axes, chosen, strict=True)}
+    mine = with_values(options, changed)
     filled = with_preset(mine)
     try:
         privacy, parameters = parameters_of(data.store.path, mine)
@@ -184,20 +184,14 @@ def _setting(
         design = designed_choice(mine)
     except (EngineError, UsageError) as error:
         return SweptSetting(axis_values=axis_values, refusal=one_line(error))
-    whole = filled["epsilon_final"] is not None
+    whole = filled.epsilon_final is not None
     return SweptSetting(
         axis_values=axis_values,
-        epsilon=None if whole else str(filled["epsilon"] or DEFAULT_EPSILON),
+        epsilon=None if whole else filled.epsilon or DEFAULT_EPSILON,
         privacy=privacy,
         parameters=parameters,
         design=design,
     )
-
-
-def option_key(name: str) -> str:
-    """Key among the options of the option with a long name."""
-    key = name.replace("-", "_")
-    return f"{key}_mi" if key in ("q50", "q90", "tract_radius", "puma_radius") else key
 
 
 def run_sweep(
@@ -296,13 +290,12 @@ def _measured(
 def _refused(setting: SweptSetting, why: str) -> dict[str, Cell]:
     if setting.privacy is not None and setting.parameters is not None:
         return _described(setting.epsilon, setting.privacy, setting.parameters) | {"refusal": why}
-    return {option_key(name): _as_column(name, text) for name, text in setting.axis_values.items()} | {
-        "refusal": why
-    }
+    asked = {SWEPT[name].name: text for name, text in setting.axis_values.items()}
+    return {name: _as_column(name, text) for name, text in asked.items()} | {"refusal": why}
 
 
 def _as_column(name: str, text: str) -> Cell:
-    if COLUMNS[option_key(name)] is not float:
+    if COLUMNS[name] is not float:
         return text
     try:
         return float(exact_fraction(text, name))

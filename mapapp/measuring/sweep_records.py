@@ -27,7 +27,7 @@ from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.measuring.records_draws import draw_key, draw_plan
 from mapapp.measuring.records_margins import MARGINS
 from mapapp.measuring.sweep import Axis, Cell, SweptRow, mean_and_interval, one_line
-from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.records.choice import SWEPT_OF_RECORDS, Choice
 from mapapp.publishing.records.plan import Plan
 
 __all__ = ["RECORD_COLUMNS", "SweptChoice", "run_records_sweep", "swept_choices"]
@@ -84,11 +84,9 @@ class SweptChoice:
 
 def swept_choices(
     real: RecordWorkers,
-    options: Mapping[str, object],
+    make: Callable[..., Choice],
     axes: Sequence[Axis],
     *,
-    read: Callable[[Mapping[str, object]], Choice],
-    parameter: Mapping[str, str],
     report: Report = silent,
 ) -> list[SweptChoice]:
     """Return every combination of the axes' values over base options, the last axis fastest.
@@ -96,14 +94,10 @@ def swept_choices(
     Parameters
     ----------
     real : RecordWorkers
-    options : mapping
-        As `read` takes them.
+    make : callable
+        Makes a choice from the values of the axes, by name of the field; UsageError if they do not go together.
     axes : sequence of Axis
         Values of the axis "kept" are numbers of attributes, or none.
-    read : callable
-        Makes a choice from options; UsageError if they do not go together.
-    parameter : mapping of str to str
-        Name among the options of each axis.
     report : callable
 
     Raises
@@ -116,11 +110,13 @@ def swept_choices(
     for number, chosen in enumerate(grid):
         report("planning choices", number, len(grid))
         axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
-        changed = {parameter[axis.name]: value for axis, (_, value) in zip(axes, chosen, strict=True)}
+        changed = {
+            SWEPT_OF_RECORDS[axis.name].name: value for axis, (_, value) in zip(axes, chosen, strict=True)
+        }
         try:
             if "kept" in axis_values:
                 changed["kept"] = _kept(axis_values["kept"], real.attributes.names)
-            plan = real.plan(read({**options, **changed}))
+            plan = real.plan(make(**changed))
             found.append(SweptChoice(axis_values=axis_values, plan=plan))
         except (EngineError, UsageError) as error:
             found.append(SweptChoice(axis_values=axis_values, refusal=one_line(error)))
@@ -132,15 +128,15 @@ def swept_choices(
     return found
 
 
-def _kept(text: str, names: Sequence[str]) -> str:
+def _kept(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of so many first attributes."""
     if text == "none":
-        return text
+        return ()
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= len(names):
         raise UsageError(
             f"give how many of the first attributes are kept: none, or 1 to {len(names)} of {', '.join(names)}"
         )
-    return ",".join(names[: int(text)])
+    return names[: int(text)]
 
 
 def run_records_sweep(

@@ -19,8 +19,8 @@ from mapapp.publishing.drawn_design import (
     design_by_drawing,
     expected_misplaced,
 )
-from mapapp.publishing.presets import USUAL_MECHANISM
 from mapapp.publishing.public_part import PublicPart, read_public_part
+from mapapp.publishing.release_options import USUAL_MECHANISM
 
 __all__ = [
     "Choice",

@@ -9,6 +9,7 @@ from typing import Final
 from geodata.demo import write_demo
 from geodata.schema import SCHEMA_VERSION
 from mapapp.base.progress import Report
+from mapapp.publishing.release_options import Preset, ReleaseOptions
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import designed_choice, parameters_of
 
@@ -34,17 +35,17 @@ class Demo:
         """Where the dataset is, or will be."""
         return self.home / f"demo-{_EDITION}.dataset"
 
-    def release(self, preset: str) -> Path:
+    def release(self, preset: Preset) -> Path:
         """Where the release with a preset is, or will be."""
         return self.home / f"demo-{_EDITION}-{preset}.release"
 
-    def make(self, preset: str, report: Report) -> Path:
+    def make(self, preset: Preset, report: Report) -> Path:
         """Make the dataset and its release with a preset where they are missing; return the path of the release."""
         release = self.release(preset)
         if not release.exists():
             if not self.dataset.exists():
                 write_demo(self.dataset, size="metro", seed=1, progress=report)
-            options = {"preset": preset}
+            options = ReleaseOptions(preset=preset)
             privacy, parameters = parameters_of(self.dataset, options)
             run_synthesis(
                 self.dataset, release, privacy, parameters, design=designed_choice(options), report=report

@@ -1,12 +1,11 @@
-"""From command-line options to the engine's parameter types."""
+"""From the options of a release to the engine's parameter types."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from engine.mechanisms.thetas import exponential_epsilon
 from engine.parameters import (
@@ -24,36 +23,27 @@ from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.exponential import stated_privacy
 from mapapp.publishing.chosen_setting import Choice
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS
-from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, DESIGNED, PRESETS, Option, Options, with_preset
+from mapapp.publishing.release_options import (
+    AUTO,
+    PRESETS,
+    RELEASE_OPTIONS,
+    Preset,
+    ReleaseOptions,
+    with_preset,
+)
 
 DEFAULT_EPSILON = "4.6"
 DEFAULT_DELTA = "1e-6"
 DEFAULT_MIN_RETENTION = "0.025"
 
-_OF_PRUNED = ("accountant", "min_retention", "retention_scale", "strength")
-_OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")
-
-_NOT_SET = (
-    "epsilon",
-    "epsilon_final",
-    "delta",
-    "design",
-    "most_exposed",
-    "unit",
-    "clean",
-    "far_state_miles",
-    "prior_release",
+_SHAPE: Final = tuple(
+    each.name for each in fields(SynthesisParameters) if each.name in RELEASE_OPTIONS and each.name != "prior"
 )
-
-NOT_GIVEN: Final[Options] = MappingProxyType(
-    dict.fromkeys((*_OPTIONAL, *_OF_PRUNED, *_NOT_SET))
-    | {"prior": "auto", "editing": "pool", "placement": "population", "replication": False}
-)
-"""The options of a setting as they are where none is given."""
+"""Options that are parameters of the synthesizers under the same name."""
 
 
-def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, SynthesisParameters]:
-    """Make the parameters of a release from the options of `synthesize`; those that are left out are not given.
+def parameters_of(dataset: Path, options: ReleaseOptions) -> tuple[PrivacyParameters, SynthesisParameters]:
+    """Make the parameters of a release from its options.
 
     `prior` "auto" becomes "flows" if the dataset has a public flow table or a `prior_release` is given, else
     "gravity". The 75th percentile belongs to the published defaults; with other percentiles it is left out.
@@ -63,16 +53,15 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
     UsageError, ParameterError
         Options contradict each other, or a value is outside its range.
     """
-    given = {**NOT_GIVEN, **options}
-    options = with_preset(given)
-    _refuse_preset_epsilon(given, options)
-    privacy, parameters = _setting_of(options)
-    return privacy, replace(parameters, prior=_prior(dataset, options["prior"], options.get("prior_release")))
+    filled = with_preset(options)
+    _refuse_preset_epsilon(options, filled)
+    privacy, parameters = _setting_of(filled)
+    return privacy, replace(parameters, prior=_prior(dataset, filled))
 
 
 def preset_of(
     privacy: PrivacyParameters, parameters: SynthesisParameters, design: Mapping[str, object] | None
-) -> str | None:
+) -> Preset | None:
     """The preset with the options of a setting, whatever its prior; None if no preset has the same options.
 
     Parameters
@@ -95,62 +84,55 @@ def preset_of(
     return None
 
 
-def _has_ceiling(preset: str, design: Mapping[str, object] | None) -> bool:
+def _has_ceiling(preset: Preset, design: Mapping[str, object] | None) -> bool:
     """Whether a choice had the preset's ceiling on exposure; certificates of earlier versions do not say."""
     if design is None or "most_exposed" not in design:
         return True
     return design["most_exposed"] == preset_ceiling(preset)
 
 
-def preset_ceiling(preset: str) -> float | None:
+def preset_ceiling(preset: Preset) -> float | None:
     """The ceiling on exposure of a preset whose radii `--design auto` chooses."""
     ceiling = PRESETS[preset].get("most_exposed")
     return None if ceiling is None else float(ceiling)
 
 
-def preset_setting(name: str, prior: Prior) -> tuple[PrivacyParameters, SynthesisParameters]:
+def preset_setting(name: Preset, prior: Prior) -> tuple[PrivacyParameters, SynthesisParameters]:
     """The setting of a preset with a prior, before a design chooses what it leaves open."""
-    privacy, parameters = _setting_of(with_preset({**NOT_GIVEN, "preset": name}))
+    privacy, parameters = _setting_of(with_preset(ReleaseOptions(preset=name)))
     return privacy, replace(parameters, prior=prior)
 
 
-def is_designed(preset: str) -> bool:
+def is_designed(preset: Preset) -> bool:
     """Whether a preset leaves the radii to `--design auto`."""
     return PRESETS[preset].get("design") == "auto"
 
 
-def _setting_of(options: Options) -> tuple[PrivacyParameters, SynthesisParameters]:
+def _setting_of(options: ReleaseOptions) -> tuple[PrivacyParameters, SynthesisParameters]:
     """The parameters that filled-in options say; the prior is left at its default."""
-    asked = options["mechanism"]
-    mechanism = COMPARED_MECHANISMS[0] if asked == AUTO else asked
-    if asked == AUTO:
+    mechanism: Mechanism = COMPARED_MECHANISMS[0]
+    if options.mechanism is None or options.mechanism == AUTO:
         _refuse_what_some_ignore(options)
     else:
+        mechanism = options.mechanism
         _refuse_what_it_ignores(mechanism, options)
-    epsilon, whole = options["epsilon"], options["epsilon_final"]
+    epsilon, whole = options.epsilon, options.epsilon_final
     if mechanism == "exponential" and whole is None:
         # Nothing is pruned, so epsilon is the whole promise.
         epsilon, whole = None, epsilon
     privacy = privacy_of(
-        accountant=_given(options, "accountant", "sound"),
+        accountant=options.accountant or "sound",
         epsilon=epsilon,
         epsilon_final=whole,
-        delta=_given(options, "delta", DEFAULT_DELTA) if _takes_delta(options) else DEFAULT_DELTA,
-        min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
+        delta=(options.delta if _takes_delta(options) else None) or DEFAULT_DELTA,
+        min_retention=options.min_retention or DEFAULT_MIN_RETENTION,
     )
-    chosen: dict[str, Option] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
-    chosen["mechanism"] = mechanism
-    if options.get("unit") not in (None, AUTO):
-        chosen["unit"] = options["unit"]
-    if options.get("clean") is not None:
-        chosen["clean"] = options["clean"]
-    if options.get("far_state_miles") not in (None, "none"):
-        chosen["far_state_miles"] = float(options["far_state_miles"])
-    if "q50_mi" in chosen or "q90_mi" in chosen:
-        chosen["q75_mi"] = None
-    for name in ("editing", "placement", "replication"):
-        chosen[name] = options[name]
-    parameters = SynthesisParameters(**chosen)
+    shape: dict[str, object] = {
+        name: value for name in _SHAPE if (value := getattr(options, name)) not in (None, AUTO)
+    }
+    if "q50_mi" in shape or "q90_mi" in shape:
+        shape["q75_mi"] = False
+    parameters = SynthesisParameters.from_dict(shape | {"mechanism": mechanism})
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
     return privacy, parameters
@@ -162,68 +144,67 @@ def require_range(privacy: PrivacyParameters, mechanism: Mechanism) -> None:
         exponential_epsilon(privacy.epsilon)
 
 
-def _refuse_preset_epsilon(given: Options, filled: Options) -> None:
+def _refuse_preset_epsilon(given: ReleaseOptions, filled: ReleaseOptions) -> None:
     """Refuse the paper accountant with a whole epsilon that a preset gives, and name the preset."""
-    whole = filled["epsilon_final"]
-    if filled["accountant"] != "paper" or given["epsilon_final"] is not None or whole is None:
+    whole = filled.epsilon_final
+    if filled.accountant != "paper" or given.epsilon_final is not None or whole is None:
         return
-    if filled["mechanism"] == "dirichlet-multinomial":
+    if filled.mechanism == "dirichlet-multinomial":
         raise UsageError(
-            f"--accountant paper with --preset {given.get('preset') or DEFAULT_PRESET}, which gives --epsilon-final "
+            f"--accountant paper with --preset {given.preset}, which gives --epsilon-final "
             f"{whole}: this accountant certifies a bound before pruning; give --epsilon, or add --preset onthemap-v3"
         )
 
 
-def _given(options: Options, name: str, default: str) -> Option:
-    return default if options[name] is None else options[name]
-
-
-def _takes_delta(options: Options) -> bool:
+def _takes_delta(options: ReleaseOptions) -> bool:
     """Whether delta means something to the mechanism, or to one of those that are compared."""
-    mechanism = options["mechanism"]
-    return not _is_pure(options) if mechanism == AUTO else bool(mechanism != "exponential")
+    return not _is_pure(options) if options.mechanism == AUTO else options.mechanism != "exponential"
 
 
-def _is_pure(options: Options) -> bool:
+def _is_pure(options: ReleaseOptions) -> bool:
     """Whether delta 0 is asked for, which leaves out the mechanism that needs more."""
-    return options["delta"] is not None and exact_fraction(options["delta"], "delta") == 0
+    return options.delta is not None and exact_fraction(options.delta, "delta") == 0
 
 
-def _refuse_what_some_ignore(options: Options) -> None:
+def _refuse_what_some_ignore(options: ReleaseOptions) -> None:
     """Refuse options that mean something to some of the compared mechanisms only."""
-    given = {name: options[name] for name in _OF_PRUNED if options[name] is not None}
-    given |= {"unit": options["unit"]} if options.get("unit") in ("block", "tract") else {}
-    given |= {"editing": "drop"} if options["editing"] == "drop" else {}
-    given |= {"replication": ""} if options["replication"] else {}
-    for name, value in given.items():
-        flag = f"--{name.replace('_', '-')} {value}".strip()
-        raise UsageError(
-            f"{flag} with --mechanism auto: not all of {', '.join(COMPARED_MECHANISMS)} take it; leave it out, or name "
-            "a mechanism"
-        )
-
-
-def _refuse_what_it_ignores(mechanism: Mechanism, options: Options) -> None:
-    """Refuse options that a mechanism does not use."""
-    if mechanism != "exponential":
-        if options.get("unit") is not None:
+    for name, option in RELEASE_OPTIONS.items():
+        value = getattr(options, name)
+        is_of_all = set(option.mechanisms) >= set(COMPARED_MECHANISMS)
+        if _is_given(value) and (
+            # The mechanism that does not use delta or cleaning is compared without it.
+            value in ("block", "tract", "drop") or not (is_of_all or name in ("delta", "clean", "unit"))
+        ):
             raise UsageError(
-                f"--unit {options['unit']} with --mechanism {mechanism}: only the exponential mechanism draws units; "
-                "leave it out"
+                f"{_typed(name, value)} with --mechanism auto: not all of {', '.join(COMPARED_MECHANISMS)} take it; "
+                "leave it out, or name a mechanism"
             )
-        return
-    for name in (*_OF_PRUNED, "delta", "replication"):
-        value = options[name]
-        if value is None or value is False or (name == "delta" and not exact_fraction(value, "delta")):
+
+
+def _refuse_what_it_ignores(mechanism: Mechanism, options: ReleaseOptions) -> None:
+    """Refuse options that a mechanism does not use."""
+    for name, option in RELEASE_OPTIONS.items():
+        value = getattr(options, name)
+        if mechanism in option.mechanisms or not _is_given(value):
+            continue
+        if name == "delta" and not exact_fraction(value, "delta"):
             continue  # the mechanism promises a delta of 0 anyway
-        flag = f"--{name.replace('_', '-')}{'' if value is True else f' {value}'}"
         raise UsageError(
-            f"{flag} with --mechanism {mechanism}: nothing there depends on it; leave it out, or add --preset "
-            "onthemap-v3, to which it belongs"
+            f"{_typed(name, value)} with --mechanism {mechanism}: it is for the {' or '.join(option.mechanisms)} "
+            f"mechanism only; leave it out{', or add --preset onthemap-v3' * (mechanism == 'exponential')}"
         )
 
 
-def designed_choice(options: Options) -> Choice | None:
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False
+
+
+def _typed(name: str, value: object) -> str:
+    """An option as it is typed."""
+    return f"--{RELEASE_OPTIONS[name].flag}{'' if value is True else f' {value}'}"
+
+
+def designed_choice(options: ReleaseOptions) -> Choice | None:
     """What `--design auto` may choose from; None where no setting is to be chosen.
 
     Raises
@@ -231,52 +212,51 @@ def designed_choice(options: Options) -> Choice | None:
     UsageError
         An option asks for what would be chosen, or no setting can be chosen for the accountant.
     """
-    given_clean = options.get("clean")
-    options = with_preset({**NOT_GIVEN, **options})
+    asked, options = options, with_preset(options)
     most_exposed = _ceiling(options)
-    if options["design"] is None:
+    if options.design is None:
         if most_exposed is not None:
             raise UsageError(
                 f"--most-exposed {most_exposed:g} without --design auto: nothing is chosen, so it has no effect; give "
                 "both, or leave it out"
             )
-        if options.get("unit") == AUTO:
+        if options.unit == AUTO:
             raise UsageError(
                 "--unit auto without --design auto: give both, or name a unit: cell, block or tract"
             )
-        if options["mechanism"] == AUTO:
+        if options.mechanism == AUTO:
             raise UsageError("--mechanism auto without --design auto: give both, or name a mechanism")
         return None
-    given = [flag for name, flag in DESIGNED.items() if options[name] is not None]
-    if given:
-        raise UsageError(f"--design auto chooses {given[0]} itself; leave it out, or leave --design out")
-    mechanisms: tuple[Mechanism, ...] = COMPARED_MECHANISMS if options["mechanism"] == AUTO else ()
+    for name, option in RELEASE_OPTIONS.items():
+        if option.is_designed and getattr(options, name) is not None:
+            raise UsageError(
+                f"--design auto chooses --{option.flag} itself; leave it out, or leave --design out"
+            )
+    mechanisms: tuple[Mechanism, ...] = COMPARED_MECHANISMS if options.mechanism == AUTO else ()
     if mechanisms and _is_pure(options):
         mechanisms = ("exponential",)
-    if options["accountant"] == "paper":
+    if options.accountant == "paper":
         raise UsageError(
             "--design auto with --accountant paper: it chooses weights that the sound accountant certifies; leave out "
             "one"
         )
-    all_priors = options.get("prior_release") is not None or options["prior"] == "auto"
-    unit = options.get("unit") or "cell"
+    unit = options.unit or "cell"
     return Choice(
-        priors=() if all_priors else (options["prior"],),
+        priors=() if options.prior_release is not None or options.prior == AUTO else (options.prior,),
         units=get_args(Unit) if unit == AUTO else (unit,),
         mechanisms=mechanisms,
-        cleaning=given_clean is None and bool(options["clean"]),
+        cleaning=asked.clean is None and bool(options.clean),
         most_exposed=most_exposed,
     )
 
 
-def _ceiling(options: Options) -> float | None:
-    """The ceiling on exposure that options ask for."""
-    asked = options.get("most_exposed")
-    if asked in (None, "none"):
+def _ceiling(options: ReleaseOptions) -> float | None:
+    """The ceiling on exposure that filled-in options ask for."""
+    most = options.most_exposed
+    if most is None or most == "none":
         return None
-    most = float(asked)
     if not 0 < most <= 1:
-        raise UsageError(f"--most-exposed {asked}: it must be a chance above 0 and at most 1, or none")
+        raise UsageError(f"--most-exposed {most}: it must be a chance above 0 and at most 1, or none")
     return most
 
 
@@ -320,14 +300,15 @@ def privacy_of(
     return PrivacyParameters(epsilon=before, delta=delta, min_retention=min_retention, accountant="paper")
 
 
-def _prior(dataset: Path, asked: Prior | Literal["auto"], last_release: Path | None) -> Prior:
+def _prior(dataset: Path, options: ReleaseOptions) -> Prior:
+    asked, last_release = options.prior, options.prior_release
     if last_release is not None:
-        if asked not in ("auto", "flows"):
+        if asked not in (AUTO, "flows"):
             raise UsageError(
                 f"--prior {asked} and --prior-release {last_release}: give one; a release is a prior of flows"
             )
         return "flows"
-    if asked != "auto":
+    if asked != AUTO:
         return asked
     store = open_store(dataset, "dataset", verify=False)
     return "flows" if store.manifest["files"]["prior.parquet"]["rows"] else "gravity"

@@ -18,8 +18,8 @@ from mapapp.publishing.chosen_setting import (
     exposure_line,
 )
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS
-from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_options import DEFAULT_PRESET
 from mapapp.publishing.settings import preset_ceiling
 from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.job_progress import add_cancel, ask, ended, more, refused, row_outputs, row_state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dash import Dash, Input, Output, ctx, no_update
 
-from mapapp.publishing.presets import PRESETS
+from mapapp.publishing.release_options import PRESETS
 from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS
@@ -20,8 +20,8 @@ def register(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def move(*clicks: int | None) -> Answers:
-        chosen = str(ctx.triggered_id).removeprefix("preset-")
-        if not any(clicks) or chosen not in PRESETS:
+        chosen = next((preset for preset in PRESETS if ctx.triggered_id == f"preset-{preset}"), None)
+        if not any(clicks) or chosen is None:
             return (no_update,) * len(CONTROLS)
         values = session.preset_values(chosen)
         return tuple(values[name] for name in CONTROLS)

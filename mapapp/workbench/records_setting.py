@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Set
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -14,16 +13,14 @@ import numpy as np
 from engine.records.acceptance import Acceptance
 from mapapp.base.errors import UsageError
 from mapapp.measuring.record_workers import RecordWorkers
+from mapapp.publishing.option import exact, made, whole
 from mapapp.publishing.records.choice import (
     DEFAULT_DELTA,
     DEFAULT_FORCED_FAIL,
     DEFAULT_MIN_SEEDS,
     DEFAULT_THRESHOLD_EPSILON,
+    RECORD_OPTIONS,
     Choice,
-    exact_option,
-    kept_names,
-    split_shares,
-    whole_option,
 )
 from mapapp.publishing.records.plan import usual_tries
 
@@ -157,31 +154,8 @@ def choice_of(values: RecordValues, workers: RecordWorkers) -> Choice:
         A value cannot be read, or is not allowed.
     """
     options = options_of(values, workers)
-
-    def exact(name: str) -> Fraction | None:
-        return exact_option(options.get(name), name)
-
-    def whole(name: str) -> int | None:
-        return whole_option(options.get(name), name)
-
-    forced, similarity = exact("forced-fail"), exact("similarity")
-    return Choice(
-        kept=kept_names(options.get("kept", "none")),
-        epsilon=exact("epsilon"),
-        delta=exact("delta"),
-        threshold_epsilon=exact("threshold-epsilon"),
-        forced_fail=DEFAULT_FORCED_FAIL if forced is None else forced,
-        similarity=Fraction(1) if similarity is None else similarity,
-        min_seeds=whole("min-seeds"),
-        n_tries=whole("tries"),
-        n_min=whole("n-min"),
-        n_records=whole("records"),
-        seed_floor=whole("seed-floor"),
-        split=split_shares(options.get("split")),
-        structure="learned" if "structure" in options else "public",
-        accountant="paper" if "accountant" in options else "sound",
-        anyway="anyway" in options,
-    )
+    given = {name: options.get(option.flag) for name, option in RECORD_OPTIONS.items()}
+    return made(Choice, given | {"anyway": "anyway" in options})()
 
 
 def options_of(values: RecordValues, workers: RecordWorkers) -> dict[str, str]:
@@ -223,7 +197,7 @@ def _is_usual(name: str, typed: Mapping[str, str], workers: RecordWorkers) -> bo
         usual = str(usual_tries(workers.n_workers))
         return text == usual and not any(typed.get(other) for other in ("split", "n_min", "total"))
     usual_number = {"forced": DEFAULT_FORCED_FAIL, "delta": DEFAULT_DELTA}.get(name)
-    return usual_number is not None and exact_option(text, OPTIONS[name]) == usual_number
+    return usual_number is not None and bool(text) and exact(text, OPTIONS[name]) == usual_number
 
 
 def _differs(values: RecordValues, name: str, without: Set[str]) -> bool:
@@ -240,9 +214,9 @@ def test_of(values: RecordValues) -> Acceptance:
     """
     k, rate, forced = (_typed(values, name) for name in ("k", "rate", "forced"))
     return Acceptance(
-        min_plausible_seeds=whole_option(k, OPTIONS["k"]) or 0,
-        threshold_epsilon=exact_option(rate, OPTIONS["rate"]),
-        forced_fail=exact_option(forced, OPTIONS["forced"]) or 0,
+        min_plausible_seeds=whole(k, OPTIONS["k"]),
+        threshold_epsilon=exact(rate, OPTIONS["rate"]),
+        forced_fail=exact(forced, OPTIONS["forced"]),
     )
 
 

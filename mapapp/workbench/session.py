@@ -31,8 +31,8 @@ from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts
-from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_options import DEFAULT_PRESET, Preset
 from mapapp.publishing.run import Outcome
 from mapapp.publishing.settings import is_designed, preset_ceiling
 from mapapp.workbench.audit_results import AuditedSettings
@@ -177,7 +177,7 @@ class Session:
         """Whether the sample holds every destination tract."""
         return self.sample.size == self.data.tract.size
 
-    def preset_values(self, preset: str) -> Values:
+    def preset_values(self, preset: Preset) -> Values:
         """Values of the controls for a preset, with what it leaves open chosen from public data."""
         return self.start if preset == DEFAULT_PRESET else preset_values(preset, has_flows=self.has_flows)
 

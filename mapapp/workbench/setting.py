@@ -19,6 +19,7 @@ from engine.parameters import (
 )
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from mapapp.base.errors import UsageError
+from mapapp.publishing.release_options import Preset
 from mapapp.publishing.settings import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,
@@ -100,7 +101,7 @@ class Setting:
     parameters: SynthesisParameters
 
 
-def preset_values(preset: str, *, has_flows: bool) -> dict[str, ControlValue]:
+def preset_values(preset: Preset, *, has_flows: bool) -> dict[str, ControlValue]:
     """Values of the controls for a preset of the command `synthesize`, before a design moves any of them."""
     setting = Setting(*preset_setting(preset, "flows" if has_flows else "gravity"))
     values = values_of(setting)

@@ -11,7 +11,7 @@ from mapapp.measuring.audit.margins import NOT_COMPARED
 from mapapp.measuring.audit.questions import Question
 from mapapp.measuring.audit.schemes import Scheme, read_schemes
 from mapapp.publishing.marginal_segments import assigns_from_margins
-from mapapp.publishing.presets import PRESETS
+from mapapp.publishing.release_options import PRESETS
 from mapapp.workbench.audit_results import THIS_SETTING
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session

@@ -128,7 +128,7 @@ def test_last_years_release_may_be_the_prior(
         (["--over", "epsilon=two"], ["--over epsilon=two", "finite number"]),
         (["--over", "epsilon=4,0"], ["--over epsilon=0", "above 0"]),
         (["--over", "strength=weak"], ["weak", "--strength"]),
-        (["--over", "far-state-miles=100,far"], ["'far'", "miles nor none"]),
+        (["--over", "far-state-miles=100,far"], ["'far'", "number, or none"]),
         (["--over", "far-state-miles=0"], ["--over far-state-miles=0", "far_state_miles"]),
         (["--over", "clean=maybe"], ["maybe", "boolean"]),
         (["--over", "clean=on"], ["--over clean=on", "exponential mechanism only"]),

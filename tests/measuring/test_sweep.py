@@ -23,20 +23,11 @@ from mapapp.measuring.tract_workers import read_panel
 from mapapp.measuring.validity import Validity, measure_setting
 from mapapp.publishing.chosen_setting import Choice
 from mapapp.publishing.geography import read_workplaces
+from mapapp.publishing.option import with_values
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.run import run_synthesis
 
-OPTIONS: dict[str, Any] = {
-    **dict.fromkeys(
-        ("epsilon", "epsilon_final", "delta", "min_retention", "accountant", "design", "prior_release")
-    ),
-    **dict.fromkeys(("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")),
-    "preset": "onthemap-v3",
-    "mechanism": "dirichlet-multinomial",
-    "prior": "auto",
-    "editing": "pool",
-    "placement": "population",
-    "replication": False,
-}
+OPTIONS = ReleaseOptions(preset="onthemap-v3")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +42,7 @@ def axis(name: str, *values: Any) -> Axis:
 def swept(
     data: AnalystData, *axes: Axis, options: dict[str, Any] | None = None, **how: Any
 ) -> list[SweptRow]:
-    settings = swept_settings(data, OPTIONS | (options or {}), axes)
+    settings = swept_settings(data, with_values(OPTIONS, options or {}), axes)
     return list(run_sweep(data, settings, tracts=data.sample(3), **how))
 
 
@@ -136,7 +127,7 @@ def test_units_of_drawing_can_vary(data: AnalystData) -> None:
     for_cells, for_blocks, _ = (number(row, "kl_drawn_all") for row in rows)
     assert for_cells > for_blocks > 0
     assert len({row.values["fingerprint"] for row in rows}) == 3
-    with pytest.raises(UsageError, match=r"--over unit=block: .*draws units"):
+    with pytest.raises(UsageError, match=r"--over unit=block: .*exponential mechanism only"):
         swept_settings(data, OPTIONS, [axis("unit", "block")])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +16,7 @@ from mapapp.measuring.records_margins import MARGIN_TITLES, MARGINS
 from mapapp.measuring.sweep import Axis
 from mapapp.measuring.sweep_records import RECORD_COLUMNS, run_records_sweep, swept_choices
 from mapapp.measuring.sweep_records_result import sweep_lines
-from mapapp.publishing.records.choice import Choice, kept_names
-
-PARAMETERS = {"kept": "kept", "min-seeds": "min_seeds"}
+from mapapp.publishing.records.choice import Choice
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +28,9 @@ def axis(name: str, *values: object) -> Axis:
     return Axis(name=name, values=tuple((str(value), value) for value in values))
 
 
-def read(options: Mapping[str, object]) -> Choice:
-    min_seeds = options["min_seeds"]
-    assert min_seeds is None or isinstance(min_seeds, int)
-    return Choice(kept=kept_names(str(options["kept"])), min_seeds=min_seeds)
-
-
-BASE = {"kept": "none", "min_seeds": None}
-
-
 def test_a_row_holds_the_promise_and_the_means_of_its_draws(real: RecordWorkers) -> None:
     axes = [axis("kept", 2, 1), axis("min-seeds", 100)]
-    choices = swept_choices(real, BASE, axes, read=read, parameter=PARAMETERS)
+    choices = swept_choices(real, Choice, axes)
     assert [each.axis_values for each in choices] == [
         {"kept": "2", "min-seeds": "100"},
         {"kept": "1", "min-seeds": "100"},
@@ -80,7 +68,7 @@ def test_a_row_holds_the_promise_and_the_means_of_its_draws(real: RecordWorkers)
 def test_a_row_that_is_known_is_not_measured_again(
     real: RecordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choices = swept_choices(real, BASE, [axis("kept", "none")], read=read, parameter=PARAMETERS)
+    choices = swept_choices(real, Choice, [axis("kept", "none")])
     (row,) = run_records_sweep(real, choices, draws=1)
     assert row.values["pass_rate"] is None
     assert row.values["pairs_before"] is None
@@ -94,9 +82,9 @@ def test_a_row_that_is_known_is_not_measured_again(
 def test_a_choice_that_is_refused_is_a_row_that_says_why(real: RecordWorkers) -> None:
     axes = [axis("kept", 1, 2), axis("min-seeds", 100, 10**9)]
     with pytest.raises(UsageError, match=r"--over min-seeds=1000000000: "):
-        swept_choices(real, BASE, axes, read=read, parameter=PARAMETERS)
+        swept_choices(real, Choice, axes)
     both = [axis("kept", "none", 2), axis("min-seeds", None, 100)]
-    choices = swept_choices(real, BASE, both, read=read, parameter=PARAMETERS)
+    choices = swept_choices(real, Choice, both)
     assert [bool(each.refusal) for each in choices] == [False, True, True, False]
     assert "--min-seeds with --kept none" in str(choices[1].refusal)
     (row,) = run_records_sweep(
@@ -112,15 +100,13 @@ def test_a_choice_that_is_refused_is_a_row_that_says_why(real: RecordWorkers) ->
 @pytest.mark.parametrize("kept", ["0", "99", "two", "-1", "²"])
 def test_kept_is_a_number_of_attributes(real: RecordWorkers, kept: str) -> None:
     with pytest.raises(UsageError, match=r"--over kept=.*: give how many of the first attributes"):
-        swept_choices(real, BASE, [axis("kept", kept)], read=read, parameter=PARAMETERS)
+        swept_choices(real, Choice, [axis("kept", kept)])
 
 
 def test_records_that_the_engine_refuses_are_a_row_too(
     real: RecordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (choice,) = swept_choices(
-        real, BASE, [axis("kept", 1), axis("min-seeds", 100)], read=read, parameter=PARAMETERS
-    )
+    (choice,) = swept_choices(real, Choice, [axis("kept", 1), axis("min-seeds", 100)])
     monkeypatch.setattr(real, "_codes", real.codes[:1000])
     (row,) = run_records_sweep(real, [choice], draws=1)
     assert "became seeds" in str(row.values["refusal"])
@@ -129,7 +115,7 @@ def test_records_that_the_engine_refuses_are_a_row_too(
 
 def test_the_picture_has_a_panel_for_each_margin(real: RecordWorkers) -> None:
     axes = [axis("min-seeds", 100, 200), axis("kept", 1)]
-    choices = swept_choices(real, BASE, axes, read=read, parameter=PARAMETERS)
+    choices = swept_choices(real, Choice, axes)
     rows = [row.to_dict() for row in run_records_sweep(real, choices, draws=1)]
     figure = records_sweep_figure(
         ["min-seeds", "kept"], rows, margins=MARGIN_TITLES, title="t", stamp="secret"

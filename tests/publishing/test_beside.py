@@ -13,10 +13,11 @@ from geodata.store import open_store
 from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import publications_beside
 from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of
 
-SETTING = {"epsilon": "6", "design": "none", "preset": "recommended"}
+SETTING = ReleaseOptions(epsilon="6", design="none")
 
 
 @pytest.fixture

@@ -37,7 +37,9 @@ from mapapp.publishing.misplacement import (
     row_errors,
     standard_error,
 )
+from mapapp.publishing.option import with_values
 from mapapp.publishing.public_part import PublicPart, PublicPriors, read_public_part
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.settings import designed_choice, preset_of, preset_setting
 from mapapp.publishing.towns import read_towns
 from tests.commands.running import refused, run_here
@@ -431,7 +433,7 @@ def test_cleaning_is_left_out_where_it_would_misplace_more_workers(
     ("options", "open_"), [({}, True), ({"clean": True}, False), ({"clean": False}, False)]
 )
 def test_cleaning_that_is_asked_for_is_not_chosen(options: dict[str, Any], open_: bool) -> None:
-    choice = designed_choice(options)
+    choice = designed_choice(with_values(ReleaseOptions(), options))
     assert choice is not None
     assert choice.cleaning == open_
 
@@ -530,7 +532,7 @@ def test_a_ceiling_holds_for_the_dirichlet_multinomial_too(dataset: Store, publi
         (("--most-exposed", "0"), "--most-exposed 0.0: it must be a chance above 0 and at most 1, or none"),
         (("--most-exposed", "1.5"), "--most-exposed 1.5: it must be"),
         (("--most-exposed", "nan"), "--most-exposed nan: it must be"),
-        (("--most-exposed", "half"), "'half' is neither a number nor none"),
+        (("--most-exposed", "half"), "--most-exposed 'half': give a number, or none"),
         (("--most-exposed", "0.5", "--design", "none"), "--most-exposed 0.5 without --design auto"),
         (
             ("--most-exposed", "0.5", "--tract-radius", "9", "--puma-radius", "9"),

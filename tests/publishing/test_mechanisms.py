@@ -31,6 +31,7 @@ from mapapp.publishing import geography
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerError
+from mapapp.publishing.option import with_values
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of, privacy_of
 from tests.commands.running import refused
@@ -412,7 +413,7 @@ def test_what_a_mechanism_does_not_go_by_is_refused(
 
 def test_epsilon_is_the_whole_promise_where_nothing_is_pruned(dataset: Path) -> None:
     by_option = {
-        name: parameters_of(dataset, OPTIONS | {"mechanism": "exponential", name: "4.6"})
+        name: parameters_of(dataset, with_values(OPTIONS, {"mechanism": "exponential", name: "4.6"}))
         for name in ("epsilon", "epsilon_final")
     }
     assert by_option["epsilon"] == by_option["epsilon_final"]

@@ -1,35 +1,38 @@
 """Presets: what they fill in, what overrides them, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mapapp.base.errors import UsageError
-from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM, with_preset
+from mapapp.publishing.option import with_values
+from mapapp.publishing.release_options import (
+    DEFAULT_PRESET,
+    PRESETS,
+    USUAL_MECHANISM,
+    ReleaseOptions,
+    with_preset,
+)
 from mapapp.publishing.settings import parameters_of
 
 
 def test_a_preset_fills_in_what_is_not_given() -> None:
-    filled = with_preset({"preset": "recommended", "mechanism": None, "epsilon": None})
-    assert filled["mechanism"] == "exponential"
-    assert (filled["unit"], filled["epsilon_final"], filled["design"]) == ("cell", "6.5", "auto")
-    assert (filled["far_state_miles"], filled["clean"]) == ("300", True)
+    filled = with_preset(ReleaseOptions())
+    assert filled.mechanism == "exponential"
+    assert (filled.unit, filled.epsilon_final, filled.design) == ("cell", "6.5", "auto")
+    assert (filled.far_state_miles, filled.clean) == (300, True)
 
 
 def test_the_published_preset_leaves_the_options_their_own_defaults() -> None:
     assert not PRESETS["onthemap-v3"]
-    assert with_preset({"preset": "onthemap-v3", "epsilon": "2"}) == {
-        "preset": "onthemap-v3",
-        "epsilon": "2",
-        "mechanism": USUAL_MECHANISM,
-    }
+    given = ReleaseOptions(preset="onthemap-v3", epsilon="2")
+    assert with_preset(given) == replace(given, mechanism=USUAL_MECHANISM)
 
 
 def test_the_recommended_preset_is_the_default() -> None:
-    assert DEFAULT_PRESET == "recommended"
-    named = with_preset({"preset": "recommended", "epsilon": "2"})
-    assert with_preset({"epsilon": "2"}) | {"preset": "recommended"} == named
+    assert ReleaseOptions().preset == DEFAULT_PRESET == "recommended"
 
 
 @pytest.mark.parametrize(
@@ -40,8 +43,8 @@ def test_the_recommended_preset_is_the_default() -> None:
         ({"unit": "tract"}, {"unit": "tract", "epsilon_final": "6.5"}),
         ({"tract_radius_mi": 3.0}, {"design": None, "mechanism": "exponential"}),
         ({"design": "none"}, {"design": None, "mechanism": "exponential"}),
-        ({"clean": False}, {"clean": False, "far_state_miles": "300"}),
-        ({"far_state_miles": "none"}, {"far_state_miles": "none", "epsilon_final": "6.5"}),
+        ({"clean": False}, {"clean": False, "far_state_miles": 300.0}),
+        ({"far_state_miles": "none"}, {"far_state_miles": None, "epsilon_final": "6.5"}),
         (
             {"mechanism": USUAL_MECHANISM},
             {
@@ -55,14 +58,14 @@ def test_the_recommended_preset_is_the_default() -> None:
     ],
 )
 def test_single_options_override_a_preset(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    filled = with_preset({"preset": "recommended", **given})
-    assert {name: filled.get(name) for name in expected} == expected
+    filled = with_preset(with_values(ReleaseOptions(), given))
+    assert {name: getattr(filled, name) for name in expected} == expected
 
 
 def test_the_refusal_of_a_presets_epsilon_names_the_preset(demo_dataset: Path) -> None:
-    options = {"mechanism": "dirichlet-multinomial", "accountant": "paper"}
+    options = ReleaseOptions(mechanism="dirichlet-multinomial", accountant="paper")
     with pytest.raises(UsageError, match=r"--preset recommended, which gives --epsilon-final 6\.5"):
         parameters_of(demo_dataset, options)
-    assert parameters_of(demo_dataset, options | {"epsilon": "2"})[0].epsilon == 2
+    assert parameters_of(demo_dataset, replace(options, epsilon="2"))[0].epsilon == 2
     with pytest.raises(UsageError, match="--epsilon-final 5 with accountant 'paper'"):
-        parameters_of(demo_dataset, options | {"epsilon_final": "5"})
+        parameters_of(demo_dataset, replace(options, epsilon_final="5"))

@@ -12,6 +12,7 @@ from mapapp.base.errors import UsageError
 from mapapp.base.progress import silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.settings import designed_choice, parameters_of
 from mapapp.workbench.controls import controls
 from mapapp.workbench.design_callbacks import chosen_line, design, search_for
@@ -35,9 +36,9 @@ def test_by_default_design_chooses_numbers_alone() -> None:
 
 def test_mechanisms_with_a_delta_are_compared_if_the_current_one_has_a_delta() -> None:
     """As the command compares them with and without `--delta 0`."""
-    for setting, options in ((PUBLISHED, {"delta": "1e-6"}), (RECOMMENDED, {"delta": "0"})):
+    for setting, delta in ((PUBLISHED, "1e-6"), (RECOMMENDED, "0")):
         start, choice = search_for(setting, any_mechanism=True, any_unit=True, cleans=True)
-        auto = designed_choice({"mechanism": "auto", "unit": "auto", **options})
+        auto = designed_choice(ReleaseOptions(mechanism="auto", unit="auto", delta=delta))
         assert auto is not None
         assert (choice.mechanisms, choice.units) == (auto.mechanisms, get_args(Unit))
         assert choice.units == auto.units
@@ -49,7 +50,8 @@ def test_the_setting_found_is_that_of_the_command_and_fits_the_controls(session:
     setting, facts = design(
         session, search_for(RECOMMENDED, any_mechanism=True, any_unit=True, cleans=True), silent
     )
-    options = {"mechanism": "auto", "unit": "auto", "delta": "0", "clean": True}  # as the page's control says
+    # Cleaning is as the page's control says.
+    options = ReleaseOptions(mechanism="auto", unit="auto", delta="0", clean=True)
     choice = designed_choice(options)
     assert choice is not None
     public = read_public_part(session.store)

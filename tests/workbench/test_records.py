@@ -22,10 +22,10 @@ from geodata.store import open_store
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import commutemap
 from mapapp.commands.records import records
-from mapapp.commands.records_setting import CHOICE_OPTIONS, read_choice
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.records.choice import Choice
+from mapapp.publishing.option import made
+from mapapp.publishing.records.choice import RECORD_OPTIONS, Choice
 from mapapp.workbench import records_figures
 from mapapp.workbench.app import create_app
 from mapapp.workbench.records_expected import RecordsExpectation
@@ -135,7 +135,7 @@ def test_the_command_line_is_read_back_as_the_setting(
     context = records.make_context("records", words[2:])
     assert context.params["dataset"] == demo_dataset
     choice = choice_of(values, workers)
-    assert read_choice(context.params) == choice
+    assert made(Choice, context.params)() == choice
     found = CliRunner().invoke(commutemap, [*words[1:], "--dry-run", "--json", "--quiet"])
     if says := refusal_of(workers, choice):
         assert str(found.exception) == says
@@ -268,14 +268,15 @@ def test_boxes_reach_from_quartile_to_quartile_and_squares_share_a_scale() -> No
 
 
 def test_every_option_of_a_choice_has_a_control_or_a_reason() -> None:
-    """`--no-top-up` has none: the comparison shows records with and without the top-up."""
+    """`--no-top-up` has none: the comparison shows records with and without the top-up; nothing is published there."""
     assert {f"--{name}" for name in OPTIONS.values()} | {
         "--kept",
         "--structure",
         "--anyway",
         "--accountant",
         "--top-up",
-    } == {option.opts[0] for option in records.params if option.name in CHOICE_OPTIONS}
+        "--given-segments",
+    } == {option.opts[0] for option in records.params if option.name in RECORD_OPTIONS}
 
 
 def test_rates_heed_the_seed_floor_as_far_as_k_allows(

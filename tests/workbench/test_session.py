@@ -16,6 +16,7 @@ from mapapp.measuring.validity_tract import measure_tract
 from mapapp.publishing.certificate.exponential import stated_privacy
 from mapapp.publishing.chosen_setting import choose_setting
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.settings import designed_choice, parameters_of
 from mapapp.workbench.figures import sweep_chart
 from mapapp.workbench.jobs import Cancelled, Job
@@ -38,8 +39,8 @@ def sampled(session: Session) -> Session:
 
 def test_it_starts_as_the_command_does(session: Session) -> None:
     """The recommended preset, with the radii that `synthesize` chooses."""
-    privacy, parameters = parameters_of(session.path, {})
-    choice = designed_choice({})
+    privacy, parameters = parameters_of(session.path, ReleaseOptions())
+    choice = designed_choice(ReleaseOptions())
     assert choice is not None
     privacy, parameters, _ = choose_setting(read_public_part(session.store), privacy, parameters, choice)
     started = read_setting(session.start)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.errors import EngineError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.base.errors import UsageError
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.settings import parameters_of
 from mapapp.workbench.controls import STOPS, controls
 from mapapp.workbench.fields import nearest
@@ -33,7 +34,7 @@ START = preset_values("onthemap-v3", has_flows=True)
 
 
 def test_the_published_preset_is_that_of_the_command(demo_dataset: Any) -> None:
-    privacy, parameters = parameters_of(demo_dataset, {"preset": "onthemap-v3"})
+    privacy, parameters = parameters_of(demo_dataset, ReleaseOptions(preset="onthemap-v3"))
     assert read_setting(START) == Setting(privacy, parameters)
     assert (START["epsilon"], START["means"], START["delta"]) == ("4.6", "before", "1e-6")
 

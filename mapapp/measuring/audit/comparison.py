@@ -29,7 +29,7 @@ from mapapp.measuring.audit.schemes import Scheme
 from mapapp.measuring.audit.setting import chosen_setting
 from mapapp.measuring.audit.tradeoff import at_equal_error
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.settings import NOT_GIVEN
+from mapapp.publishing.release_options import ReleaseOptions
 
 __all__ = ["comparison_tables", "require_schemes"]
 
@@ -115,7 +115,7 @@ def _at_epsilon(
     data: AnalystData, scheme: Scheme, questions: Sequence[Question], tracts: Ints | None, report: Report
 ) -> AuditedWorkers:
     """Draw the recommended preset at another epsilon, its radii chosen anew from public data."""
-    options = {**NOT_GIVEN, "preset": "recommended", "epsilon": str(Fraction(str(scheme.value)))}
+    options = ReleaseOptions(preset="recommended", epsilon=str(Fraction(str(scheme.value))))
     setting = chosen_setting(data, scheme.label, options)
     return audited_workers(data, setting, questions, tracts=tracts, keeps_records=True, report=report)
 

@@ -6,14 +6,14 @@ from mapapp.base.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.audit.audited import Audited, audited_setting
 from mapapp.publishing.chosen_setting import choose_setting
-from mapapp.publishing.presets import Options
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.settings import designed_choice, parameters_of
 
 __all__ = ["chosen_setting"]
 
 
-def chosen_setting(data: AnalystData, name: str, options: Options) -> Audited:
+def chosen_setting(data: AnalystData, name: str, options: ReleaseOptions) -> Audited:
     """Make the setting that some options ask for, with what `--design auto` leaves open chosen from public data.
 
     Parameters
@@ -21,15 +21,14 @@ def chosen_setting(data: AnalystData, name: str, options: Options) -> Audited:
     data : AnalystData
     name : str
         For tables and sentences.
-    options : mapping
-        As :func:`mapapp.publishing.settings.parameters_of` reads them.
+    options : ReleaseOptions
 
     Raises
     ------
     UsageError, EngineError
         Options contradict each other, a value is outside its range, or the setting cannot be certified.
     """
-    if options.get("prior_release") is not None:
+    if options.prior_release is not None:
         raise UsageError(
             f"--setting {name}: prior-release is not for an audit of a setting; make the release, and audit it"
         )

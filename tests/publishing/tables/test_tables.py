@@ -23,6 +23,7 @@ from mapapp.answers.tables.published import PublishedTable
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report
 from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import parameters_of
 from mapapp.publishing.tables import decide as deciding
@@ -520,9 +521,7 @@ def test_a_release_beside_a_table_and_the_reverse_need_to_be_asked_for(
     later_copy: Path, later_dataset: Path, prior_file: Path, tmp_path: Path
 ) -> None:
     make_table(later_copy, tmp_path / "t", choice(prior_file))
-    privacy, parameters = parameters_of(
-        later_copy, {"epsilon": "6", "design": "none", "preset": "recommended"}
-    )
+    privacy, parameters = parameters_of(later_copy, ReleaseOptions(epsilon="6", design="none"))
     with pytest.raises(UsageError, match=r"the table 't'.*--beside-release TABLE"):
         run_synthesis(later_copy, tmp_path / "r", privacy, parameters)
     outcome = run_synthesis(later_copy, tmp_path / "r", privacy, parameters, beside=[tmp_path / "t"])

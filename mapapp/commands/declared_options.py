@@ -1,0 +1,127 @@
+"""Options of a command made from the dataclass that declares them; the command takes an instance of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import reduce, wraps
+from pathlib import Path
+from typing import Final, cast
+
+import click
+
+from mapapp.base.errors import UsageError
+from mapapp.commands.options import STORE, Function, config_option_named
+from mapapp.publishing.option import Option, declared, made
+from mapapp.publishing.release_options import PRESETS, ReleaseOptions
+
+__all__ = ["axis_value", "declared_options", "read_setting"]
+
+_PLAIN: Final[Mapping[object, click.ParamType[object]]] = {
+    int: click.INT,
+    float: click.FLOAT,
+    str: click.STRING,
+    Path: STORE,
+}
+
+
+class _Read(click.ParamType[object]):
+    """A value that its declaration reads."""
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+        self.name = "integer" if int in option.types else "text"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        return self._option.from_text(value)
+
+
+def declared_options(
+    *, unmade: Collection[str] = (), leave_out: Collection[str] = (), **kinds: type[object]
+) -> Callable[[Function], Function]:
+    """Add the options that dataclasses declare; an option of several has one value for all of them.
+
+    Parameters
+    ----------
+    unmade : collection of str
+        Arguments that the command makes itself, perhaps with other values: it gets a partial of the dataclass.
+    leave_out : collection of str
+        Options that the command does not have.
+    **kinds : dataclass
+        By the argument of the command.
+    """
+    options: dict[str, Option] = {}
+    for kind in kinds.values():
+        options |= {
+            name: option
+            for name, option in declared(kind, Option).items()
+            if name not in {*options, *leave_out}
+        }
+
+    def add(function: Function) -> Function:
+        @wraps(function)
+        def command(*places: object, **given: object) -> object:
+            values = {name: given.pop(name) for name in options}
+            for argument, kind in kinds.items():
+                make = made(kind, values)
+                given[argument] = make if argument in unmade else make()
+            return function(*places, **given)
+
+        adders = [_click_option(option) for option in options.values()]
+        return cast("Function", reduce(lambda inner, adder: adder(inner), reversed(adders), command))
+
+    return add
+
+
+def axis_value(option: Option, text: str) -> object:
+    """Return a value of an option as the command line reads it."""
+    parameter = click.Option([f"--{option.flag}"])
+    return _type_of(option).convert(text, parameter, None)
+
+
+def read_setting(spec: str) -> ReleaseOptions:
+    """Read what names a whole setting: a preset, or a TOML file of the options of `synthesize`.
+
+    Raises
+    ------
+    UsageError, click.ClickException
+        It is neither, or the file has an unknown option or a value that is not allowed.
+    """
+    if spec in PRESETS:
+        arguments = ["--preset", spec]
+    elif spec.endswith(".toml"):
+        arguments = ["--setting", spec]
+    else:
+        raise UsageError(
+            f"--setting {spec}: neither a preset ({', '.join(PRESETS)}) nor a file that ends in .toml with options of "
+            "`synthesize`"
+        )
+    command = click.Command("synthesize", params=[])
+    for add in (config_option_named("--setting"), declared_options(setting=ReleaseOptions)):
+        command = add(command)
+    with command.make_context("synthesize", arguments) as context:
+        return made(ReleaseOptions, context.params)()
+
+
+def _type_of(option: Option) -> click.ParamType[object]:
+    if option.read is not None:
+        return _Read(option)
+    if option.choices:
+        return click.Choice(option.choices)
+    if option.least is not None:
+        return click.IntRange(option.least, option.most)
+    return click.BOOL if bool in option.types else next(_PLAIN[kind] for kind in option.types)
+
+
+def _click_option(option: Option) -> Callable[[Function], Function]:
+    takes_no_value = bool in option.types
+    is_pair = takes_no_value and option.default is not False
+    return click.option(
+        f"--{option.flag}/--no-{option.flag}" if is_pair else f"--{option.flag}",
+        option.name,
+        type=None if takes_no_value else _type_of(option),
+        is_flag=takes_no_value or None,
+        default=option.typed or option.default,
+        show_default=option.shown or option.default not in (None, False),
+        help=option.help,
+        metavar=option.metavar,
+    )
