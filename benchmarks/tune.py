@@ -27,12 +27,12 @@ from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.release_options import Preset
 from mapapp.workbench import records_figures
 from mapapp.workbench.app import create_app, listen
-from mapapp.workbench.controls import STOPS
 from mapapp.workbench.fields import nearest
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.records_expected import ExpectedRecords, RecordsExpectation
 from mapapp.workbench.records_setting import KIND, start_values
 from mapapp.workbench.session import Session
+from mapapp.workbench.setting import CONTROLS as SHOWN
 from mapapp.workbench.setting import UNUSED, Setting, read_setting
 from tests.running_server import running
 
@@ -41,12 +41,12 @@ CONTROLS = (
     "delta",
     "min_retention",
     "retention_scale",
-    "tract_radius",
-    "puma_radius",
-    "far_states",
+    "tract_radius_mi",
+    "puma_radius_mi",
+    "far_state_miles",
     "strength",
-    "q50",
-    "q90",
+    "q50_mi",
+    "q90_mi",
     "beyond_100",
 )
 PRESETS: tuple[Preset, ...] = ("onthemap-v3", "recommended")
@@ -135,9 +135,10 @@ def measured(session: Session, controls: Sequence[str], times: int) -> None:
             session.measure(read_setting(start), extent, silent)
         print(f"\n| control, {preset} | sample, ms | all tracts, ms |\n|---|---|---|")
         for name in used_of(controls, str(start["mechanism"])):
-            chosen = nearest(str(start[name]), STOPS[name])
-            others = [text for at, text in enumerate(STOPS[name]) if at != chosen]
-            nearest_first = sorted(others, key=lambda text: abs(STOPS[name].index(text) - chosen))
+            stops = SHOWN[name].stops.split()
+            chosen = nearest(str(start[name]), stops)
+            others = [text for at, text in enumerate(stops) if at != chosen]
+            nearest_first = sorted(others, key=lambda text: abs(stops.index(text) - chosen))
             every = (allowed({**start, name: text}) for text in nearest_first)
             settings = list(islice((setting for setting in every if setting is not None), times))
             spent = [median(spent_on(session, setting, extent) for setting in settings) for extent in EXTENTS]
@@ -166,16 +167,19 @@ def records_answered(workers: RecordWorkers, times: int) -> None:
     answer = answer_to(expectation, start)
     print(f"\nRecords, processor time: first answer {time.process_time() - begin:.2f} s")
     print("\n| control | numbers, ms | with charts, ms |\n|---|---|---|")
-    k, tries = answer.test.min_plausible_seeds, int(str(start["tries"]))
+    k, tries = answer.test.min_plausible_seeds, int(str(start["n_tries"]))
     moves: dict[str, list[dict[str, object]]] = {
         "kept": [{"kept": kept} for kept in (3, 2, 1, 0, 5)],
-        "k": [{"k": str(k * share // 20)} for share in (21, 22, 23, 24, 25)],
-        "rate": [
-            {"given": "test", "rate": f"{float(answer.test.threshold_epsilon or 0) * (1 + n / 50):.4g}"}
+        "min_seeds": [{"min_seeds": str(k * share // 20)} for share in (21, 22, 23, 24, 25)],
+        "threshold_epsilon": [
+            {
+                "given": "test",
+                "threshold_epsilon": f"{float(answer.test.threshold_epsilon or 0) * (1 + n / 50):.4g}",
+            }
             for n in range(1, 6)
         ],
-        "forced": [{"forced": f"0.0{n}"} for n in (3, 4, 5, 6, 7)],
-        "tries": [{"tries": str(tries * share // 10)} for share in (9, 8, 7, 6, 5)],
+        "forced_fail": [{"forced_fail": f"0.0{n}"} for n in (3, 4, 5, 6, 7)],
+        "n_tries": [{"n_tries": str(tries * share // 10)} for share in (9, 8, 7, 6, 5)],
         "epsilon": [{"given": "epsilon", "epsilon": f"{n}"} for n in (20, 21, 22, 23, 24)],
     }
     for name, changes in moves.items():

@@ -11,6 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
+from mapapp.publishing.option import Control
 from mapapp.workbench.setting import ControlValue
 
 Option = TypeVar("Option", bound=str)
@@ -60,20 +61,18 @@ def shown(value: float) -> str:
     return f"{value:g}"
 
 
-def exact_number(
-    name: str, label: str, value: str, stops: Sequence[str], hint: str = "", *, thumb: str = ""
-) -> Component:
+def number_field(name: str, control: Control, value: str, stops: Sequence[str]) -> Component:
     """A number as exact text, component `name`, and a slider over its stops; the browser keeps the two together.
 
     Parameters
     ----------
-    name, label, value : str
+    name : str
+    control : Control
+    value : str
     stops : sequence of str
         What the slider, `{name}-slider`, can choose, rising. Any other number can be typed.
-    hint : str, optional
-    thumb : str, optional
-        The label for the slider, if it is another one.
     """
+    label = f"{control.label}, {control.unit}" if control.unit else control.label
     return html.Div(
         [
             html.Div(
@@ -91,23 +90,23 @@ def exact_number(
                 step=1,
                 size="sm",
                 label=None,
-                thumbLabel=f"{thumb or label}, by steps",
+                thumbLabel=f"{control.label}, by steps",
                 color="blue.8",
             ),
             dcc.Store(id=f"{name}-stops", data=list(stops)),
-            *([html.P(hint, className="hint")] if hint else []),
+            *([html.P(control.hint, className="hint")] if control.hint else []),
         ],
         className="field number-field",
     )
 
 
-def typed_text(name: str, label: str, value: str, hint: str) -> Component:
+def typed_text(name: str, control: Control, value: str) -> Component:
     """A text, component `name`, with its label above it and a hint below, which screen readers read after the label."""
     field: Component = dmc.TextInput(
         id=name,
         value=value,
-        label=label,
-        description=hint,
+        label=control.label,
+        description=control.hint,
         inputWrapperOrder=["label", "input", "description"],
         size="sm",
         debounce=True,

@@ -14,12 +14,20 @@ from mapapp.measuring.record_groups import GroupSizes
 from mapapp.measuring.record_workers import RecordWorkers
 from mapapp.publishing.records.plan import Plan, usual_tries
 from mapapp.publishing.records.run import reasons_against
-from mapapp.workbench.fields import choice, exact_number, percent, slider, table, typed_text
+from mapapp.workbench.fields import choice, number_field, percent, slider, table, typed_text
 from mapapp.workbench.figures import GRAPH_CONFIG
 from mapapp.workbench.job_progress import cancel_row
 from mapapp.workbench.records_expected import ExpectedRecords, TriesCost
 from mapapp.workbench.records_figures import CHART_PIXELS, pass_rates
-from mapapp.workbench.records_setting import KIND, NUMBERS, TEXTS, RecordValues, start_values, stops
+from mapapp.workbench.records_setting import (
+    KIND,
+    NUMBERS,
+    TEXTS,
+    RecordValues,
+    control_of,
+    start_values,
+    stops,
+)
 
 __all__ = [
     "CHARTS",
@@ -48,22 +56,6 @@ CHARTS: Final = {
 }
 """Title of each chart that follows the controls, and what to read from it."""
 _GIVEN: Final = {"k": "k", "test": "k and ε₀", "epsilon": "ε"}
-_STRUCTURE: Final = {"public": "Public", "learned": "Learned"}
-_ANYWAY: Final = {"no": "Refuse", "anyway": "Learn anyway"}
-_ACCOUNTANT: Final = {"sound": "Sound", "paper": "Paper"}
-_HINTS: Final = {
-    "k": "Workers who must share the kept attributes, before noise.",
-    "rate": "Noise on k: less noise for larger ε₀.",
-    "forced": "Candidates that fail in any case, so that a failure says little.",
-    "tries": "Candidates that are made. Each one is charged, passed or not.",
-    "epsilon": "For one worker added or removed.",
-    "split": "Shares of the workers; they add up to 1. If empty: 0.6,0.4 with seeds, otherwise 0,1; less if a "
-    "structure is learned.",
-    "n_min": "The promise holds if there are at least this many seeds. If empty: the number that is certain.",
-    "floor": "A candidate with fewer plausible seeds never passes. If empty: only the noise decides.",
-    "similarity": "Largest ratio of the chances with which plausible seeds make a candidate; 1 or more. If empty: 1.",
-    "total": "At most the number of workers. If empty: that number.",
-}
 _SHOWN_SIZES: Final = (500, 1_000, 2_000)
 _SHOWN_K: Final = (50, 100, 200, 500, 1_000, 2_000)
 
@@ -80,9 +72,8 @@ def records_panel(workers: RecordWorkers) -> Component:
     most_tries = max(usual_tries(workers.n_workers), 1)
 
     def number(name: str) -> Component:
-        return exact_number(
-            f"{KIND}-{name}", NUMBERS[name], str(values[name]), stops(name, most_tries), _HINTS.get(name, "")
-        )
+        place = f"{KIND}-{name}"
+        return number_field(place, control_of(name), str(values[name]), stops(name, most_tries))
 
     return html.Div(
         [
@@ -133,31 +124,11 @@ def _more_settings(values: RecordValues) -> Component:
             html.Summary(title),
             html.Div(
                 [
-                    choice(
-                        f"{KIND}-structure",
-                        "Which attributes depend on which",
-                        str(values["structure"]),
-                        _STRUCTURE,
-                        "Public: as the schema says. Learned: from workers, with noise.",
-                    ),
-                    choice(
-                        f"{KIND}-anyway",
-                        "A structure from fewer than 100,000 workers",
-                        str(values["anyway"]),
-                        _ANYWAY,
-                        "With fewer workers, the noise decides which attributes depend on which.",
-                    ),
-                    choice(
-                        f"{KIND}-accountant",
-                        "Accountant",
-                        str(values["accountant"]),
-                        _ACCOUNTANT,
-                        "Sound: all tries together. Paper: Theorem 1 for each try; its records are not for release.",
-                    ),
                     *(
-                        typed_text(f"{KIND}-{name}", label, str(values[name]), _HINTS[name])
-                        for name, label in TEXTS.items()
+                        _more_choice(name, str(values[name]))
+                        for name in ("structure", "anyway", "accountant")
                     ),
+                    *(typed_text(f"{KIND}-{name}", control_of(name), str(values[name])) for name in TEXTS),
                 ],
                 className="group",
             ),
@@ -165,6 +136,11 @@ def _more_settings(values: RecordValues) -> Component:
         className="filters more-settings",
         **aria(label=title),
     )
+
+
+def _more_choice(name: str, value: str) -> Component:
+    control = control_of(name)
+    return choice(f"{KIND}-{name}", control.label, value, control.choices, control.hint)
 
 
 def _source(workers: RecordWorkers) -> str:

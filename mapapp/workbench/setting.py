@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, NotRequired, TypedDict, cast, get_args
+from typing import Final, cast, get_args
 
-from engine.parameters import (
-    Accountant,
-    Editing,
-    Mechanism,
-    Prior,
-    PrivacyParameters,
-    SynthesisParameters,
-    Unit,
-    exact_fraction,
-)
-from engine.sound import comparable_epsilon_final, require_fixed_count
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, exact_fraction
+from engine.sound import require_fixed_count
 from mapapp.base.errors import UsageError
-from mapapp.publishing.release_options import Preset
+from mapapp.publishing.option import Control
+from mapapp.publishing.release_options import RELEASE_OPTIONS, Preset
 from mapapp.publishing.settings import (
     DEFAULT_DELTA,
     DEFAULT_EPSILON,
     DEFAULT_MIN_RETENTION,
     preset_setting,
+    privacy_of,
     require_range,
 )
 
@@ -33,64 +26,32 @@ ControlValue = str | bool | None
 Values = Mapping[str, ControlValue]
 """Values of the controls by name."""
 
-MEANS: Final = {"before": "Before pruning", "whole": "The whole, ε′"}
-UNITS: Final[dict[Unit, str]] = {
-    "cell": "Block and segment",
-    "block": "Block",
-    "tract": "Tract",
-}
-CLEANING: Final = {"off": "As drawn", "on": "Cleaned of noise"}
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
 WHOLE_EARTH_MI: Final = 12_500.0
 """No place is farther away, so all states within this distance means that none is pooled."""
 
-NUMBERS: Final = {
-    "epsilon": "ε (epsilon)",
-    "delta": "δ (delta)",
-    "min_retention": "Least retention",
-    "retention_scale": "Retention scale",
-    "tract_radius": "Tracts within",
-    "puma_radius": "PUMAs within",
-    "far_states": "Separate states within",
-    "q50": "Median commute",
-    "q75": "75th percentile",
-    "q90": "90th percentile",
-    "beyond_100": "Eliminated beyond 100 mi",
-    "beyond_200": "Eliminated beyond 200 mi",
-    "beyond_500": "Eliminated beyond 500 mi",
-    "strength": "Prior strength",
+CONTROLS: Final[Mapping[str, Control]] = {
+    **{name: option.control for name, option in RELEASE_OPTIONS.items() if option.control is not None},
+    "means": Control(label="ε is the bound", choices={"before": "Before pruning", "whole": "The whole, ε′"}),
+    "q75_mi": Control(label="75th percentile", unit="mi", stops="6 8 10 13.1 15 20 25 30"),
+    "beyond_100": Control(label="Eliminated beyond 100 mi", stops="0 0.1 0.25 0.5 0.75 0.9 1"),
+    "beyond_200": Control(label="Eliminated beyond 200 mi", stops="0 0.25 0.5 0.75 0.9 0.98 1"),
+    "beyond_500": Control(label="Eliminated beyond 500 mi", stops="0 0.25 0.5 0.75 0.9 0.98 1"),
 }
-"""Controls that hold a number as text, and their labels."""
+"""The controls of a release: those of options of `synthesize`, by their names, and what no option sets."""
 
-CHOICES: Final[dict[str, tuple[str, ...]]] = {
-    "means": tuple(MEANS),
-    "editing": get_args(Editing),
-    "prior": get_args(Prior),
-    "accountant": get_args(Accountant),
-    "mechanism": get_args(Mechanism),
-    "unit": get_args(Unit),
-    "cleaning": tuple(CLEANING),
-}
-"""Controls that hold one of a few."""
-
-CONTROLS: Final = (*NUMBERS, *CHOICES, "replication")
+NUMBERS: Final = tuple(name for name, control in CONTROLS.items() if control.stops)
+"""Controls that hold a number as text."""
 
 UNUSED: Final[dict[str, tuple[str, ...]]] = {
-    "exponential": ("accountant", "min_retention", "retention_scale", "strength", "delta"),
-    "dirichlet-multinomial": ("unit", "cleaning"),
+    mechanism: tuple(
+        name
+        for name, option in RELEASE_OPTIONS.items()
+        if name in CONTROLS and mechanism not in option.mechanisms and option.default is not False
+    )
+    for mechanism in get_args(Mechanism)
 }
-"""Controls that each mechanism ignores."""
-
-
-class Distances(TypedDict):
-    """What the controls say about distances, by the names of `SynthesisParameters`."""
-
-    q50_mi: float
-    q75_mi: float | None
-    q90_mi: float
-    tract_radius_mi: NotRequired[float]
-    puma_radius_mi: NotRequired[float]
-    far_state_miles: NotRequired[float]
+"""Controls that each mechanism ignores. A switch that is on must be turned off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +80,16 @@ def read_setting(values: Values) -> Setting:
         A value cannot be read or is outside its range, or two contradict each other; one line.
     """
     mechanism = cast(Mechanism, _choice(values, "mechanism"))
-    parameters = SynthesisParameters(
+    shape: dict[str, object] = {
         **_distances(values),
-        editing=cast(Editing, _choice(values, "editing")),
-        elimination=tuple((miles, _number(values, f"beyond_{miles:.0f}")) for miles in ELIMINATION_MI),
-        prior=cast(Prior, _choice(values, "prior")),
-        strength=_number(values, "strength"),
-        retention_scale=_number(values, "retention_scale"),
-        replication=bool(values["replication"]),
-        mechanism=mechanism,
-        unit=cast(Unit, _choice(values, "unit")) if mechanism == "exponential" else "cell",
-        clean=_choice(values, "cleaning") == "on" and mechanism == "exponential",
-    )
-    privacy = _privacy(values, mechanism)
+        **{name: _choice(values, name) for name in ("mechanism", "editing", "prior")},
+        **{name: _number(values, name) for name in ("strength", "retention_scale")},
+        "elimination": [(miles, _number(values, f"beyond_{miles:.0f}")) for miles in ELIMINATION_MI],
+        "replication": bool(values["replication"]),
+    }
+    if mechanism == "exponential":
+        shape |= {"unit": _choice(values, "unit"), "clean": _choice(values, "clean") == "on"}
+    parameters, privacy = SynthesisParameters.from_dict(shape), _privacy(values, mechanism)
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
     return Setting(privacy, parameters)
@@ -141,31 +99,25 @@ def values_of(setting: Setting) -> dict[str, ControlValue]:
     """Values of the controls that make a setting; ε as `PrivacyParameters` holds it."""
     privacy, parameters = setting.privacy, setting.parameters
     tract_mi, puma_mi = parameters.coarsening_radii_mi
-    q75 = parameters.q75_mi
+    q75, far = parameters.q75_mi, parameters.far_state_miles
     numbers = {
-        "tract_radius": tract_mi,
-        "puma_radius": puma_mi,
-        "far_states": WHOLE_EARTH_MI if parameters.far_state_miles is None else parameters.far_state_miles,
-        "q50": parameters.q50_mi,
-        "q90": parameters.q90_mi,
-        "strength": parameters.strength,
-        "retention_scale": parameters.retention_scale,
+        "tract_radius_mi": tract_mi,
+        "puma_radius_mi": puma_mi,
+        "far_state_miles": WHOLE_EARTH_MI if far is None else far,
+        **{name: getattr(parameters, name) for name in ("q50_mi", "q90_mi", "strength", "retention_scale")},
         **{f"beyond_{miles:.0f}": chance for miles, chance in parameters.elimination},
     }
     return {
-        "epsilon": exact_text(privacy.epsilon),
-        "delta": exact_text(privacy.delta),
-        "min_retention": exact_text(privacy.min_retention),
-        "q75": "" if q75 is None else f"{q75:g}",
+        **{name: exact_text(getattr(privacy, name)) for name in ("epsilon", "delta", "min_retention")},
+        "q75_mi": "" if q75 is None else f"{q75:g}",
         **{name: f"{value:g}" for name, value in numbers.items()},
         "means": "whole" if privacy.accountant == "sound" else "before",
-        "editing": parameters.editing,
-        "prior": parameters.prior,
         "accountant": privacy.accountant,
-        "mechanism": parameters.mechanism,
-        "unit": parameters.unit,
-        "cleaning": "on" if parameters.clean else "off",
-        "replication": parameters.replication,
+        **{
+            name: getattr(parameters, name)
+            for name in ("editing", "prior", "mechanism", "unit", "replication")
+        },
+        "clean": "on" if parameters.clean else "off",
     }
 
 
@@ -182,8 +134,8 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
     if parameters.mechanism == "exponential":
         rows += [
-            ("Workers drawn together by", UNITS[parameters.unit].lower()),
-            ("Commute ranges", CLEANING["on" if parameters.clean else "off"].lower()),
+            ("Workers drawn together by", CONTROLS["unit"].choices[parameters.unit].lower()),
+            ("Commute ranges", CONTROLS["clean"].choices["on" if parameters.clean else "off"].lower()),
         ]
     else:
         rows += [
@@ -225,54 +177,43 @@ def _percentiles(parameters: SynthesisParameters) -> str:
 
 def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:
     """The promise; ε before pruning means the same under every accountant, as for the command `synthesize`."""
-    accountant: Accountant = "sound"
-    if mechanism != "exponential":
-        accountant = cast(Accountant, _choice(values, "accountant"))
+    # The exponential mechanism does not prune, and promises the same whole as one with the usual pruning.
+    is_pure = mechanism == "exponential"
+    accountant = "sound" if is_pure else _choice(values, "accountant")
     before = _choice(values, "means") == "before"
     if accountant == "paper" and not before:
         raise UsageError(
             "The paper accountant certifies ε before pruning and adds to it: choose “Before pruning”, or the sound "
             "accountant"
         )
-    # The exponential mechanism does not prune, and promises the same whole as one with the usual pruning.
-    is_pure = mechanism == "exponential"
-    kept = DEFAULT_MIN_RETENTION if is_pure else _text(values, "min_retention")
-    delta = DEFAULT_DELTA if is_pure else _text(values, "delta")
-    before_pruning = PrivacyParameters(
-        epsilon=_exact(values, "epsilon"),
-        delta=exact_fraction(delta, NUMBERS["delta"]),
-        min_retention=exact_fraction(kept, NUMBERS["min_retention"]),
+    epsilon = _exact(values, "epsilon")
+    return privacy_of(
         accountant=accountant,
-    )
-    if accountant == "paper" or not before:
-        return before_pruning
-    return PrivacyParameters(
-        epsilon=comparable_epsilon_final(before_pruning.epsilon, before_pruning.min_retention),
-        delta=before_pruning.delta,
-        min_retention=before_pruning.min_retention,
-        accountant="sound",
+        epsilon=epsilon if before else None,
+        epsilon_final=None if before else epsilon,
+        delta=DEFAULT_DELTA if is_pure else _exact(values, "delta"),
+        min_retention=DEFAULT_MIN_RETENTION if is_pure else _exact(values, "min_retention"),
     )
 
 
-def _distances(values: Values) -> Distances:
-    q50, q90 = _number(values, "q50"), _number(values, "q90")
-    tract, puma = _number(values, "tract_radius"), _number(values, "puma_radius")
-    found: Distances = {
+def _distances(values: Values) -> dict[str, object]:
+    """What the controls say about distances, by the names of `SynthesisParameters`."""
+    q50, q90 = _number(values, "q50_mi"), _number(values, "q90_mi")
+    tract, puma = _number(values, "tract_radius_mi"), _number(values, "puma_radius_mi")
+    far = _number(values, "far_state_miles")
+    return {
         "q50_mi": q50,
-        "q75_mi": _number(values, "q75") if _text(values, "q75") else None,
+        "q75_mi": _number(values, "q75_mi") if _text(values, "q75_mi") else False,
         "q90_mi": q90,
+        **({} if (tract, puma) == (q50, q90) else {"tract_radius_mi": tract, "puma_radius_mi": puma}),
+        **({"far_state_miles": far} if far < WHOLE_EARTH_MI else {}),
     }
-    if (tract, puma) != (q50, q90):
-        found["tract_radius_mi"], found["puma_radius_mi"] = tract, puma
-    far = _number(values, "far_states")
-    if far < WHOLE_EARTH_MI:
-        found["far_state_miles"] = far
-    return found
 
 
 def _choice(values: Values, name: str) -> str:
-    if values[name] not in CHOICES[name]:
-        raise UsageError(f"{name} is {values[name]!r}; it must be one of {', '.join(CHOICES[name])}")
+    allowed = CONTROLS[name].choices
+    if values[name] not in allowed:
+        raise UsageError(f"{name} is {values[name]!r}; it must be one of {', '.join(allowed)}")
     return str(values[name])
 
 
@@ -281,7 +222,7 @@ def _text(values: Values, name: str) -> str:
 
 
 def _exact(values: Values, name: str) -> Fraction:
-    return exact_fraction(_text(values, name), NUMBERS[name])
+    return exact_fraction(_text(values, name), CONTROLS[name].label)
 
 
 def _number(values: Values, name: str) -> float:

@@ -15,13 +15,12 @@ import pytest
 
 from geodata.store import open_store
 from mapapp.publishing.ledger import Ledger
-from mapapp.workbench.controls import STOPS
 from mapapp.workbench.fields import nearest
 from mapapp.workbench.guard import Access
 from mapapp.workbench.panels import digits
-from mapapp.workbench.records_setting import TEXTS
+from mapapp.workbench.records_setting import TEXTS, control_of
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import NUMBERS, preset_values, read_setting
+from mapapp.workbench.setting import CONTROLS, NUMBERS, preset_values, read_setting
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
 from tests.running_server import running
@@ -150,7 +149,8 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, sessio
     camera = look_elsewhere(visit)
     n_changed = 0
     for name in NUMBERS:
-        stops, at = STOPS[name], nearest(str(START[name]), STOPS[name])
+        stops = CONTROLS[name].stops.split()
+        at = nearest(str(START[name]), stops)
         step = 1 if at + 1 < len(stops) else -1
         moved[name] = stops[at + step]
         visit.page.locator(f"#{name}-slider [role=slider]").press("ArrowRight" if step > 0 else "ArrowLeft")
@@ -195,7 +195,7 @@ def test_wrong_and_infeasible_values_are_one_line_and_the_page_stays_usable(
     for name, typed, says in (
         ("epsilon", "nonsense", "nonsense"),
         ("delta", "2", "delta is 2"),
-        ("tract_radius", "30", "puma_radius_mi"),
+        ("tract_radius_mi", "30", "puma_radius_mi"),
         ("strength", "1e15", "2^40"),
     ):
         visit.page.fill(f"#{name}", typed)
@@ -287,13 +287,13 @@ def test_records_follow_the_keyboard_and_are_compared_on_request(visit: Visit) -
         visit.page.locator(f"#worker-records-{name} [role=slider]").press(key)
         visit.wait_until(changed, [f"worker-records-{shown}", before])
     before = visit.page.inner_text("#worker-records-promise")
-    visit.page.fill("#worker-records-forced", "0")
-    visit.page.press("#worker-records-forced", "Enter")
+    visit.page.fill("#worker-records-forced_fail", "0")
+    visit.page.press("#worker-records-forced_fail", "Enter")
     said.filter(has_text="--forced-fail 0: the number of tries is published").wait_for()
     expect(said.locator("p")).to_have_count(1)
     assert visit.page.inner_text("#worker-records-promise") == before
-    visit.page.fill("#worker-records-forced", "0.02")
-    visit.page.press("#worker-records-forced", "Enter")
+    visit.page.fill("#worker-records-forced_fail", "0.02")
+    visit.page.press("#worker-records-forced_fail", "Enter")
     visit.page.locator("#worker-records-said p").wait_for(state="detached")
     assert "--kept work_puma,home_puma" in visit.page.inner_text("#worker-records-command")
     visit.page.get_by_role("button", name="Copy the command").click()
@@ -327,8 +327,8 @@ def test_rare_settings_of_records_are_collapsed_named_and_large_enough_to_touch(
     group = visit.page.get_by_role("group", name="More settings")
     expect(group.get_by_role("textbox")).to_have_count(0)
     group.locator("summary").click()
-    for name, label in TEXTS.items():
-        field = group.get_by_role("textbox", name=label)
+    for name in TEXTS:
+        field = group.get_by_role("textbox", name=control_of(name).label)
         expect(field).to_have_accessible_description(re.compile("If empty: "))
         assert field.get_attribute("id") == f"worker-records-{name}"
     for label in (
@@ -343,7 +343,7 @@ def test_rare_settings_of_records_are_collapsed_named_and_large_enough_to_touch(
     said = visit.page.locator("#worker-records-said")
     said.filter(has_text="or add --anyway").wait_for()
     expect(group.get_by_role("radio", name="Learn anyway")).to_be_enabled()
-    field = group.get_by_role("textbox", name=TEXTS["floor"])
+    field = group.get_by_role("textbox", name=control_of("seed_floor").label)
     group.get_by_text("Public", exact=True).click()
     field.fill("20")
     field.press("Enter")
@@ -356,7 +356,7 @@ def test_the_slider_follows_a_number_however_it_is_written(visit: Visit) -> None
     for typed, number in (("25", "25"), ("14/2", "7")):
         visit.page.fill("#epsilon", typed)
         visit.page.press("#epsilon", "Enter")
-        place = STOPS["epsilon"].index(number)
+        place = CONTROLS["epsilon"].stops.split().index(number)
         visit.page.wait_for_selector(f"#epsilon-slider [role=slider][aria-valuenow='{place}']")
     visit.page.fill("#epsilon", "1e999")
     visit.page.press("#epsilon", "Enter")

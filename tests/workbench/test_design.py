@@ -83,9 +83,9 @@ def test_the_page_says_which_numbers_leave_cleaning_out_and_why_the_average_comm
             "".join(texts(card(session.show("tab", read_setting(values)))))
             for card in (validity_card, distance_card)
         ]
-        for cleaned, values in ((True, session.start), (False, {**session.start, "cleaning": "off"}))
+        for cleaned, values in ((True, session.start), (False, {**session.start, "clean": "off"}))
     }
     assert "KL and IMSE are of draws before cleaning" in said[True][0]
     assert "These averages are of draws before cleaning" in said[True][1]
-    assert not any("cleaning" in text for text in said[False])
+    assert not any("clean" in text for text in said[False])
     assert "leaves out the average commute" in "".join(texts(dialog()))

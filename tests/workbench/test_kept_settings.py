@@ -125,7 +125,7 @@ def other_homes(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 SETTINGS = {
     "A": setting(),
-    "B": setting(epsilon="6.5", means="whole", mechanism="exponential", cleaning="on", far_states="300"),
+    "B": setting(epsilon="6.5", means="whole", mechanism="exponential", clean="on", far_state_miles="300"),
     "C": setting(accountant="paper", epsilon="3"),
 }
 

@@ -75,7 +75,7 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
         "epsilon": "3",
         "min_retention": "0.1",
         "strength": "0.3",
-        "tract_radius": "4",
+        "tract_radius_mi": "4",
         "beyond_100": "0.25",
     }
     job = publish(app, change, str(tmp_path / "made.release"), test_key=False)

@@ -34,7 +34,6 @@ from mapapp.workbench.records_setting import (
     CONTROLS,
     KIND,
     NUMBERS,
-    OPTIONS,
     choice_of,
     command_line,
     start_values,
@@ -98,29 +97,36 @@ def test_it_starts_from_a_setting_that_the_workers_allow(workers: RecordWorkers)
         {},
         {"kept": 0, "epsilon": "0.5"},
         {"kept": 2, "given": "epsilon", "epsilon": "12", "delta": "1e-5"},
-        {"kept": 1, "tries": "400", "forced": "1/20", "rate": "0.3"},
+        {"kept": 1, "n_tries": "400", "forced_fail": "1/20", "threshold_epsilon": "0.3"},
         {"kept": 3, "delta": "1e-4"},
-        {"kept": 2, "given": "k", "k": "300"},
+        {"kept": 2, "given": "k", "min_seeds": "300"},
         {"kept": 2, "split": "1/2, 1/2"},
-        {"kept": 2, "given": "k", "k": "1,00", "floor": "20", "n_min": "1,500"},
+        {"kept": 2, "given": "k", "min_seeds": "1,00", "seed_floor": "20", "n_min": "1,500"},
         {"kept": 1, "similarity": "1.25", "accountant": "paper"},
         {
             "kept": 1,
-            "k": "1,214",
-            "rate": "1/10",
+            "min_seeds": "1,214",
+            "threshold_epsilon": "1/10",
             "accountant": "paper",
-            "total": "2,500",
+            "n_records": "2,500",
             "similarity": "1.25",
         },
-        {"kept": 0, "total": "2000", "split": "0,1", "floor": "5", "accountant": "paper", "similarity": "x"},
+        {
+            "kept": 0,
+            "n_records": "2000",
+            "split": "0,1",
+            "seed_floor": "5",
+            "accountant": "paper",
+            "similarity": "x",
+        },
         {"kept": 0, "epsilon": "20", "structure": "learned", "anyway": "anyway", "delta": "1e-4"},
         {
             "kept": 1,
             "structure": "learned",
             "anyway": "anyway",
             "split": "0.5,0.2,0.3",
-            "k": "40",
-            "rate": "9",
+            "min_seeds": "40",
+            "threshold_epsilon": "9",
         },
         {"kept": 1, "anyway": "anyway"},
     ],
@@ -155,12 +161,12 @@ def test_the_command_line_is_read_back_as_the_setting(
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"k": "many"}, "--min-seeds 'many': give a whole number"),
-        ({"k": "1"}, "protect nobody"),
-        ({"rate": "0"}, "--threshold-epsilon 0"),
-        ({"rate": "x"}, "finite number"),
-        ({"forced": "0"}, "--forced-fail 0"),
-        ({"tries": "-3"}, "give a whole number"),
+        ({"min_seeds": "many"}, "--min-seeds 'many': give a whole number"),
+        ({"min_seeds": "1"}, "protect nobody"),
+        ({"threshold_epsilon": "0"}, "--threshold-epsilon 0"),
+        ({"threshold_epsilon": "x"}, "finite number"),
+        ({"forced_fail": "0"}, "--forced-fail 0"),
+        ({"n_tries": "-3"}, "give a whole number"),
         ({"delta": "1e-60"}, "use up"),
         ({"kept": 0, "epsilon": "-1"}, "--epsilon -1"),
         ({"given": "epsilon", "epsilon": "1e-9"}, "no number of plausible seeds"),
@@ -171,14 +177,14 @@ def test_the_command_line_is_read_back_as_the_setting(
         ({"split": "0,1"}, "--split gives no workers to the seeds"),
         ({"kept": 0, "split": "0.6,0.4"}, "but --kept none uses none"),
         ({"split": "0.5,0.3,0.2"}, "but --structure public uses none"),
-        ({"floor": "0"}, "--seed-floor 0: give 1 to"),
-        ({"floor": "few"}, "--seed-floor 'few': give a whole number"),
-        ({"given": "k", "k": "20", "floor": "21"}, "--seed-floor 21: give 1 to 20"),
+        ({"seed_floor": "0"}, "--seed-floor 0: give 1 to"),
+        ({"seed_floor": "few"}, "--seed-floor 'few': give a whole number"),
+        ({"given": "k", "min_seeds": "20", "seed_floor": "21"}, "--seed-floor 21: give 1 to 20"),
         ({"similarity": "0.5"}, "--similarity 0.5"),
         ({"n_min": "1"}, "--n-min 1: give 2"),
         ({"n_min": "2900"}, "are sure to be seeds"),
-        ({"total": "3001"}, "--records 3,001 is more than the dataset has workers"),
-        ({"total": "1000"}, "more might pass than there is room for"),
+        ({"n_records": "3001"}, "--records 3,001 is more than the dataset has workers"),
+        ({"n_records": "1000"}, "more might pass than there is room for"),
         ({"given": "epsilon", "accountant": "paper"}, "--epsilon with --accountant paper"),
     ],
 )
@@ -193,9 +199,10 @@ def test_what_is_not_allowed_is_one_line(
 def test_controls_without_effect_are_disabled(start: dict[str, object]) -> None:
     assert unused(start) == {"epsilon", "anyway"}
     assert unused(start | {"structure": "learned"}) == {"epsilon"}
-    assert unused(start | {"given": "k"}) == {"epsilon", "rate", "anyway"}
-    assert unused(start | {"given": "epsilon"}) == {"k", "rate", "anyway"}
-    of_seeds = {"given", "k", "rate", "forced", "tries", "n_min", "floor", "similarity", "accountant"}
+    assert unused(start | {"given": "k"}) == {"epsilon", "threshold_epsilon", "anyway"}
+    assert unused(start | {"given": "epsilon"}) == {"min_seeds", "threshold_epsilon", "anyway"}
+    of_seeds = {"given", "min_seeds", "threshold_epsilon", "forced_fail", "n_tries", "n_min"}
+    of_seeds |= {"seed_floor", "similarity", "accountant"}
     assert unused(start | {"kept": 0}) == {*of_seeds, "delta", "anyway"}
     assert unused(start | {"kept": 0, "structure": "learned"}) == of_seeds
 
@@ -269,20 +276,13 @@ def test_boxes_reach_from_quartile_to_quartile_and_squares_share_a_scale() -> No
 
 def test_every_option_of_a_choice_has_a_control_or_a_reason() -> None:
     """`--no-top-up` has none: the comparison shows records with and without the top-up; nothing is published there."""
-    assert {f"--{name}" for name in OPTIONS.values()} | {
-        "--kept",
-        "--structure",
-        "--anyway",
-        "--accountant",
-        "--top-up",
-        "--given-segments",
-    } == {option.opts[0] for option in records.params if option.name in RECORD_OPTIONS}
+    assert {*CONTROLS, "top_up", "given_segments"} == {*RECORD_OPTIONS, "given"}
 
 
 def test_rates_heed_the_seed_floor_as_far_as_k_allows(
     expectation: RecordsExpectation, start: dict[str, object]
 ) -> None:
-    found = expectation.of(start | {"kept": 2, "given": "k", "floor": "150", "k": "200"})
+    found = expectation.of(start | {"kept": 2, "given": "k", "seed_floor": "150", "min_seeds": "200"})
     sizes = found.seed_sizes[2]
     with_floor = records_figures.pass_rates(sizes, found.test, [200, 100])
     assert with_floor[0] == pytest.approx(sizes.pass_rate(found.test))
@@ -292,7 +292,7 @@ def test_rates_heed_the_seed_floor_as_far_as_k_allows(
 
 
 def test_the_paper_accountant_is_marked(expectation: RecordsExpectation, start: dict[str, object]) -> None:
-    allowed = start | {"kept": 1, "k": "1000", "rate": "0.5"}
+    allowed = start | {"kept": 1, "min_seeds": "1000", "threshold_epsilon": "0.5"}
     sound, paper = (
         " ".join(
             texts(
@@ -368,17 +368,17 @@ def test_the_page_follows_its_controls_and_draws_on_request(
     assert len(groups[f"{KIND}-groups-chart"]["figure"]["data"]) == 13
     seedless = ask(client, app, rates, given(start | {"kept": 0})).get_json()["response"]
     assert seedless[f"{KIND}-tries-card"] == {"hidden": True}
-    wrong = ask(client, app, expect, given(start | {"forced": "0"})).get_data(as_text=True)
+    wrong = ask(client, app, expect, given(start | {"forced_fail": "0"})).get_data(as_text=True)
     assert "--forced-fail 0" in wrong
     assert f"{KIND}-promise" not in wrong  # the page keeps what it has
-    assert "figure" not in ask(client, app, rates, given(start | {"forced": "0"})).get_data(as_text=True)
-    disabled = ask(client, app, f"{KIND}-k-slider.disabled", given(start | {"kept": 0})).get_json()[
+    assert "figure" not in ask(client, app, rates, given(start | {"forced_fail": "0"})).get_data(as_text=True)
+    disabled = ask(client, app, f"{KIND}-min_seeds-slider.disabled", given(start | {"kept": 0})).get_json()[
         "response"
     ]
-    assert disabled[f"{KIND}-k-slider"] == {"disabled": True}
+    assert disabled[f"{KIND}-min_seeds-slider"] == {"disabled": True}
 
     draw = f"{KIND}-progress.children"
-    refused = ask(client, app, draw, given(start | {"k": "x"}, **{f"{KIND}-draw.n_clicks": 1}))
+    refused = ask(client, app, draw, given(start | {"min_seeds": "x"}, **{f"{KIND}-draw.n_clicks": 1}))
     assert "give a whole number" in refused.get_data(as_text=True)
     ask(client, app, draw, given(start | {"kept": 2}, **{f"{KIND}-draw.n_clicks": 1}))
     job = session.tab("a tab").records

@@ -221,7 +221,7 @@ def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(session
 @pytest.mark.parametrize("mechanism", ["dirichlet-multinomial", "exponential"])
 @pytest.mark.parametrize(("prior", "far"), [("flows", "12500"), ("uniform", "100")])
 def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior: str, far: str) -> None:
-    setting = read_setting(START | {"mechanism": mechanism, "prior": prior, "far_states": far})
+    setting = read_setting(START | {"mechanism": mechanism, "prior": prior, "far_state_miles": far})
     (panel,) = session.data.panels(np.array([2]))
     found = measure_tract(session.data, setting.privacy, setting.parameters, 2)
     points = found.points

@@ -14,12 +14,11 @@ from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters,
 from mapapp.base.errors import UsageError
 from mapapp.publishing.release_options import ReleaseOptions
 from mapapp.publishing.settings import parameters_of
-from mapapp.workbench.controls import STOPS, controls
+from mapapp.workbench.controls import controls
 from mapapp.workbench.fields import nearest
 from mapapp.workbench.setting import (
     CONTROLS,
     NUMBERS,
-    UNITS,
     UNUSED,
     Setting,
     described,
@@ -42,8 +41,8 @@ def test_the_published_preset_is_that_of_the_command(demo_dataset: Any) -> None:
 def test_the_recommended_preset_is_the_whole_promise() -> None:
     values = preset_values("recommended", has_flows=True)
     assert (values["epsilon"], values["means"], values["mechanism"]) == ("6.5", "whole", "exponential")
-    assert (values["far_states"], values["cleaning"], values["unit"]) == ("300", "on", "cell")
-    assert values["epsilon"] in STOPS["epsilon"]
+    assert (values["far_state_miles"], values["clean"], values["unit"]) == ("300", "on", "cell")
+    assert values["epsilon"] in CONTROLS["epsilon"].stops.split()
 
 
 def test_every_control_is_on_the_page_and_starts_at_its_value() -> None:
@@ -64,16 +63,17 @@ def test_every_control_is_on_the_page_and_starts_at_its_value() -> None:
 @pytest.mark.parametrize("name", list(NUMBERS))
 def test_every_stop_of_every_slider_is_a_value(name: str) -> None:
     others = {
-        "tract_radius": {"puma_radius": "12500"},
-        "puma_radius": {"tract_radius": "0"},
-        "q50": {"q75": "", "q90": "60"},
-        "q75": {"q50": "2", "q90": "60"},
-        "q90": {"q50": "2", "q75": ""},
+        "tract_radius_mi": {"puma_radius_mi": "12500"},
+        "puma_radius_mi": {"tract_radius_mi": "0"},
+        "q50_mi": {"q75_mi": "", "q90_mi": "60"},
+        "q75_mi": {"q50_mi": "2", "q90_mi": "60"},
+        "q90_mi": {"q50_mi": "2", "q75_mi": ""},
     }
-    for stop in STOPS[name]:
+    stops = CONTROLS[name].stops.split()
+    for stop in stops:
         read_setting(START | others.get(name, {}) | {name: stop})
-        assert STOPS[name][nearest(stop, STOPS[name])] == stop
-    assert START[name] in STOPS[name]
+        assert stops[nearest(stop, stops)] == stop
+    assert START[name] in stops
 
 
 @settings(deadline=None)
@@ -113,11 +113,11 @@ def test_a_setting_comes_back_from_its_controls(
 
 @pytest.mark.parametrize("clean", [False, True])
 def test_cleaning_belongs_to_the_exponential_mechanism(clean: bool) -> None:
-    values = START | {"mechanism": "exponential", "cleaning": "on" if clean else "off"}
+    values = START | {"mechanism": "exponential", "clean": "on" if clean else "off"}
     setting = read_setting(values)
     assert setting.parameters.clean == clean
     assert read_setting(START | values_of(setting)) == setting
-    assert not read_setting(START | {"cleaning": "on"}).parameters.clean
+    assert not read_setting(START | {"clean": "on"}).parameters.clean
 
 
 def test_epsilon_before_pruning_means_the_same_under_both_accountants() -> None:
@@ -142,7 +142,10 @@ def test_a_unit_counts_only_for_mechanisms_that_draw_units(mechanism: str) -> No
         setting = read_setting(START | {"mechanism": mechanism, "unit": unit})
         if mechanism == "exponential":
             assert setting.parameters.unit == unit
-            assert dict(described(setting))["Workers drawn together by"] == UNITS[unit].lower()
+            assert (
+                dict(described(setting))["Workers drawn together by"]
+                == CONTROLS["unit"].choices[unit].lower()
+            )
         else:
             assert setting.parameters.unit == "cell"
             assert "Workers drawn together by" not in dict(described(setting))
@@ -155,7 +158,7 @@ def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
         "retention_scale": "3",
         "strength": "7",
         "unit": "block",
-        "cleaning": "on",
+        "clean": "on",
         "delta": "1e-5",
     }
     assert set(moved) == {name for unused in UNUSED.values() for name in unused}
@@ -178,9 +181,9 @@ def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
         ({"delta": "0"}, "delta is 0"),
         ({"delta": "1e-400"}, "delta"),
         ({"min_retention": "0"}, "min_retention is 0"),
-        ({"tract_radius": "30"}, "puma_radius_mi"),
-        ({"q50": "40"}, "q75_mi"),
-        ({"far_states": "0"}, "far_state_miles"),
+        ({"tract_radius_mi": "30"}, "puma_radius_mi"),
+        ({"q50_mi": "40"}, "q75_mi"),
+        ({"far_state_miles": "0"}, "far_state_miles"),
         ({"strength": "-1"}, "strength"),
         ({"beyond_100": "2"}, "probability"),
         ({"editing": "drop"}, "replication"),
