@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial.md, run in order in an empty folder."""
+"""Pages that run: the commands of docs/tutorial.md in an empty folder, and the examples of docs/theory/."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from mapapp.commands.cli import run
 from mapapp.explore.server import create_app, listen
 from tests.running_server import running
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "tutorial.md"
+DOCS = Path(__file__).parents[1] / "docs"
+DOCUMENT = DOCS / "tutorial.md"
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+"""A block of code, and what it prints, which follows it."""
 
 
 def tutorial_commands() -> list[list[str]]:
@@ -58,3 +61,15 @@ def test_the_tutorial_works_from_beginning_to_end(
     report = (tmp_path / "tarnwick.html").read_text(encoding="utf-8")
     assert "Tarnwick" in report
     assert "commutemap report" in report
+
+
+@pytest.mark.parametrize("name", ["careless-prior", "plausible-deniability", "six-stars"])
+def test_a_page_of_theory_shows_what_its_examples_print(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = EXAMPLE.findall((DOCS / "theory" / f"{name}.md").read_text(encoding="utf-8"))
+    assert len(examples) > 3
+    session: dict[str, object] = {}
+    for code, printed in examples:
+        exec(compile(code, name, "exec"), session)
+        assert capsys.readouterr().out == printed

@@ -25,13 +25,6 @@ from mapapp.workbench import (
     kept_callbacks,
     lab,
     lab_callbacks,
-    lab_pages,
-    lab_prior,
-    lab_prior_callbacks,
-    lab_records,
-    lab_records_callbacks,
-    lab_stars,
-    lab_stars_callbacks,
     preset_callbacks,
     publish_callbacks,
     records_callbacks,
@@ -57,12 +50,6 @@ from mapapp.workbench.tune_map import base_map_figure
 LOG = logging.getLogger("commutemap.tune")
 _SESSION: Final = "workbench"
 _ACCESS: Final = "workbench access"
-_LABS: Final = {
-    "/lab": lab.page,
-    "/lab-stars": lab_stars.page,
-    "/lab-prior": lab_prior.page,
-    "/lab-records": lab_records.page,
-}
 
 
 def create_app(
@@ -117,9 +104,6 @@ def create_app(
     }
     _route(app, session, geography, panels)
     lab_callbacks.register(app)
-    lab_stars_callbacks.register(app)
-    lab_prior_callbacks.register(app)
-    lab_records_callbacks.register(app)
     job_progress.register(app)
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
@@ -191,14 +175,13 @@ def _route(app: Dash, session: Session, geography: PublicGeography, panels: dict
     )
     def route(pathname: str | None, tab: str | None) -> tuple[Component, list[str]]:
         path = "/" + (pathname or "/").removeprefix(app.config.routes_pathname_prefix).strip("/")
-        section = "/lab" if path in lab_pages.LABS else path
-        marks = ["here" if name == section else "" for name in PAGES]
+        marks = ["here" if name == path else "" for name in PAGES]
         if path == "/" and tab:
             values = session.tab(tab).values
             figure, name = base_map_figure(geography), session.kept.next_name()
             page = tune_page.page(values, figure, next_name=name, has_flows=session.has_flows, **panels)
             return page, marks
-        return _LABS[path]() if path in _LABS else not_found(), marks
+        return lab.page() if path == "/lab" else not_found(), marks
 
 
 def _excuse(error: Exception) -> None:

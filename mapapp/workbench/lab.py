@@ -15,7 +15,6 @@ from engine.two_categories import MOST_WORKERS, two_categories
 from mapapp.answers.words import aria
 from mapapp.workbench import lab_tables, lab_words
 from mapapp.workbench.fields import choice, slider
-from mapapp.workbench.lab_pages import lab_page
 from mapapp.workbench.lab_words import MECHANISMS, READINGS, START, Choices, PartialChoices
 
 PRESETS: Final[dict[str, tuple[str, PartialChoices]]] = {
@@ -35,22 +34,28 @@ CONTROLS: Final = ("mechanism", "reading", "n", "m", "alpha", "epsilon")
 
 
 def page() -> Component:
-    """The page, as P10 has it."""
-    return lab_page(
-        "/lab",
-        _controls(),
+    """The page, as P10 has it: choices on the left, what follows from them on the right."""
+    return html.Main(
         [
-            html.H1("The method in two categories"),
-            html.P(
-                "A workplace has n workers, and each lives in place 1 or in place 2. That is the "
-                "confidential table. A synthesizer draws m synthetic workers from it, and only these are "
-                "published. With so few numbers, everything can be written out: what may be published, "
-                "what it gives away, and how often."
-            ),
-            html.Div(answer(START), id="lab-answer"),
-            *lab_words.discrepancies(),
+            html.Aside(_controls(), className="panel ask", **aria(label="Choices")),
+            html.Div(html.Article(_text(), className="lab-text"), className="text-page"),
         ],
+        className="lab",
     )
+
+
+def _text() -> list[Component]:
+    return [
+        html.H1("The method in two categories"),
+        html.P(
+            "A workplace has n workers, and each lives in place 1 or in place 2. That is the "
+            "confidential table. A synthesizer draws m synthetic workers from it, and only these are "
+            "published. With so few numbers, everything can be written out: what may be published, "
+            "what it gives away, and how often."
+        ),
+        html.Div(answer(START), id="lab-answer"),
+        *lab_words.discrepancies(),
+    ]
 
 
 def _controls() -> Component:

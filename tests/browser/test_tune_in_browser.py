@@ -389,19 +389,6 @@ def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -
     assert Ledger(dataset).spent() == (Fraction(0), Fraction(0))
 
 
-def test_the_lab_on_worker_records_by_its_presets_and_its_editor(visit: Visit) -> None:
-    enter(visit, "/lab-records")
-    visit.page.get_by_role("button", name="The same, failures seen").click()
-    visit.page.locator("#records-delta", has_text="0.093716").wait_for()
-    visit.page.locator("#records-answer", has_text="The statement is false").wait_for()
-    visit.page.get_by_role("button", name="The same, with forced failure").click()
-    visit.page.locator("#records-delta", has_text="3.8 × 10⁻⁶").wait_for()
-    for attribute in ("Works in", "Lives", "Earnings"):
-        field = visit.page.get_by_role("radiogroup", name=f"{attribute}, worker W")
-        field.locator("label").nth(1 if attribute == "Earnings" else 0).click()
-    visit.page.locator("#records-delta", has_text=re.compile("^0$")).wait_for()  # now like the others
-
-
 def test_the_lab_by_its_presets_and_sliders(visit: Visit) -> None:
     enter(visit, "/lab")
     visit.page.locator("#lab-delta", has_text="0.000623").wait_for()
@@ -499,13 +486,3 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
     enter(visit, "/lab")
     visit.page.locator("#lab-delta").wait_for()
     check("lab")
-    enter(visit, "/lab-stars")
-    visit.page.locator("#stars-next").click()
-    visit.page.locator("#stars-left", has_text="3,121").wait_for()
-    check("lab-stars")
-    enter(visit, "/lab-prior")
-    visit.page.locator("#prior-answer .fails").first.wait_for()
-    check("lab-prior")
-    enter(visit, "/lab-records")
-    visit.page.locator("#records-delta").wait_for()
-    check("lab-records")
