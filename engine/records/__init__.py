@@ -16,7 +16,6 @@ of attributes that are kept from a confidential record, the seed:
 
 Which records are released, and what that promises:
 
-- :mod:`engine.records.plausible`: plausible deniability by its definition, for small examples (``output_law``);
 - :mod:`engine.records.acceptance`: the test of a candidate (``Acceptance``);
 - :mod:`engine.records.groups`: plausible seeds counted by a look-up (``GroupTable``, ``Seeds``);
 - :mod:`engine.records.candidates`: candidates from seeds, tried (``draw_candidates``);

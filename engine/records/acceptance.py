@@ -19,7 +19,7 @@ import numpy.typing as npt
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
 
-__all__ = ["LARGEST_RATE", "Acceptance", "Test", "pass_chance"]
+__all__ = ["LARGEST_RATE", "Acceptance", "Test", "check_similarity", "pass_chance"]
 
 Test = Literal["randomized", "deterministic"]
 
@@ -47,6 +47,14 @@ def pass_chance(c: int, k: int, a: _Real) -> _Real:
     """
     below: _Real = a ** (k - c) / (1 + a) if c < k else a ** (c - k + 1) / (1 + a)
     return below if c < k else 1 - below
+
+
+def check_similarity(similarity: Number) -> Fraction:
+    """Gamma as a fraction of at least 1 (ParameterError)."""
+    gamma = exact_fraction(similarity, "similarity")
+    if gamma < 1:
+        raise ParameterError(f"similarity is {float(gamma):g}; it is a factor: give 1 or more, such as 4")
+    return gamma
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)

@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
-from engine.records.acceptance import LARGEST_RATE, Acceptance
+from engine.records.acceptance import LARGEST_RATE, Acceptance, check_similarity
 from engine.records.divergence import OneTry
-from engine.records.plausible import check_similarity
 from engine.records.tries import (
     MOST_COUNTS,
     LogMoment,

@@ -4,10 +4,6 @@ A candidate's chance given a seed is 0 unless the two agree on the kept attribut
 seed. So its plausible seeds are the seeds of one group, whatever the similarity (docs/theory/synthetic-records.md,
 "The chance does not contain the seed").
 
-With several numbers of kept attributes at random, and a test that is not told which, the chance grows with the length
-of the prefix that seed and candidate share. Then the plausible seeds are those whose shared length lies in a range
-(``PrefixTable``).
-
 Source: docs/theory/synthetic-records.md, "Counting".
 """
 
@@ -16,16 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._kernels.record_candidates import GroupArrays
 from engine.errors import ParameterError
-from engine.records.plausible import partition
 
-__all__ = ["MOST_DENSE", "GroupTable", "PrefixTable", "Seeds", "prefix_codes"]
+__all__ = ["MOST_DENSE", "GroupTable", "Seeds", "prefix_codes"]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -167,54 +161,3 @@ class Seeds:
     def groups(self) -> GroupTable:
         """How many seeds have each combination."""
         return GroupTable.of_prefixes(self.prefixes, self.domain)
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixTable:
-    """Plausible seeds where the number of kept attributes is random and the test is not told it.
-
-    Parameters
-    ----------
-    groups : tuple of GroupTable
-        Of the first 0, 1, ..., p attributes.
-    """
-
-    groups: tuple[GroupTable, ...]
-
-    @classmethod
-    def of(cls, codes: npt.NDArray[np.integer], domain: npt.ArrayLike) -> PrefixTable:
-        """Count the seeds by every prefix of their attributes."""
-        sizes = np.asarray(domain, dtype=np.int64)
-        return cls(tuple(GroupTable.of(codes[:, :p], sizes[:p]) for p in range(codes.shape[1] + 1)))
-
-    def plausible_seeds(
-        self,
-        candidate: npt.NDArray[np.integer],
-        chances: Sequence[Fraction],
-        shared: int,
-        similarity: Fraction,
-    ) -> int:
-        """Number of seeds in the partition of a seed that shares its first ``shared`` attributes with the candidate.
-
-        Parameters
-        ----------
-        candidate : int[m]
-        chances : sequence of Fraction
-            Chance of the candidate given a seed that shares exactly the first 0, 1, ..., p attributes with it, never
-            falling: sum over j up to that length of w_j prod over i > j of Pr{y_i | parents}.
-        shared : int
-        similarity : Fraction
-            Gamma, at least 1.
-        """
-        own = partition(chances[shared], similarity)
-        if own is None:
-            return 0
-        inside = [length for length, p in enumerate(chances) if partition(p, similarity) == own]
-        # Chances never fall with the length, so a partition is a range of lengths.
-        return self._sharing(candidate, inside[0]) - self._sharing(candidate, inside[-1] + 1)
-
-    def _sharing(self, candidate: npt.NDArray[np.integer], length: int) -> int:
-        """Seeds that share at least so many attributes with the candidate."""
-        if length >= len(self.groups):
-            return 0
-        return int(self.groups[length].sizes(candidate[None, :length])[0])

@@ -19,9 +19,8 @@ import numpy as np
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
-from engine.records.acceptance import Acceptance
+from engine.records.acceptance import Acceptance, check_similarity
 from engine.records.composition import advanced_composition
-from engine.records.plausible import check_similarity
 
 __all__ = [
     "Guarantee",

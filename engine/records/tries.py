@@ -21,9 +21,8 @@ import numpy.typing as npt
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
-from engine.records.acceptance import Acceptance
+from engine.records.acceptance import Acceptance, check_similarity
 from engine.records.divergence import OneTry, convex_excess
-from engine.records.plausible import check_similarity
 
 __all__ = [
     "MOST_COUNTS",

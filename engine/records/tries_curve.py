@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.parameters import Number
-from engine.records.acceptance import Acceptance
+from engine.records.acceptance import Acceptance, check_similarity
 from engine.records.divergence import OneTry
-from engine.records.plausible import check_similarity
 from engine.records.tries import MOST_COUNTS, LogMoment, check_public
 
 __all__ = ["tries_curve"]

@@ -39,16 +39,6 @@ def index_of(p: Fraction, gamma: Fraction) -> int | None:
     return index
 
 
-def deniable(chances: Sequence[Fraction], seed: int, k: int, gamma: Fraction) -> bool:
-    """Definition 1, by trying every set of k records with the seed."""
-    others = [row for row in range(len(chances)) if row != seed]
-    for chosen in itertools.combinations(others, k - 1):
-        group = [chances[row] for row in (seed, *chosen)]
-        if min(group) > 0 and max(group) <= gamma * min(group):
-            return True
-    return False
-
-
 def chance_to_pass(c: int, rule: Rule) -> Fraction:
     """Sum of the noise's law over the thresholds that c plausible seeds reach, and forced failure."""
     if c < rule.floor:

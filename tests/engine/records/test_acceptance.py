@@ -4,12 +4,15 @@ import itertools
 import math
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.errors import ParameterError
-from engine.records.acceptance import Acceptance, pass_chance
+from engine.records.acceptance import Acceptance, check_similarity, pass_chance
+from tests.golden import golden
+from tests.oracles import plausible as twin
 
 pytestmark = pytest.mark.jit_off
 
@@ -31,6 +34,26 @@ def test_chances_in_floats_are_the_exact_ones() -> None:
     exact = [float(acceptance.exact_chance(c, a)) for c in range(30)]
     assert np.allclose(acceptance.chances(np.arange(30)), exact, rtol=1e-13, atol=0)
     assert exact[:2] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("case", golden("records")["acceptance"])
+def test_the_law_of_the_mechanism_is_the_golden_one(case: dict[str, Any]) -> None:
+    kernel = [[Fraction(p) for p in row] for row in case["kernel"]]
+    a, beta = Fraction(case["exp_minus_epsilon0"]), Fraction(case["forced_fail"])
+    rule = twin.Rule(case["k"], Fraction(case["gamma"]), a, beta)
+    law = twin.merged(twin.law(kernel, case["data"], rule), len(kernel[0]))
+    assert [str(p) for p in law] == case["exact"]
+    acceptance = Acceptance(min_plausible_seeds=rule.k, threshold_epsilon=1, forced_fail=beta)
+    n = len(case["data"])
+    assert [acceptance.exact_chance(c, a) for c in range(1, n)] == [
+        twin.chance_to_pass(c, rule) for c in range(1, n)
+    ]
+
+
+@pytest.mark.parametrize("similarity", [0, "0.5", -1])
+def test_a_similarity_below_1_is_refused(similarity: float | str) -> None:
+    with pytest.raises(ParameterError, match="it is a factor: give 1 or more, such as 4"):
+        check_similarity(similarity)
 
 
 def test_a_chance_grows_at_most_by_e_to_the_threshold_epsilon() -> None:

@@ -9,7 +9,6 @@ import pytest
 from engine.records.acceptance import Acceptance
 from engine.records.divergence import OneTry, worst_delta
 from engine.records.theorem_one import theorem_1
-from tests.engine.records.test_plausible import random_case
 from tests.golden import golden
 from tests.oracles import plausible as twin
 
@@ -17,6 +16,17 @@ pytestmark = pytest.mark.jit_off
 
 ORDERS = (1.5, 2.0, 5.0, 20.0)
 N_CASES = 250
+
+
+def random_case(choose: random.Random) -> tuple[list[list[Fraction]], list[int]]:
+    """A kernel of 2 to 4 types and 1 to 4 outputs, with powers of two among its chances, and up to 9 records."""
+    n_types, n_outputs = choose.randint(2, 4), choose.randint(1, 4)
+    kernel = []
+    for _ in range(n_types):
+        weights = [choose.choice([0, 1, 1, 2, 3, 4, 8]) for _ in range(n_outputs)]
+        weights[choose.randrange(n_outputs)] += 1
+        kernel.append([Fraction(weight, sum(weights)) for weight in weights])
+    return kernel, [choose.randrange(n_types) for _ in range(choose.randint(3, 9))]
 
 
 def cases(
