@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture
 from mapapp.question.analyses import ANALYSES
@@ -35,7 +35,7 @@ def views(area: str) -> dict[str, tuple[Question, View]]:
     return found
 
 
-def content_of(release: ServedRelease, question: Question, view: View) -> MapContent:
+def content_of(release: Release, question: Question, view: View) -> MapContent:
     return MapContent(release, release.areas.usual.settle(question), view)
 
 
@@ -45,7 +45,7 @@ def timed(make: Callable[[], bytes]) -> tuple[float, bytes]:
     return time.process_time() - start, content
 
 
-def measure(release: ServedRelease, name: str, shown: tuple[Question, View], out: Path | None) -> None:
+def measure(release: Release, name: str, shown: tuple[Question, View], out: Path | None) -> None:
     first, _ = timed(lambda: map_picture(content_of(release, *shown), scale=2))
     png_s, png = timed(lambda: map_picture(content_of(release, *shown), scale=2))
     svg_s, svg = timed(lambda: map_picture(content_of(release, *shown), form="svg"))
@@ -58,7 +58,7 @@ def measure(release: ServedRelease, name: str, shown: tuple[Question, View], out
         (out / f"{stem}.svg").write_bytes(svg)
 
 
-def charts(release: ServedRelease, area: str) -> None:
+def charts(release: Release, area: str) -> None:
     questions = [Question(areas=(area,), others=(area,), analysis=each) for each in ANALYSES]
     answers = [served_answers.result(release, release.areas.usual.settle(question)) for question in questions]
     start, count = time.process_time(), 0
@@ -67,7 +67,7 @@ def charts(release: ServedRelease, area: str) -> None:
     print(f"{count} charts of {len(questions)} analyses: {time.process_time() - start:.2f} s")
 
 
-def each(release: ServedRelease, layer: str, within: str) -> None:
+def each(release: Release, layer: str, within: str) -> None:
     rows = release.areas.units(layer).rows
     units = [unit for unit in rows.loc[rows["kind"] == "unit", "unit_id"] if unit.startswith(within)]
     start, clock, count = time.process_time(), time.perf_counter(), 0
@@ -98,7 +98,7 @@ def argument_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = argument_parser().parse_args(arguments)
-    release = ServedRelease(options.release, "release")
+    release = Release.open(options.release, "release")
     print("| map | first, s | PNG 2×, s | kB | SVG, s | kB |\n|---|---|---|---|---|---|")
     for name, shown in list(views(options.area).items())[: options.maps]:
         measure(release, name, shown, options.out)

@@ -169,7 +169,7 @@ def warmed(path: Path) -> Page:
     """A page whose server has done once what visitors do not pay for."""
     heavy_requests.SECONDS = PATIENCE_S  # type: ignore[misc]  # a slow machine must not end what is measured
     page = Page(path)
-    errors = page.release.analyses.errors
+    errors = page.release.errors
     if hasattr(errors, "prepare"):  # versions that `--before` measures may not have it
         errors.prepare()
     costs(page, ["", "?area=all"])

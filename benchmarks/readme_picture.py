@@ -17,7 +17,7 @@ from PIL import Image
 
 from benchmarks import chromium
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.paths import data_home
 from mapapp.base.progress import show_progress
 from mapapp.explore.server import create_app, listen
@@ -40,7 +40,7 @@ SMALLEST = ("--release", "{release}", "--output", "{folder}/explore.png")
 
 def busiest_tract(release: Path) -> str:
     """The tract with most workers, as an address names it."""
-    served = ServedRelease(release, "demo")
+    served = Release.open(release, "demo")
     rows = served_answers.units(served, served.areas.usual.settle(Question(layer="tract")))
     return f"tract:{rows['unit_id'].iloc[0]}"
 

@@ -15,7 +15,7 @@ import pypdfium2
 from PIL import Image
 
 from benchmarks.readme_picture import slimmed
-from mapapp.answers.served_release import open_releases
+from mapapp.answers.release import open_releases
 from mapapp.files.reports import Part, write_report
 from mapapp.question.question import Question
 

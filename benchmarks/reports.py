@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 
 from benchmarks.commands import commutemap
-from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.release import Release, open_releases
 from mapapp.files.reports import FORMS, Part, build, write
 from mapapp.question.question import Question
 
@@ -45,7 +45,7 @@ SMALLEST = (
 )
 
 
-def one_by_one(release: ServedRelease, area: str, layer: str, analyses: Sequence[str]) -> None:
+def one_by_one(release: Release, area: str, layer: str, analyses: Sequence[str]) -> None:
     print(f"one report, {area}: seconds by the clock (of processor time), kB\n")
     print(f"| analysis | asked, drawn | {' | '.join(FORMS)} |\n|---|---{'|---' * len(FORMS)}|")
     for analysis in analyses:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mapapp.answers.analyses import Release
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question.address import Address
 from mapapp.question.question import Question, SettledQuestion
 from mapapp.question.view import View
@@ -22,6 +21,6 @@ def shown(**fields: Any) -> tuple[Question, View]:
     return address.question, address.view
 
 
-def settled(release: ServedRelease | Release, question: Question) -> SettledQuestion:
+def settled(release: Release | Release, question: Question) -> SettledQuestion:
     """A question with the usual layers of a release for those that it leaves open."""
     return release.areas.usual.settle(question)

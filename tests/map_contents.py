@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing.map_content import MapContent
 from mapapp.question.question import Question
 from mapapp.question.view import View
@@ -10,7 +10,7 @@ from tests.addresses import settled
 
 
 def content_of(
-    release: ServedRelease, question: Question, view: View | None = None, before: ServedRelease | None = None
+    release: Release, question: Question, view: View | None = None, before: Release | None = None
 ) -> MapContent:
     """What the map of a question shows."""
     return MapContent(release, settled(release, question), view or View(), before)

@@ -24,7 +24,7 @@ import shapely
 import commutemap as cm
 from mapapp.answers import analyses
 from mapapp.answers.asking import ask, question_of
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing.paper import map_picture
 from mapapp.files.exports.answers import answer_layer
 from mapapp.question.analyses import ANALYSES
@@ -156,7 +156,7 @@ def test_a_plot_is_the_picture_of_a_report(release: cm.Release, paths: list[Path
     image = release.destinations("county:10001", layer="city").plot("areas", theme="dark")
     question = Question(areas=("county:10001",), layer="stplc")
     view = View(show="areas", theme="dark")
-    assert image.content == map_picture(content_of(ServedRelease(paths[0], "a"), question, view), scale=2)
+    assert image.content == map_picture(content_of(Release.open(paths[0], "a"), question, view), scale=2)
     assert image.words.startswith("Map. ")
     assert image._repr_png_() == image.content
     assert image._repr_svg_() is None
@@ -247,7 +247,7 @@ def test_a_change_has_frames_and_maps(release: cm.Release, later: cm.Release, pa
     frame = found.to_geodataframe()
     assert frame["change"].tolist() == found.rows["change"].tolist()
     assert frame.geometry.notna().sum() > 10
-    before, after = (ServedRelease(path, path.stem) for path in paths)
+    before, after = (Release.open(path, path.stem) for path in paths)
     question = Question(areas=("county:10001",), layer="tract")
     expected = map_picture(content_of(after, question, View(), before), scale=2)
     assert found.plot().content == expected

@@ -20,8 +20,8 @@ from mapapp.answers.commute_pick import Blocks, Pick
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import caution
+from mapapp.answers.release import Release
 from mapapp.answers.results import FlowMatrix
-from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import SettledQuestion
 
@@ -98,14 +98,12 @@ class _Flows:
         return int(numpy.sort(self.workers)[-_WIDE_RANK:].min(initial=self.largest))
 
 
-def lines(
-    release: ServedRelease, question: SettledQuestion, least: int = 1, zoom: int | None = None
-) -> Lines:
+def lines(release: Release, question: SettledQuestion, least: int = 1, zoom: int | None = None) -> Lines:
     """Return the largest flows between different places.
 
     Parameters
     ----------
-    release : ServedRelease
+    release : Release
     question : Question
     least : int
         Flows of fewer workers are left out.
@@ -142,7 +140,7 @@ def lines(
 
 
 def error_of_line(
-    release: ServedRelease, question: SettledQuestion, least: int, zoom: int | None, line: int
+    release: Release, question: SettledQuestion, least: int, zoom: int | None, line: int
 ) -> float | None:
     """Return the expected error of one of the lines, by its position; None if it is not known.
 
@@ -166,11 +164,11 @@ def error_of_line(
             found = numpy.intersect1d(found, within)
         ends[end] = found
     pick = Pick(home=ends["home"], work=ends["work"], filters=question.filters)
-    return release.analyses.errors.of_count(pick)
+    return release.errors.of_count(pick)
 
 
 def _blocks_of(
-    release: ServedRelease, question: SettledQuestion, places: pandas.DataFrame, end: Side
+    release: Release, question: SettledQuestion, places: pandas.DataFrame, end: Side
 ) -> Blocks | None:
     """Return the blocks of grouped places, ascending; None for the chosen area."""
     if (places["kind"] == _AREA).any():
@@ -179,7 +177,7 @@ def _blocks_of(
     return numpy.sort(numpy.concatenate([units.blocks_of(int(row)) for row in places["row"]]))
 
 
-def _layers(release: ServedRelease, question: SettledQuestion) -> dict[Side, LayerUnits]:
+def _layers(release: Release, question: SettledQuestion) -> dict[Side, LayerUnits]:
     """Return the units of homes and of workplaces."""
     if ENTRIES[question.analysis].pairs:
         return {
@@ -190,7 +188,7 @@ def _layers(release: ServedRelease, question: SettledQuestion) -> dict[Side, Lay
 
 
 def _grouped(
-    release: ServedRelease, question: SettledQuestion, zoom: int | None
+    release: Release, question: SettledQuestion, zoom: int | None
 ) -> tuple[_Flows, Ints, pandas.DataFrame]:
     """Return all flows, the group of each place, and the name and position of each group."""
 
@@ -271,21 +269,21 @@ def _counted(workers: int) -> str:
     return f"{text} ({warning})" if warning else text
 
 
-def _all_flows(release: ServedRelease, question: SettledQuestion) -> _Flows:
-    make: Callable[[ServedRelease, SettledQuestion], _Flows] = (
+def _all_flows(release: Release, question: SettledQuestion) -> _Flows:
+    make: Callable[[Release, SettledQuestion], _Flows] = (
         _matrix_flows if ENTRIES[question.analysis].pairs else _star
     )
     return release.once(("all flows", question), lambda: make(release, question))
 
 
-def _star(release: ServedRelease, question: SettledQuestion) -> _Flows:
+def _star(release: Release, question: SettledQuestion) -> _Flows:
     """Return flows between the middle of the chosen area and each unit, for the commutes that leave the area.
 
     Blocks decide which commutes leave: a unit that the area cuts has a flow for the part outside the area.
     """
     picked, end = served_answers.pick(release, question), question.shown_end
     chosen = release.areas.select(question.area).blocks
-    block, workers = release.analyses.flows.by_block(picked, end)
+    block, workers = release.flows.by_block(picked, end)
     layer, everywhere = release.areas.units(question.layer), release.areas.places
     inside = numpy.ones(len(everywhere), dtype=bool)
     if chosen is not None:
@@ -316,7 +314,7 @@ def _star(release: ServedRelease, question: SettledQuestion) -> _Flows:
     return _Flows(places, home, work, counted[drawn], int(workers[~leaves].sum()), int(workers.sum()))
 
 
-def _matrix_flows(release: ServedRelease, question: SettledQuestion) -> _Flows:
+def _matrix_flows(release: Release, question: SettledQuestion) -> _Flows:
     matrix = cast(FlowMatrix, served_answers.result(release, question))
     cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
     one_layer = matrix.home_layer == matrix.work_layer

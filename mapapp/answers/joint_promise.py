@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.answers.release import Release, names_of
 
 __all__ = ["JointPromise", "joint_promise", "joint_sentences"]
 
@@ -43,14 +43,14 @@ class JointPromise:
         return f"ε = {words.plain(self.epsilon)} · δ = {words.plain(self.delta)}"
 
 
-def joint_promise(release: ServedRelease, served: Iterable[ServedRelease]) -> JointPromise | None:
+def joint_promise(release: Release, served: Iterable[Release]) -> JointPromise | None:
     """Add up the promises of a release and of those served beside it that cover any of its states.
 
     Parameters
     ----------
-    release : ServedRelease
+    release : Release
         The one that is shown.
-    served : iterable of ServedRelease
+    served : iterable of Release
         All releases of the server. A release that is served under two names counts once.
 
     Returns
@@ -100,7 +100,7 @@ def joint_sentences(joint: JointPromise) -> tuple[str, ...]:
     )
 
 
-def _share_a_state(one: ServedRelease, other: ServedRelease) -> bool:
+def _share_a_state(one: Release, other: Release) -> bool:
     """Whether both may hold workplaces of the same state; True if either does not say which states it covers."""
     states, others = one.covered_states, other.covered_states
     return not states or not others or bool(set(states) & set(others))

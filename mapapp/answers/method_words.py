@@ -14,8 +14,8 @@ from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
 from mapapp.answers.records.record_words import record_chapters
+from mapapp.answers.release import Release
 from mapapp.answers.served_publication import ServedPublication
-from mapapp.answers.served_release import ServedRelease
 
 _HOW_DRAWN: Final = {
     "exponential": (
@@ -36,16 +36,16 @@ _UNITS: Final = {"block": "each workplace block", "tract": "each workplace tract
 
 
 def chapters(
-    release: ServedRelease,
-    served: Iterable[ServedRelease] = (),
+    release: Release,
+    served: Iterable[Release] = (),
     tables: Iterable[ServedPublication] = (),
 ) -> list[Chapter]:
     """Return the sections of text on one release.
 
     Parameters
     ----------
-    release : ServedRelease
-    served : iterable of ServedRelease
+    release : Release
+    served : iterable of Release
         All releases that readers see beside it. If there are some, the text says what the promises add up to.
     tables : iterable of ServedPublication
         All tables that they see beside it; worker records then promise less.
@@ -134,7 +134,7 @@ def _promise(certificate: Mapping[str, object]) -> Chapter:
     )
 
 
-def _together(release: ServedRelease, served: Iterable[ServedRelease]) -> list[Chapter]:
+def _together(release: Release, served: Iterable[Release]) -> list[Chapter]:
     """Return the section on a person who is in several releases; nothing if there is only one."""
     joint = joint_promise(release, served)
     if joint is None:
@@ -206,9 +206,9 @@ def error_caution(certificate: Mapping[str, object]) -> str | None:
     return None if unit is None else _DEALT_OUT.format(unit=unit)
 
 
-def _reading(release: ServedRelease) -> Chapter:
+def _reading(release: Release) -> Chapter:
     certificate = release.certificate
-    caution = error_caution(certificate) if release.analyses.errors.is_known else None
+    caution = error_caution(certificate) if release.errors.is_known else None
     states = words.covered_states(release)
     return Chapter(
         title="How to read the numbers",

@@ -24,13 +24,14 @@ from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.levels import level_named
 from mapapp.answers.place_characteristics import PlaceCharacteristics
 from mapapp.answers.prepared import prepare
-from mapapp.answers.publication import RELEASED, is_of_records, open_publication, title_with_year
+from mapapp.answers.publication import RELEASED, is_of_records, open_publication
 from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.results import (
     Result,
     check_answers,
 )
 from mapapp.answers.selection import Selected
+from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.unit_names import state_names
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
@@ -45,27 +46,18 @@ COVERAGE: Final = "coverage"
 """Code of the note that residents who work in other states are not counted."""
 
 
-class OpenedRelease:
-    """A verified release, prepared for questions.
+class OpenedRelease(ServedPublication):
+    """A verified release, prepared for questions; `mapapp.answers.release.Release` adds the analyses."""
 
-    Parameters
-    ----------
-    store : Store
-        The release's store; :meth:`open` opens it.
-    report : callable
-        Called with (stage, done, total) while the release is prepared, once per machine.
-    """
-
-    def __init__(self, store: Store, *, report: Progress = silent) -> None:
-        self.store = store
-        self.facts: JsonObject = store.manifest
-        self.certificate: JsonObject = read_certificate(store)
+    def __init__(self, store: Store, slug: str = "", *, report: Progress = silent) -> None:
+        certificate = read_certificate(store)
         self.digest = store_digest(store.path)
-        self.version = self.digest[:12]
-        self.attributes = read_attributes(store, self.certificate)
+        self.attributes = read_attributes(store, certificate)
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
-        self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        version = self.digest[:12]
+        super().__init__(store, areas, certificate, version, slug or version)
         self.outlines = self.areas.outlines
         self.flows = Flows(prepared, store, self.attributes)
         self._characteristics = PlaceCharacteristics(store)
@@ -73,13 +65,15 @@ class OpenedRelease:
         self.errors: Errors = kind(store, self.areas, self.flows, self.certificate)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:
+    def open(cls, path: str | os.PathLike[str], slug: str = "", *, report: Progress = silent) -> Self:
         """Open a release, verify it, and prepare it for questions. The preparation is cached on this machine.
 
         Parameters
         ----------
         path : str or path
             Directory of the release; a dataset is refused.
+        slug : str
+            Name of the release in addresses; by default its version.
         report : callable
             Called with (stage, done, total).
 
@@ -90,12 +84,7 @@ class OpenedRelease:
         UsageError
             If the path is not a path.
         """
-        return cls(open_publication(path, *RELEASED), report=report)
-
-    @property
-    def title(self) -> str:
-        """Title for readers, with the year."""
-        return title_with_year(str(self.facts.get("title") or self.store.path.name), self.year)
+        return cls(open_publication(path, *RELEASED), slug, report=report)
 
     @property
     def year(self) -> str:
@@ -214,5 +203,12 @@ class OpenedRelease:
     @cached_property
     def _covered_names(self) -> list[str]:
         """Names of the states whose workplaces are covered; empty if the release does not say."""
-        given = self.facts.get("destination_states")
-        return state_names(self.store, [str(state) for state in given]) if isinstance(given, list) else []
+        return state_names(self.store, self.covered_states) if self.covered_states else []
+
+    def covers(self, areas: tuple[str, ...]) -> bool:
+        """Return whether the release may contain workplaces in any of the areas; True if unknown."""
+        blocks = self.areas.blocks(areas)
+        if blocks is None or not self.covered_states:
+            return True
+        states = self.store.table("blocks", ["state_id"])["state_id"]
+        return bool(states.iloc[blocks].isin(self.covered_states).any())

@@ -1,7 +1,7 @@
 """The types of answers: plain values that pages, reports, the command line and Python share.
 
-Every analysis is a method of :class:`mapapp.answers.analyses.Release` (pages: `ServedRelease.analyses`) and returns one
-of the types below. All of them are frozen dataclasses with
+Every analysis is a method of :class:`mapapp.answers.release.Release` and returns one of the types below. All of them
+are frozen dataclasses with
 
 - ``about``: the release, area, side and workers of the answer, and every note that readers must see with it;
 - numbers as `Number` fields of `mapapp.answers.measures`: ``value``, ``expected_error`` (None if unknown) and
@@ -13,13 +13,13 @@ of the types below. All of them are frozen dataclasses with
 - ``findings()``: what the answer found, in two or three sentences;
 - ``to_dict()``: everything as plain JSON values.
 
-Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` returns the same
-answer with errors for its numbers and for the first `rows` rows of its tables. So a page can show the answer first and
-the errors later::
+Answers come without expected errors, which take longer: ``release.with_errors(answer, rows)`` returns the same answer
+with errors for its numbers and for the first `rows` rows of its tables. So a page can show the answer first and the
+errors later::
 
-    answer = release.analyses.inflow_outflow("county:44007", Filters(age=(1,)))
+    answer = release.inflow_outflow("county:44007", Filters(age=(1,)))
     answer.inflow.value, answer.inflow.caution
-    answer = release.analyses.with_errors(answer, rows=20)
+    answer = release.with_errors(answer, rows=20)
     answer.inflow.expected_error
     for row in answer.segments.itertuples(): ...
 

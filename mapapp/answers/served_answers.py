@@ -14,6 +14,7 @@ from mapapp.answers.change import change, largest_change, main_table
 from mapapp.answers.commute_pick import Pick, Places
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.measures import Number
+from mapapp.answers.release import Release
 from mapapp.answers.results import (
     AreaComparison,
     Change,
@@ -22,7 +23,6 @@ from mapapp.answers.results import (
     Result,
     with_fields,
 )
-from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import Question, SettledQuestion
 
@@ -30,26 +30,26 @@ ROWS_WITH_ERRORS: Final = 12  # as many as the table shows initially
 SHOWN_TABLES: Final = ("units", "bands", "segments", "margins", "groups", "cells", "totals", "attributes")
 
 
-def result(release: ServedRelease, question: SettledQuestion) -> Result:
+def result(release: Release, question: SettledQuestion) -> Result:
     """Return the answer to a question; while its analysis lacks an area, a simpler answer."""
-    return release.once(("result", question), lambda: ask(release.analyses, question))
+    return release.once(("result", question), lambda: ask(release, question))
 
 
-def with_errors(release: ServedRelease, question: SettledQuestion) -> Result:
+def with_errors(release: Release, question: SettledQuestion) -> Result:
     """Return the answer with expected errors of its numbers and of the rows that a page shows first."""
     rows = ENTRIES[question.analysis].n_error_rows or ROWS_WITH_ERRORS
     return release.once(
         ("errors", question),
-        lambda: release.analyses.with_errors(result(release, question), rows, SHOWN_TABLES),
+        lambda: release.with_errors(result(release, question), rows, SHOWN_TABLES),
     )
 
 
-def changed(before: ServedRelease, release: ServedRelease, question: SettledQuestion) -> Change:
+def changed(before: Release, release: Release, question: SettledQuestion) -> Change:
     """Return the change of an answer since an earlier release."""
     return change(result(before, question), result(release, question))
 
 
-def changed_with_errors(before: ServedRelease, release: ServedRelease, question: SettledQuestion) -> Change:
+def changed_with_errors(before: Release, release: Release, question: SettledQuestion) -> Change:
     """Return the change with combined expected errors, for numbers and for the rows that changed most."""
 
     def make() -> Change:
@@ -70,41 +70,39 @@ def changed_with_errors(before: ServedRelease, release: ServedRelease, question:
 
 
 def _rows_with_errors(
-    release: ServedRelease, question: SettledQuestion, table: str, keys: list[str], first: pandas.Index
+    release: Release, question: SettledQuestion, table: str, keys: list[str], first: pandas.Index
 ) -> Result:
     """Return an answer with only some rows of its table, and their expected errors."""
     answer = result(release, question)
     frame = answer.tables()[table]
     kept = frame[frame.set_index(keys).index.isin(first)]
     fewer = with_fields(answer, {table: kept})
-    return release.analyses.with_errors(fewer, len(kept))
+    return release.with_errors(fewer, len(kept))
 
 
-def units(release: ServedRelease, question: SettledQuestion) -> pandas.DataFrame:
+def units(release: Release, question: SettledQuestion) -> pandas.DataFrame:
     """Return workers at the shown end by unit, most first, with the columns of an analysis's `units`."""
     return release.once(("units", question), lambda: units_answer(release, question).units)
 
 
-def units_answer(release: ServedRelease, question: SettledQuestion) -> AreaComparison | Destinations:
+def units_answer(release: Release, question: SettledQuestion) -> AreaComparison | Destinations:
     """Return the answer whose units a map shows, whatever the analysis."""
-    analyses, kept, where = release.analyses, question.filters, question.area
-    if question.shown_end == question.side:
-        return analyses.comparison(where, kept, side=question.side, layer=question.layer)
-    return analyses.destinations(where, kept, side=question.side, layer=question.layer)
+    count = release.comparison if question.shown_end == question.side else release.destinations
+    return count(question.area, question.filters, side=question.side, layer=question.layer)
 
 
-def places(release: ServedRelease, question: Question, end: Side) -> Places:
+def places(release: Release, question: Question, end: Side) -> Places:
     """Return the place of each worker's `end`: float32 arrays `lon_deg` and `lat_deg`."""
-    return release.analyses.flows.places(pick(release, question), end)
+    return release.flows.places(pick(release, question), end)
 
 
-def pick(release: ServedRelease, question: Question) -> Pick:
+def pick(release: Release, question: Question) -> Pick:
     """Return the commutes that a question covers."""
     chosen = {end: release.areas.select(where).blocks for end, where in question.ends.items()}
     return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
 
 
-def n_places(release: ServedRelease, question: SettledQuestion) -> int:
+def n_places(release: Release, question: SettledQuestion) -> int:
     """Return the number of workers that a question covers."""
     answer = result(release, question)
     number: Number | None = getattr(answer, "workers", None)

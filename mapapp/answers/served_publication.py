@@ -1,4 +1,4 @@
-"""A publication on a server: its facts, its areas, and what is computed once from it."""
+"""An open publication: its facts, its areas, and what is computed once from it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ class ServedPublication:
     @property
     def title(self) -> str:
         """Title for readers, with the year."""
-        return title_with_year(str(self.facts.get("title") or self.slug), str(self.facts.get("year") or ""))
+        return title_with_year(
+            str(self.facts.get("title") or self.store.path.name), str(self.facts.get("year") or "")
+        )
 
     @property
     def covered_states(self) -> list[str]:

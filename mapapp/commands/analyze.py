@@ -27,8 +27,8 @@ from mapapp.question.fields import QUESTION
 if TYPE_CHECKING:
     import pandas
 
-    from mapapp.answers.analyses import Release
     from mapapp.answers.over_years import OverYears
+    from mapapp.answers.release import Release
     from mapapp.answers.results import Result
     from mapapp.base.progress import Report
     from mapapp.question.question import Question
@@ -220,7 +220,7 @@ def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
 
 def opened_releases(paths: tuple[Path, ...], report: Report) -> list[Release]:
     """Open releases."""
-    from mapapp.answers.analyses import Release
+    from mapapp.answers.release import Release
 
     return [Release.open(path, report=report) for path in paths]
 

@@ -14,7 +14,7 @@ from mapapp.commands.options import Option, config_option, quiet_option
 from mapapp.commands.question import errors_option
 
 if TYPE_CHECKING:
-    from mapapp.answers.analyses import Release
+    from mapapp.answers.release import Release
     from mapapp.question.sentence.asked import Asked
 
 

@@ -17,7 +17,7 @@ from mapapp.question.question import EVERYTHING
 from mapapp.question.questions import Questions
 
 if TYPE_CHECKING:
-    from mapapp.answers.analyses import Release
+    from mapapp.answers.release import Release
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

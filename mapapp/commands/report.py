@@ -27,7 +27,7 @@ from mapapp.commands.whole_file import whole_file
 from mapapp.question.fields import QUESTION, VIEW
 
 if TYPE_CHECKING:
-    from mapapp.answers.served_release import ServedRelease
+    from mapapp.answers.release import Release
     from mapapp.files.reports import Form, Part
 
 _ROWS: Final = 25
@@ -146,7 +146,7 @@ def report(releases: tuple[Path, ...], **options: Option) -> None:
 
 
 def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
-    from mapapp.answers.served_release import open_releases
+    from mapapp.answers.release import open_releases
     from mapapp.files.reports import write_report
 
     output, form = options["output"], _form_of(options["output"])
@@ -199,15 +199,15 @@ def _table(paths: tuple[Path, ...], date: datetime.date | None, options: Options
     click.echo(f"{output}: written", err=True)
 
 
-def _parts(releases: list[ServedRelease], options: Options) -> list[Part]:
+def _parts(releases: list[Release], options: Options) -> list[Part]:
     """Return the parts that options or setups describe; print their notes to standard error."""
     from mapapp.files.reports.part import Part, parts_of
     from mapapp.question import setup_file
 
     if not options["setups"]:
         questions = [questions_of_options(options, analysis) for analysis in options["analyses"]]
-        print_notes_on_names(releases[0].analyses, questions[0])
-        return [part for one in questions for part in parts_of(releases[0].analyses, one, options["show"])]
+        print_notes_on_names(releases[0], questions[0])
+        return [part for one in questions for part in parts_of(releases[0], one, options["show"])]
     parts = []
     for path in options["setups"]:
         setup = setup_file.read(path)
@@ -220,7 +220,7 @@ def _parts(releases: list[ServedRelease], options: Options) -> list[Part]:
 
 
 def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
-    from mapapp.answers.served_release import open_releases
+    from mapapp.answers.release import open_releases
     from mapapp.files.reports.batch import make_batch
     from mapapp.files.reports.batch_file import read_batch
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import shapely
 
 from geodata.distance import EARTH_RADIUS_MI
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import ground
 
 LEAST_LAND: Final = 0.02
@@ -31,7 +31,7 @@ def square_miles(shapes: npt.ArrayLike) -> Floats:
 
 
 def land_square_miles(
-    release: ServedRelease, key: Hashable, shapes: Mapping[str, shapely.Geometry]
+    release: Release, key: Hashable, shapes: Mapping[str, shapely.Geometry]
 ) -> dict[str, float]:
     """Return the land area of units, square miles, from their shapes in degrees; `key` tells the shapes apart."""
 
@@ -44,7 +44,7 @@ def land_square_miles(
     return release.once(("land area", key), make)
 
 
-def _covered(release: ServedRelease, shapes: npt.NDArray[numpy.object_]) -> Floats:
+def _covered(release: Release, shapes: npt.NDArray[numpy.object_]) -> Floats:
     """Return how much of each shape is water, square miles."""
     if not ground.has_ground(release.store, "water"):
         return numpy.zeros(len(shapes))

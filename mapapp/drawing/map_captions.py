@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mapapp.answers import words
 from mapapp.answers.commute_lines import Lines
-from mapapp.answers.served_release import names_of
+from mapapp.answers.release import names_of
 from mapapp.drawing.density import MAX_POINTS
 from mapapp.drawing.map_content import MapContent
 

@@ -20,8 +20,8 @@ from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
 from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
+from mapapp.answers.release import Release
 from mapapp.answers.results import InflowOutflow
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
 from mapapp.drawing import camera, map_layers, palette
 from mapapp.drawing.area_classes import RULE_WORDS, area_classes
@@ -90,17 +90,17 @@ class MapContent:
 
     Attributes
     ----------
-    release : ServedRelease
+    release : Release
     question : SettledQuestion
     view : View
-    before : ServedRelease or None
+    before : Release or None
         An earlier release; units are colored by their change since then if the analysis is drawn by unit.
     """
 
-    release: ServedRelease
+    release: Release
     question: SettledQuestion
     view: View
-    before: ServedRelease | None = None
+    before: Release | None = None
 
     @property
     def scheme(self) -> ColorScheme:
@@ -185,7 +185,7 @@ class MapContent:
         return [workers.get(unit_id, 0) for unit_id in self.units.ids]
 
     @property
-    def _earlier(self) -> ServedRelease:
+    def _earlier(self) -> Release:
         assert self.before is not None, "a map of changes has an earlier release"
         return self.before
 
@@ -358,7 +358,7 @@ class MapContent:
     @property
     def comparison(self) -> ComparisonWords:
         """What the comparison with the earlier release is called."""
-        return comparison_words(self._earlier.analyses.year, self.release.analyses.year)
+        return comparison_words(self._earlier.year, self.release.year)
 
     @cached_property
     def points(self) -> dict[Side, Places]:

@@ -18,8 +18,8 @@ from mapapp.answers import watch
 from mapapp.answers.areas import Areas
 from mapapp.answers.layer_units import TABLES
 from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.release import Release
 from mapapp.answers.served_publication import ServedPublication
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import name_parts
 from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
@@ -103,7 +103,7 @@ def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geo
     return release.once(("unit shapes", level), make)
 
 
-def cut_shapes(release: ServedRelease, question: SettledQuestion) -> dict[str, shapely.Geometry]:
+def cut_shapes(release: Release, question: SettledQuestion) -> dict[str, shapely.Geometry]:
     """Polygons of the parts that an answer counts, for the units that are only partly in its area."""
     if question.analysis not in _OF_PARTS or not question.areas:
         return {}

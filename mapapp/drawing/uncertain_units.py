@@ -16,8 +16,8 @@ import pandas
 
 from mapapp.answers import served_answers
 from mapapp.answers.errors.error_marks import within_errors
+from mapapp.answers.release import Release
 from mapapp.answers.results import with_fields
-from mapapp.answers.served_release import ServedRelease
 from mapapp.question.question import SettledQuestion
 
 MAX_CHECKED: Final = 1_000
@@ -27,21 +27,19 @@ _SMOOTHED: Final = 5  # neighbors by count whose median decides
 Floats = npt.NDArray[numpy.float64]
 
 
-def has_uncertain_units(release: ServedRelease, question: SettledQuestion) -> bool:
+def has_uncertain_units(release: Release, question: SettledQuestion) -> bool:
     """Return whether units can have errors: they are known, and the counts are not by workplace alone."""
     by_workplace = question.side == "work" and question.shown_end == "work"
-    return release.analyses.errors.is_known and not by_workplace
+    return release.errors.is_known and not by_workplace
 
 
-def uncertain_units(release: ServedRelease, question: SettledQuestion) -> tuple[str, ...]:
+def uncertain_units(release: Release, question: SettledQuestion) -> tuple[str, ...]:
     """Return the identifiers of units with workers whose expected error exceeds their count."""
     units = _with_errors(release, question)
     return tuple(units.index[units["error"] > units["workers"]])
 
 
-def uncertain_changes(
-    before: ServedRelease, release: ServedRelease, question: SettledQuestion
-) -> tuple[str, ...]:
+def uncertain_changes(before: Release, release: Release, question: SettledQuestion) -> tuple[str, ...]:
     """Return the identifiers of units with workers whose change is at most twice its expected error.
 
     The error of a unit without workers in one release is taken to be that of the other release.
@@ -54,7 +52,7 @@ def uncertain_changes(
     return tuple(index[within_errors(later - earlier, error)])
 
 
-def _with_errors(release: ServedRelease, question: SettledQuestion) -> pandas.DataFrame:
+def _with_errors(release: Release, question: SettledQuestion) -> pandas.DataFrame:
     """Return `workers` and their expected `error` by unit, of units with workers; no unit if there are no errors."""
 
     def make() -> pandas.DataFrame:
@@ -64,7 +62,7 @@ def _with_errors(release: ServedRelease, question: SettledQuestion) -> pandas.Da
             units = units.iloc[:0]
         at = numpy.unique(numpy.linspace(0, len(units) - 1, min(len(units), MAX_CHECKED)).round().astype(int))
         some = with_fields(served_answers.units_answer(release, question), {"units": units.iloc[at]})
-        checked = release.analyses.with_errors(some, len(at), ("units",)).tables()["units"]
+        checked = release.with_errors(some, len(at), ("units",)).tables()["units"]
         error = _errors(units["workers"], at, checked["expected_error"].to_numpy(dtype=numpy.float64))
         return pandas.DataFrame(
             {"workers": units["workers"].to_numpy(), "error": error}, index=units["unit_id"]

@@ -15,8 +15,8 @@ from mapapp.answers.commute_pick import Pick
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.grids import Limit
 from mapapp.answers.picks import PickOf, of_flow_matrix, pick_of_rows
+from mapapp.answers.release import Release
 from mapapp.answers.results import FlowMatrix
-from mapapp.answers.served_release import ServedRelease
 from mapapp.explore import versioned
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.answer_matrix import MOST_UNITS
@@ -28,9 +28,9 @@ _OWN: Final = {"row": MOST_UNITS, "column": MOST_UNITS}
 """What the script adds to the query of a view; the last position is that of the totals."""
 
 
-def cells_url(prefix: str, release: ServedRelease, address: Address) -> str:
+def cells_url(prefix: str, release: Release, address: Address) -> str:
     """Address of the cells of a matrix, to which the page's script adds a row and a column; empty without errors."""
-    if not release.analyses.errors.is_known:
+    if not release.errors.is_known:
         return ""
     query = to_query(Address(question=address.question))
     return f"{prefix}{PATH}{release.slug}/{release.version}.json{query}"
@@ -54,7 +54,7 @@ def register(server: flask.Flask, views: Views) -> None:
 
 
 def error_of_cell(
-    release: ServedRelease, question: SettledQuestion, row: int, column: int, limit: Limit
+    release: Release, question: SettledQuestion, row: int, column: int, limit: Limit
 ) -> float | None:
     """Return the expected error of a cell, by its position in the matrix with totals; None if it is not known.
 
@@ -64,7 +64,7 @@ def error_of_cell(
         If there is no such row or column.
     """
     answer = cast(FlowMatrix, served_answers.result(release, question))
-    return release.analyses.errors.of_count(_pick(release.areas, answer, row, column, limit))
+    return release.errors.of_count(_pick(release.areas, answer, row, column, limit))
 
 
 def _pick(areas: Areas, answer: FlowMatrix, row: int, column: int, limit: Limit) -> Pick:

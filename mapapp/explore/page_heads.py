@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mapapp.answers.release import names_of
 from mapapp.answers.served_publication import ServedPublication
-from mapapp.answers.served_release import names_of
 from mapapp.answers.tables import table_words
 from mapapp.explore import view_names
 from mapapp.explore.callbacks.views import METHOD_PAGE, TABLES_PAGE, Views

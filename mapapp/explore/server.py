@@ -24,8 +24,8 @@ from werkzeug.exceptions import HTTPException, InternalServerError
 from geodata.manifest import read_manifest
 from mapapp.answers import served_answers, watch
 from mapapp.answers.records import record_words
+from mapapp.answers.release import Release, open_releases
 from mapapp.answers.served_publication import ServedPublication
-from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.answers.tables.beside import beside_sentences
 from mapapp.answers.tables.served_table import ServedTable, open_tables
 from mapapp.answers.watch import Refused, Watch
@@ -213,7 +213,7 @@ def await_no_more(app: Dash, awaited: str) -> None:
     views.awaited = tuple(words for words in views.awaited if words != awaited)
 
 
-def _opened(paths: Sequence[Path]) -> tuple[dict[str, ServedRelease], dict[str, ServedTable]]:
+def _opened(paths: Sequence[Path]) -> tuple[dict[str, Release], dict[str, ServedTable]]:
     """Open releases and tables, each by its name in addresses."""
     if not paths:
         raise UsageError("no release to serve; give at least one")
@@ -271,7 +271,7 @@ def _views_of(app: Dash) -> Views:
 
 
 def _prepare(
-    releases: list[ServedRelease], tables: Sequence[ServedTable] = (), *, has_outlines: bool = True
+    releases: list[Release], tables: Sequence[ServedTable] = (), *, has_outlines: bool = True
 ) -> None:
     """Do in the background what the first visitors of some publications would otherwise wait for."""
     outlined = releases if has_outlines else []
@@ -288,7 +288,7 @@ def _prepare(
     run_in_background(make_ready, stop=stopping.set)
 
 
-def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], object]]:
+def _steps_to_ready(releases: list[Release]) -> Iterator[Callable[[], object]]:
     """Work that the first visitors would otherwise wait for, in small steps; a release that fails gets no more."""
     for release in releases:
         steps: list[Callable[[], object]] = [
@@ -300,12 +300,12 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
             partial(map_layers.unit_layer, release, "tract"),
             release.areas.outlines.warm,
         ]
-        steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
-        steps += [release.analyses.errors.prepare]
+        steps += [partial(release.warm, [layer]) for layer in release.areas.columns]
+        steps += [release.errors.prepare]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
 
 
-def outline_first_layers(release: ServedRelease) -> None:
+def outline_first_layers(release: Release) -> None:
     """Dissolve the outlines of the layers that maps begin with, if the disk has none.
 
     Of a large release this is left to the background: a server should not take minutes to start.
@@ -321,7 +321,7 @@ def outline_first_layers(release: ServedRelease) -> None:
         step()
 
 
-def _steps_to_outlines(releases: list[ServedRelease]) -> Iterator[Callable[[], object]]:
+def _steps_to_outlines(releases: list[Release]) -> Iterator[Callable[[], object]]:
     """Work that is done once per machine: the outlines are cached on disk."""
     for release in releases:
         steps: list[Callable[[], object]] = [
@@ -341,7 +341,7 @@ def _steps_of_tables(tables: Sequence[ServedTable]) -> Iterator[Callable[[], obj
         yield from _until_one_fails(steps, f"{table.slug} could not be prepared")
 
 
-def _first_view(release: ServedRelease) -> None:
+def _first_view(release: Release) -> None:
     """Prepare the shapes and the numbers of the map before a choice, and of the suggestions."""
     usual = release.areas.usual
     question = usual.settle(Question())
@@ -481,7 +481,7 @@ def _view_query(slug: str) -> str:
     return f"{flask.request.query_string.decode('ascii', 'replace')}&{urlencode({'release': slug})}"
 
 
-def _release(views: Views, slug: str, version: str) -> ServedRelease:
+def _release(views: Views, slug: str, version: str) -> Release:
     release = views.releases.get(slug)
     if release is None or release.version != version:
         flask.abort(404)

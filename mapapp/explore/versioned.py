@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import flask
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.explore import web_app
 from mapapp.explore.callbacks.views import Views
 from mapapp.question.address import Address
@@ -17,7 +17,7 @@ _MOST_DIGITS = 5
 
 def asked(
     views: Views, slug: str, version: str, largest: Mapping[str, int]
-) -> tuple[ServedRelease, Address, dict[str, int]]:
+) -> tuple[Release, Address, dict[str, int]]:
     """The release, the view, and the numbers that a script adds to the query of a view.
 
     Any other address is not found: one with another version, or with a number that is malformed or too large.

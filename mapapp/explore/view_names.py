@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
 from mapapp.question.address import Address
 
@@ -31,16 +31,14 @@ _FILE_WORDS: Final = {"inflow-outflow": "inflow", "distance-direction": "distanc
 """Analyses with a shorter name in the names of files."""
 
 
-def page_title(
-    release: ServedRelease, address: Address, before: ServedRelease | None = None, path: str = "/"
-) -> str:
+def page_title(release: Release, address: Address, before: Release | None = None, path: str = "/") -> str:
     """Return the title of a page, such as `Inflow and outflow: Newport, RI, 2019`.
 
     Parameters
     ----------
-    release : ServedRelease
+    release : Release
     address : Address
-    before : ServedRelease, optional
+    before : Release, optional
         The earlier release that the view compares with.
     path : str
         The page; `/` is the map.
@@ -54,7 +52,7 @@ def page_title(
     return f"{question.entry.title}: {_where_and_when(release, address, before)}"
 
 
-def page_description(release: ServedRelease, address: Address, before: ServedRelease | None = None) -> str:
+def page_description(release: Release, address: Address, before: Release | None = None) -> str:
     """Return a sentence or two on what a page shows, for search engines and for previews of links."""
     question = address.question
     where = _where_and_when(release, address, before) if question.areas else release.title
@@ -62,28 +60,28 @@ def page_description(release: ServedRelease, address: Address, before: ServedRel
     return f"{question.entry.words} {where}: a map, key numbers with their expected errors, and tables of {kind}."
 
 
-def picture_stem(release: ServedRelease, address: Address, before: ServedRelease | None = None) -> str:
+def picture_stem(release: Release, address: Address, before: Release | None = None) -> str:
     """Return the words of a picture's file name, such as `inflow Newport, RI, 2019`."""
     question = address.question
     where = _where_and_when(release, address, before) if question.areas else release.title
     return f"{_FILE_WORDS.get(question.analysis, question.analysis)} {where}"
 
 
-def _where_and_when(release: ServedRelease, address: Address, before: ServedRelease | None) -> str:
+def _where_and_when(release: Release, address: Address, before: Release | None) -> str:
     question = address.question
     ends = [question.areas] if not question.shown_others else [question.areas, question.others]
     places = " and ".join(dict.fromkeys(_place(release, steps) for steps in ends))
-    years = [str(each.analyses.year) for each in (before, release) if each and each.analyses.year]
+    years = [str(each.year) for each in (before, release) if each and each.year]
     when = " to ".join(dict.fromkeys(years)) or release.title
     return f"{places}, {when}"
 
 
-def _place(release: ServedRelease, steps: Sequence[str]) -> str:
+def _place(release: Release, steps: Sequence[str]) -> str:
     first = _step(release, steps[0])
     return first if len(steps) == 1 else f"{first} and {len(steps) - 1} more"
 
 
-def _step(release: ServedRelease, step: str) -> str:
+def _step(release: Release, step: str) -> str:
     bare = step.lstrip("+-&")
     if bare not in release.areas:
         return _DRAWN.get(bare.partition(":")[0], "a drawn area")

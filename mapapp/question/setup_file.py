@@ -48,7 +48,7 @@ class KnownAttributes(Protocol):
 
 
 class Opened(Protocol):
-    """A release that a setup can be applied to: `ServedRelease` or `commutemap.Release`."""
+    """A release that a setup can be applied to: `Release` or `commutemap.Release`."""
 
     version: str
 
@@ -113,11 +113,11 @@ def save(
 
     Parameters
     ----------
-    release : ServedRelease or Release
+    release : Release or Release
     address : Address
     name : str
         Name of the release in addresses; by default `address.release`.
-    against : ServedRelease or Release, optional
+    against : Release or Release, optional
         Earlier release that the view compares with.
     bounds_deg : tuple of float, optional
         West, south, east and north edges of the visible map, degrees.
@@ -143,7 +143,7 @@ def load(
     Parameters
     ----------
     source : path, or the file's bytes
-    release : ServedRelease or Release
+    release : Release or Release
     leave_out : bool
         If the release lacks something, leave it out with a note, as the page does. Otherwise raise an error, so that no
         answer is about a different area than requested.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mapapp.answers.areas import Areas
+from mapapp.answers.release import Release
 from mapapp.answers.sentence_names import SentenceNames
-from mapapp.answers.served_release import ServedRelease
 from mapapp.question.sentence.asked import ask_in_words
 from tests.releases import rewrite_table, write_release
 
@@ -21,7 +21,7 @@ def areas(tmp_path_factory: pytest.TempPathFactory) -> Areas:
     )
     places = {"4459": "Harbour city, DE", "4460": "Ferry town (Kent, DE)"}
     rewrite_table(path, "layers", lambda units: units.assign(name=units["unit_id"].map(places)))
-    return ServedRelease(path, "names").areas
+    return Release.open(path, "names").areas
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers.area_search import AreaSearch, Entry
+from mapapp.answers.release import Release
 from mapapp.answers.sentence_names import SentenceNames
-from mapapp.answers.served_release import ServedRelease
 from mapapp.base.errors import UsageError
 from mapapp.explore.pages import area_controls
 from mapapp.question.area_text import MAX_LABEL, Circle, Step, Unit, area_text, parse_area
@@ -116,26 +116,26 @@ def test_drawn_parts_have_names_that_survive_an_address() -> None:
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
-def test_a_landmark_is_a_named_circle(release: ServedRelease) -> None:
+def test_a_landmark_is_a_named_circle(release: Release) -> None:
     landmark = next(area for area in release.areas.search("university", 50) if area.level == "landmark")
     name = landmark.name.partition(" (")[0]
     chosen = release.areas.select(landmark.key)
     assert chosen.name == name
     assert isinstance(chosen.steps[0].part, Circle)
     assert release.areas.find(name) == landmark.key
-    assert release.analyses.profile(name).about.area == name
-    assert release.analyses.profile(landmark).about.area_text == landmark.key
+    assert release.profile(name).about.area == name
+    assert release.profile(landmark).about.area_text == landmark.key
     assert area_controls.step_name(release, landmark.key) == (name, "Circle, 0.5 mi")
     asked = ask_in_words(f"who works at {name}, by industry", SentenceNames(release.areas))
     assert (asked.question.areas, asked.unknown) == ((landmark.key,), ())
     assert asked.understood[1].label == f"Workplaces: {name}"
 
 
-def test_guesses_are_offered_as_such(release: ServedRelease) -> None:
+def test_guesses_are_offered_as_such(release: Release) -> None:
     found, is_guess = release.areas.search_or_guess("Tarnwck")
     assert is_guess
     (group,) = area_controls.search_options(found, is_guess=is_guess)
@@ -145,7 +145,7 @@ def test_guesses_are_offered_as_such(release: ServedRelease) -> None:
     assert "Nothing here is called “xyzzy”" in area_controls.nothing_found(release, "xyzzy")
 
 
-def test_every_way_to_the_city_finds_it_in_commands_and_python(release: ServedRelease) -> None:
+def test_every_way_to_the_city_finds_it_in_commands_and_python(release: Release) -> None:
     for text in (
         "Tarnwick",
         "Tarnwick city",

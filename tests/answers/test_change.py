@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapapp.answers import served_answers
+from mapapp.answers.release import Release, names_of, open_releases
 from mapapp.answers.release_names import menu_names, names_apart
-from mapapp.answers.served_release import ServedRelease, names_of, open_releases
 from mapapp.drawing import palette
 from mapapp.drawing.labels import change_texts
 from mapapp.drawing.map_captions import map_caption
@@ -206,8 +206,8 @@ def test_classes_of_change_are_symmetric_and_hold_every_change(changes: list[int
 
 
 def test_every_difference_has_its_error(demo_release: Path) -> None:
-    one, other = (ServedRelease(demo_release, slug) for slug in ("one", "other"))
-    county = one.analyses.comparison(layer="county").units["unit_id"].iloc[0]
+    one, other = (Release.open(demo_release, slug) for slug in ("one", "other"))
+    county = one.comparison(layer="county").units["unit_id"].iloc[0]
     state = Question(areas=(f"county:{county}",), layer="county")
     found = served_answers.changed_with_errors(one, other, settled(other, state))
     number = found.numbers()["workers"]

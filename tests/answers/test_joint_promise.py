@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mapapp.answers.joint_promise import JointPromise, joint_promise, joint_sentences
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.explore.pages import certificate, method
 from tests.commands.test_certify import forge
 from tests.releases import write_release
@@ -17,17 +17,17 @@ from tests.releases import write_release
 
 def _release(
     folder: Path, slug: str, *, seed: int, states: list[str] | None = None, **promise: Any
-) -> ServedRelease:
+) -> Release:
     path = write_release(folder / slug, n_pairs=20, seed=seed)
     forge(path, lambda stated: stated.update(promise))
     manifest = json.loads((path / "manifest.json").read_text())
     manifest |= {"title": slug.title(), "destination_states": states or ["10"]}
     (path / "manifest.json").write_text(json.dumps(manifest))
-    return ServedRelease(path, slug)
+    return Release.open(path, slug)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ServedRelease]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Release]:
     folder = tmp_path_factory.mktemp("years")
     return {
         release.slug: release
@@ -45,11 +45,11 @@ def _text(page: Any) -> str:
     return json.dumps(page, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
 
-def _of(served: dict[str, ServedRelease], shown: str, *others: str) -> JointPromise | None:
+def _of(served: dict[str, Release], shown: str, *others: str) -> JointPromise | None:
     return joint_promise(served[shown], [served[name] for name in (shown, *others)])
 
 
-def test_the_promises_of_one_place_add_up(served: dict[str, ServedRelease]) -> None:
+def test_the_promises_of_one_place_add_up(served: dict[str, Release]) -> None:
     joint = _of(served, "first", "second", "elsewhere", "tried", "bare")
     assert joint is not None
     assert joint.names == ("First, 2019", "Second, 2019")
@@ -61,7 +61,7 @@ def test_the_promises_of_one_place_add_up(served: dict[str, ServedRelease]) -> N
 
 @pytest.mark.parametrize("others", [(), ("first",), ("elsewhere",), ("tried", "bare")])
 def test_without_a_second_promise_about_the_place_nothing_is_said(
-    served: dict[str, ServedRelease], others: tuple[str, ...]
+    served: dict[str, Release], others: tuple[str, ...]
 ) -> None:
     assert _of(served, "first", *others) is None
     release = served["first"]
@@ -71,18 +71,18 @@ def test_without_a_second_promise_about_the_place_nothing_is_said(
 
 
 def test_a_release_that_does_not_name_its_states_may_be_of_the_place(
-    served: dict[str, ServedRelease], tmp_path: Path
+    served: dict[str, Release], tmp_path: Path
 ) -> None:
     path = write_release(tmp_path / "silent", n_pairs=20, seed=6)
     manifest = json.loads((path / "manifest.json").read_text())
     del manifest["destination_states"]
     (path / "manifest.json").write_text(json.dumps(manifest))
-    joint = joint_promise(served["elsewhere"], [served["elsewhere"], ServedRelease(path, "silent")])
+    joint = joint_promise(served["elsewhere"], [served["elsewhere"], Release.open(path, "silent")])
     assert joint is not None
     assert len(joint.names) == 2
 
 
-def test_the_page_says_it_in_plain_sentences(served: dict[str, ServedRelease]) -> None:
+def test_the_page_says_it_in_plain_sentences(served: dict[str, Release]) -> None:
     joint = _of(served, "second", "first", "tried")
     assert joint is not None
     sentences = joint_sentences(joint)

@@ -14,7 +14,7 @@ import shapely
 from commutemap import Filters, open_release, ring_areas
 from mapapp.answers import served_answers
 from mapapp.answers.prepared import octant
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
 from mapapp.explore.callbacks import draw
@@ -42,13 +42,13 @@ TEXT = ",".join(f"{edge:g}" for edge in EDGES)
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
 @pytest.fixture(scope="module")
-def county(release: ServedRelease) -> str:
-    return f"county:{release.analyses.comparison(layer='county').units['unit_id'].iloc[0]}"
+def county(release: Release) -> str:
+    return f"county:{release.comparison(layer='county').units['unit_id'].iloc[0]}"
 
 
 def read(query: str) -> tuple[Address, tuple[str, ...]]:
@@ -58,16 +58,16 @@ def read(query: str) -> tuple[Address, tuple[str, ...]]:
 @pytest.mark.parametrize("side", ["work", "home"])
 @pytest.mark.parametrize("n_edges", range(MAX_EDGES + 1))
 def test_every_number_of_distance_bands_has_errors(
-    release: ServedRelease, county: str, side: Any, n_edges: int
+    release: Release, county: str, side: Any, n_edges: int
 ) -> None:
-    answered = release.analyses.distance_direction(county, side=side, edges_mi=EDGES[:n_edges])
-    found: Any = release.analyses.with_errors(answered)
+    answered = release.distance_direction(county, side=side, edges_mi=EDGES[:n_edges])
+    found: Any = release.with_errors(answered)
     assert len(found.bands) == n_edges + 1
     assert found.bands["expected_error"].notna().all()
     assert found.bands["workers"].sum() == found.workers.value
 
 
-def test_the_page_accepts_the_maximum_number_of_bands(release: ServedRelease, county: str) -> None:
+def test_the_page_accepts_the_maximum_number_of_bands(release: Release, county: str) -> None:
     for analysis in ("distance-direction", "paired"):
         others = (county,) if analysis == "paired" else ()
         state = Question(analysis=analysis, areas=(county,), others=others, edges=EDGES)
@@ -80,7 +80,7 @@ def test_the_page_accepts_the_maximum_number_of_bands(release: ServedRelease, co
 
 
 def test_commands_accept_the_maximum_number_of_bands(
-    demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
+    demo_release: Path, release: Release, county: str, tmp_path: Path
 ) -> None:
     question = ("--analysis", "distance-direction", "--area", county, "--bands", TEXT)
     assert run(["analyze", str(demo_release), *question, "-q", "-o", str(tmp_path / "answer.json")]) == 0
@@ -90,16 +90,16 @@ def test_commands_accept_the_maximum_number_of_bands(
 
 
 def test_reports_setups_and_batches_accept_the_maximum_number_of_bands(
-    release: ServedRelease, county: str, tmp_path: Path
+    release: Release, county: str, tmp_path: Path
 ) -> None:
     asked = questions_from({"area": [county], "bands": EDGES}, "distance-direction")
-    (part,) = parts_of(release.analyses, asked)
+    (part,) = parts_of(release, asked)
     report = build([release], [part])
     for form in FORMS:
         stream = BytesIO()
         write(report, form, stream)
         assert stream.tell()
-    (embedded,) = remake([release], [part.settle(release.analyses)], date=None, error_rows=27).setups
+    (embedded,) = remake([release], [part.settle(release)], date=None, error_rows=27).setups
     assert setup_file.load(embedded[1].encode(), release)[0].question.edges == EDGES
     batch = tmp_path / "batch.toml"
     batch.write_text(f'[[report]]\narea = "{county}"\nanalysis = "distance-direction"\nbands = [{TEXT}]\n')
@@ -107,14 +107,14 @@ def test_reports_setups_and_batches_accept_the_maximum_number_of_bands(
 
 
 def test_one_band_too_many_is_refused_with_the_same_message(
-    demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
+    demo_release: Path, release: Release, county: str, tmp_path: Path
 ) -> None:
     allowed = f"up to {MAX_EDGES} increasing distances"
     text = ",".join(f"{edge:g}" for edge in TOO_MANY)
     with pytest.raises(UsageError, match=allowed):
         check_edges(TOO_MANY)
     with pytest.raises(UsageError, match=allowed):
-        release.analyses.distance_direction(county, edges_mi=TOO_MANY)
+        release.distance_direction(county, edges_mi=TOO_MANY)
     state = Question(areas=(county,), analysis="distance-direction", edges=TOO_MANY)
     with pytest.raises(UsageError, match=allowed):
         setup_file.read(setup_file.save(release, Address(question=state)))
@@ -132,20 +132,20 @@ def test_a_direction_can_be_combined_with_other_keys() -> None:
     assert ((MAX_EDGES + 1) * 10 + way).tolist() == [210, 210, 214, 209]
 
 
-def test_the_longest_area_has_an_answer_a_setup_and_a_report(release: ServedRelease) -> None:
+def test_the_longest_area_has_an_answer_a_setup_and_a_report(release: Release) -> None:
     units = release.areas.units("block").rows["unit_id"]
     blocks = [f"block:{unit}" for unit in units[units.str.len() == 15]]
     text = " +".join((blocks * 2)[:MAX_STEPS])
-    found = release.analyses.with_errors(release.analyses.profile(text, side="home"))
+    found = release.with_errors(release.profile(text, side="home"))
     assert found.about.n_blocks == min(len(blocks), MAX_STEPS)
     state = Question(areas=tuple(blocks[:MAX_PARTS]), side="home")
     assert read(to_query(Address(question=state))) == (Address(question=state), ())
     address = Address(question=state)
     assert setup_file.load(setup_file.save(release, address), release)[0] == address
-    assert "stay" in str(release.analyses.with_errors(release.analyses.inflow_outflow(text)).numbers())
+    assert "stay" in str(release.with_errors(release.inflow_outflow(text)).numbers())
 
 
-def test_a_setup_can_hold_the_largest_shape(release: ServedRelease) -> None:
+def test_a_setup_can_hold_the_largest_shape(release: Release) -> None:
     turn = numpy.linspace(0, 2 * numpy.pi, 49_000, endpoint=False)
     places = release.areas.places
     middle = float(places["lon_deg"].iloc[0]), float(places["lat_deg"].iloc[0])
@@ -156,22 +156,22 @@ def test_a_setup_can_hold_the_largest_shape(release: ServedRelease) -> None:
     step = str(Shape.of(shape))
     assert 200_000 < len(step) <= MAX_TEXT
     state = Question(areas=(step,), others=(step,), analysis="paired", side="home")
-    part = Part(state).settle(release.analyses)
+    part = Part(state).settle(release)
     (embedded,) = remake([release], [part], date=None, error_rows=27).setups
     assert setup_file.load(embedded[1].encode(), release)[0].question == part.question
 
 
-def test_the_most_rings_filters_and_layers_are_answered(release: ServedRelease, county: str) -> None:
+def test_the_most_rings_filters_and_layers_are_answered(release: Release, county: str) -> None:
     block = release.areas.places.iloc[0]
     rings = ring_areas(block["lon_deg"], block["lat_deg"], range(1, MAX_RINGS + 1))
     every = Filters((1, 2, 3), (1, 2, 3), (1, 2, 3))
     for ring in rings:
-        release.analyses.with_errors(release.analyses.inflow_outflow(ring, every))
+        release.with_errors(release.inflow_outflow(ring, every))
     finest = "block"
-    found: Any = release.analyses.flow_matrix(finest, finest, every)
-    assert found.cells["workers"].sum() == found.workers.value == release.analyses.profile().workers.value
+    found: Any = release.flow_matrix(finest, finest, every)
+    assert found.cells["workers"].sum() == found.workers.value == release.profile().workers.value
     for layer in release.areas.columns:
-        answered: Any = release.analyses.with_errors(release.analyses.comparison(filters=every, layer=layer))
+        answered: Any = release.with_errors(release.comparison(filters=every, layer=layer))
         assert answered.units["workers"].sum() == found.workers.value
 
 

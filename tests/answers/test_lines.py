@@ -11,7 +11,7 @@ import pytest
 
 from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.findings import findings
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing.map_captions import map_caption
 from mapapp.question.question import Question
 from mapapp.question.view import View
@@ -30,16 +30,16 @@ AREAS = ("zcta", "stplc", "tract", "county", "circle", "elsewhere")
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
 @pytest.fixture(scope="module")
-def workers(release: ServedRelease) -> Any:
+def workers(release: Release) -> Any:
     return twin.workers_of(release.store)
 
 
-def area_of(release: ServedRelease, kind: str) -> tuple[tuple[str, ...], set[int]]:
+def area_of(release: Release, kind: str) -> tuple[tuple[str, ...], set[int]]:
     """Steps of an area, and its blocks by looking at every block."""
     blocks = release.store.table("blocks").to_dict("records")
     mine = next(block for block in blocks if not block["elsewhere"] and block["layer_stplc"])
@@ -62,7 +62,7 @@ def area_of(release: ServedRelease, kind: str) -> tuple[tuple[str, ...], set[int
 @pytest.mark.parametrize("kind", AREAS)
 @pytest.mark.parametrize("side", ["work", "home"])
 def test_who_stays_and_who_leaves_is_counted_by_block(
-    release: ServedRelease, workers: Any, side: Any, kind: str, layer: str
+    release: Release, workers: Any, side: Any, kind: str, layer: str
 ) -> None:
     steps, area = area_of(release, kind)
     state, view = shown(areas=steps, side=side, show="lines", layer=layer)
@@ -78,7 +78,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     assert f"; {share:.1f}% stay in the area" in map_caption(content_of(release, state, view))
 
 
-def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: ServedRelease) -> None:
+def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Release) -> None:
     steps, area = area_of(release, "zcta")
     counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
     found = commute_lines.lines(release, settled(release, Question(areas=steps, layer="county")))
@@ -87,7 +87,7 @@ def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Served
     assert not numpy.isnan(found.frame["to_lon_deg"]).any()
 
 
-def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: ServedRelease) -> None:
+def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: Release) -> None:
     mixed = Question(analysis="flow-matrix", home_layer="county", work_layer="zcta")
     assert commute_lines.lines(release, settled(release, mixed)).within is None
     assert "stay" not in map_caption(content_of(release, mixed, View()))
@@ -95,7 +95,7 @@ def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release
     assert "stay in the same county" in map_caption(content_of(release, same, View()))
 
 
-def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: ServedRelease) -> None:
+def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Release) -> None:
     question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
     apart = commute_lines.lines(release, settled(release, question))
     assert apart.n_grouped == 0
@@ -125,14 +125,14 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Serve
     assert "grouped" not in map_caption(content_of(release, question, View()))
 
 
-def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: ServedRelease) -> None:
+def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: Release) -> None:
     question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
     apart = commute_lines.lines(release, settled(release, question))
     assert apart.wide == apart.frame["workers"].iloc[2] <= apart.largest
     assert commute_lines.lines(release, settled(release, question), zoom=4).wide == apart.wide
 
 
-def test_flows_below_the_threshold_are_counted_but_not_drawn(release: ServedRelease) -> None:
+def test_flows_below_the_threshold_are_counted_but_not_drawn(release: Release) -> None:
     question = Question(analysis="flow-matrix")
     every = commute_lines.lines(release, settled(release, question))
     least = int(every.frame["workers"].median())
@@ -145,7 +145,7 @@ def test_flows_below_the_threshold_are_counted_but_not_drawn(release: ServedRele
 
 
 @pytest.mark.parametrize("side", ["work", "home"])
-def test_flows_run_from_homes_to_workplaces(release: ServedRelease, side: Any) -> None:
+def test_flows_run_from_homes_to_workplaces(release: Release, side: Any) -> None:
     steps, _ = area_of(release, "county")
     found = commute_lines.lines(
         release, settled(release, Question(areas=steps, side=side, layer="county"))
@@ -155,10 +155,10 @@ def test_flows_run_from_homes_to_workplaces(release: ServedRelease, side: Any) -
     assert found[f"{there}_lon_deg"].nunique() == len(found)
 
 
-def test_the_error_of_a_line_is_that_of_the_same_count_in_the_table(release: ServedRelease) -> None:
+def test_the_error_of_a_line_is_that_of_the_same_count_in_the_table(release: Release) -> None:
     question = Question(analysis="flow-matrix")
     drawn = commute_lines.lines(release, settled(release, question)).frame
-    cells = release.analyses.with_errors(
+    cells = release.with_errors(
         served_answers.result(release, settled(release, question)), 10_000, ("cells",)
     ).tables()["cells"]
     of_pair = {f"{row.home_name} → {row.work_name}": row.expected_error for row in cells.itertuples()}

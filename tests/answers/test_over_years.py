@@ -15,7 +15,7 @@ import pytest
 
 from commutemap import OverYears, Release, UsageError, open_release, over_years
 from mapapp.answers.over_years import YearValue
-from mapapp.answers.served_release import open_releases
+from mapapp.answers.release import open_releases
 from mapapp.answers.served_years import releases_of_years, years_of
 from mapapp.commands.cli import run
 from mapapp.drawing.palette import COLOR_SCHEMES

@@ -17,7 +17,8 @@ from geodata.errors import StoreError
 from geodata.schema import N_SEGMENTS
 from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.commute_pick import Pick
-from mapapp.answers.served_release import ServedRelease, caution, open_releases
+from mapapp.answers.measures import caution
+from mapapp.answers.release import Release, open_releases
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
@@ -39,12 +40,12 @@ BAND_SETS = st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
-    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Release.open(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
 
 
 @pytest.fixture(scope="module")
-def twin(release: ServedRelease) -> Any:
+def twin(release: Release) -> Any:
     """One row a worker, from `jobs` and `blocks` alone."""
     jobs, blocks = release.store.table("jobs"), release.store.table("blocks")
     rows = jobs.loc[jobs.index.repeat(jobs["count"])].reset_index(drop=True)
@@ -85,7 +86,7 @@ def chosen(twin: Any, side: str, areas: tuple[str, ...]) -> Any:
     industry=BAND_SETS,
 )
 def test_summary_and_tables_equal_the_twin(
-    release: ServedRelease, twin: Any, side: Any, areas: Any, age: Any, earnings: Any, industry: Any
+    release: Release, twin: Any, side: Any, areas: Any, age: Any, earnings: Any, industry: Any
 ) -> None:
     state = Question(side=side, areas=areas, age=age, earnings=earnings, industry=industry)
     other = {"work": "home", "home": "work"}[side] if areas else side
@@ -101,7 +102,7 @@ def test_summary_and_tables_equal_the_twin(
     assert commute_lines.lines(release, settled(release, state)).within == (
         int(chosen(mine, other, areas).sum()) if areas else len(mine)
     )
-    picked, flows = served_answers.pick(release, state), release.analyses.flows
+    picked, flows = served_answers.pick(release, state), release.flows
     if len(mine):
         assert flows.median_mi(picked) == pytest.approx(float(mine["distance_mi"].median()), rel=1e-12)
     else:
@@ -127,9 +128,9 @@ def test_summary_and_tables_equal_the_twin(
 @pytest.mark.parametrize("end", ["home", "work"])
 @pytest.mark.parametrize("area", ["-county:10003", "county:10003", "all", "-circle:-75,39,20"])
 def test_segments_of_most_blocks_are_those_of_everywhere_without_the_others(
-    release: ServedRelease, area: str, end: Side, kept: Filters
+    release: Release, area: str, end: Side, kept: Filters
 ) -> None:
-    flows = release.analyses.flows
+    flows = release.flows
     pick = Pick.at(end, release.areas.select(area).blocks, kept)
     _, segment, workers = flows.by_block_and_segment(pick, "work")
     expected = numpy.bincount(segment, workers, N_SEGMENTS).astype(numpy.int64)
@@ -148,9 +149,9 @@ def test_segments_of_most_blocks_are_those_of_everywhere_without_the_others(
     ],
 )
 def test_a_pair_is_read_at_once_as_its_parts_are(
-    release: ServedRelease, home: str, work: str, kept: Filters
+    release: Release, home: str, work: str, kept: Filters
 ) -> None:
-    flows, edges = release.analyses.flows, (1.0, 10.0, 25.5)
+    flows, edges = release.flows, (1.0, 10.0, 25.5)
     pick = Pick(home=release.areas.select(home).blocks, work=release.areas.select(work).blocks, filters=kept)
     segments, bands, median_mi = flows.of_pair(pick, edges)
     assert segments.tolist() == flows.by_segment(pick).tolist()
@@ -159,7 +160,7 @@ def test_a_pair_is_read_at_once_as_its_parts_are(
     assert median_mi == flows.median_mi(pick)
 
 
-def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: ServedRelease, twin: Any) -> None:
+def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: Release, twin: Any) -> None:
     state = Question(areas=("county:10001",))
     points = served_answers.places(release, state, "home")
     mine = twin[chosen(twin, "work", state.areas) & ~twin["home_elsewhere"].to_numpy()]
@@ -170,7 +171,7 @@ def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: Served
     assert not numpy.isnan(points["lat_deg"]).any()
 
 
-def test_overlapping_areas_count_a_worker_once(release: ServedRelease) -> None:
+def test_overlapping_areas_count_a_worker_once(release: Release) -> None:
     one = served_answers.n_places(release, settled(release, Question(areas=("county:10001",))))
     assert (
         served_answers.n_places(
@@ -180,19 +181,19 @@ def test_overlapping_areas_count_a_worker_once(release: ServedRelease) -> None:
     )
 
 
-def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_path: Path) -> None:
+def test_the_database_reads_nothing_but_the_release(release: Release, tmp_path: Path) -> None:
     import duckdb
 
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
-    cursor = release.analyses.flows._database._connection.cursor()
+    cursor = release.flows._database._connection.cursor()
     with pytest.raises(duckdb.Error):
         cursor.execute("SELECT * FROM read_csv(?)", [str(secret)])
     with pytest.raises(duckdb.Error):
         cursor.execute("SET enable_external_access = true")
 
 
-def test_search_finds_every_kind_of_area_by_name(release: ServedRelease) -> None:
+def test_search_finds_every_kind_of_area_by_name(release: Release) -> None:
     assert release.areas.search("old harbour")[0].key == "stplc:4459"
     assert release.areas.search("county 10003")[0].key == "county:10003"
     assert {area.level for area in release.areas.search("10", limit=99)} >= {
@@ -210,7 +211,7 @@ def test_search_finds_every_kind_of_area_by_name(release: ServedRelease) -> None
     assert len(release.areas.search("")) == 12
 
 
-def test_areas_know_their_blocks(release: ServedRelease) -> None:
+def test_areas_know_their_blocks(release: Release) -> None:
     blocks = release.store.table("blocks")
     for area in ("tract:10001000000", "puma:1000002", "stplc:4460", f"state:{ELSEWHERE}"):
         level, _, unit_id = area.partition(":")
@@ -231,7 +232,7 @@ def test_like_names_of_releases_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_dataset_is_refused(demo_dataset: Path) -> None:
     with pytest.raises(StoreError, match="this is a dataset"):
-        ServedRelease(demo_dataset, "demo")
+        Release.open(demo_dataset, "demo")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from mapapp.answers import served_answers
 from mapapp.answers.areas import Areas
 from mapapp.answers.levels import LEVEL_LABELS, LEVEL_WORDS, level_named
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
@@ -52,14 +52,14 @@ def test_where_a_unit_lies_is_told_apart(name: str, own: str, where: str) -> Non
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     path = write_release(tmp_path_factory.mktemp("named") / "named", n_pairs=300)
     names = {"4459": WHOLE[0], "4460": WHOLE[3]}
     rewrite_table(path, "layers", lambda units: units.assign(name=units["unit_id"].map(names)))
-    return ServedRelease(path, "named")
+    return Release.open(path, "named")
 
 
-def test_a_table_links_whole_names(release: ServedRelease) -> None:
+def test_a_table_links_whole_names(release: Release) -> None:
     state = Question(areas=("county:10001",), layer="stplc")
     rows = answer_tables.table(served_answers.result(release, settled(release, state)), every=True)["rows"]
     linked = {row["unit"]: (row["name"], row["sub"]) for row in rows if row["unit"]}
@@ -94,7 +94,7 @@ def test_names_are_as_short_as_they_can_be_while_unique() -> None:
     ]
 
 
-def test_a_table_of_tracts_says_their_county_apart(release: ServedRelease) -> None:
+def test_a_table_of_tracts_says_their_county_apart(release: Release) -> None:
     state = Question(areas=("county:10001",), layer="tract")
     rows = answer_tables.table(served_answers.result(release, settled(release, state)), every=True)["rows"]
     found = next(row for row in rows if row["unit"])
@@ -102,12 +102,12 @@ def test_a_table_of_tracts_says_their_county_apart(release: ServedRelease) -> No
     assert found["sub"].startswith("County ")
 
 
-def test_charts_and_maps_show_whole_names(release: ServedRelease) -> None:
+def test_charts_and_maps_show_whole_names(release: Release) -> None:
     assert short_names(["A town (B, RI)", "A town (C, RI)"]) == ["A town (B, RI)", "A town (C, RI)"]
     assert [about["name"] for about in map_layers.base_names(release, "states")]
 
 
-def test_an_area_is_found_by_its_name(release: ServedRelease) -> None:
+def test_an_area_is_found_by_its_name(release: Release) -> None:
     assert release.areas.find(WHOLE[0]) == "stplc:4459"
     assert release.areas.find("(Providence, RI)") == "stplc:4459"
 
@@ -140,7 +140,7 @@ def harbours(tmp_path_factory: pytest.TempPathFactory) -> Areas:
     rewrite_table(path, "counties", lambda units: units.assign(name=units["county_id"].map(names).fillna("")))
     places = {"4459": "Harbour city, DE", "4460": "Old Ferry town (Kent, DE)"}
     rewrite_table(path, "layers", lambda units: units.assign(name=units["unit_id"].map(places)))
-    return ServedRelease(path, "harbours").areas
+    return Release.open(path, "harbours").areas
 
 
 def test_a_base_name_is_the_place_and_a_note_says_what_else_has_it(harbours: Areas) -> None:
@@ -164,7 +164,7 @@ def test_two_units_of_one_layer_with_the_same_base_name_are_both_named(
     path = write_release(tmp_path / "twins", n_pairs=100)
     places = {"4459": "Lincoln town (Kent, DE)", "4460": "Lincoln town (Sussex, DE)"}
     rewrite_table(path, "layers", lambda units: units.assign(name=units["unit_id"].map(places)))
-    areas = ServedRelease(path, "twins").areas
+    areas = Release.open(path, "twins").areas
     for text in ("Lincoln", "lincoln town"):
         with pytest.raises(UsageError, match=r"2 units have that name, such as stplc:4459 .* stplc:4460"):
             areas.find(text)

@@ -11,9 +11,8 @@ import numpy
 import pandas
 import pytest
 
-from mapapp.answers.analyses import Release
 from mapapp.answers.asking import ask
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.usual_layers import UsualLayers
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import USUAL
@@ -102,8 +101,8 @@ def test_a_nation_has_states() -> None:
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
 QUESTIONS = [
@@ -118,7 +117,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda each: f"{each.analysis}-{each.side}-{each.area}")
 def test_a_question_that_leaves_layers_open_is_answered_as_the_settled_one(
-    release: ServedRelease, question: Question
+    release: Release, question: Question
 ) -> None:
     named = release.areas.usual.settle(question)
     assert USUAL not in [
@@ -126,12 +125,12 @@ def test_a_question_that_leaves_layers_open_is_answered_as_the_settled_one(
     ]
     assert replace(named, layer=USUAL, home_layer=USUAL, work_layer=USUAL) == question
     assert release.areas.usual.settle(named) == named
-    tables, same = (ask(release.analyses, each).tables() for each in (SettledQuestion(question), named))
+    tables, same = (ask(release, each).tables() for each in (SettledQuestion(question), named))
     for name, table in tables.items():
         pandas.testing.assert_frame_equal(table, same[name])
 
 
-def test_a_city_is_compared_by_zip_area_and_its_workers_come_from_places(release: ServedRelease) -> None:
+def test_a_city_is_compared_by_zip_area_and_its_workers_come_from_places(release: Release) -> None:
     asks: list[Callable[[Release], Any]] = [
         lambda r: r.comparison("stplc:8101000").layer,
         lambda r: r.destinations("stplc:8101000").layer,
@@ -139,13 +138,13 @@ def test_a_city_is_compared_by_zip_area_and_its_workers_come_from_places(release
         lambda r: r.flow_matrix(home_area="stplc:8101000", work_area="all").home_layer,
         lambda r: r.comparison().layer,
     ]
-    assert [each(release.analyses) for each in asks] == ["zcta", "stplc", "zcta", "zcta", "stplc"]
+    assert [each(release) for each in asks] == ["zcta", "stplc", "zcta", "zcta", "stplc"]
 
 
 def test_workers_outside_any_place_and_outside_the_area_have_rows_after_the_places(
-    release: ServedRelease,
+    release: Release,
 ) -> None:
-    found = release.analyses.destinations()
+    found = release.destinations()
     kinds = found.units["kind"].tolist()
     assert kinds == sorted(kinds, key=["unit", "none", "elsewhere"].index)
     assert set(kinds) == {"unit", "none", "elsewhere"}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question.question import Question
 from tests.addresses import settled
 from tests.running_server import running
@@ -93,7 +93,7 @@ def address(demo_release: Path) -> Iterator[str]:
         yield address
 
 
-def largest_units(release: ServedRelease, layer: str, n: int = 1) -> list[str]:
+def largest_units(release: Release, layer: str, n: int = 1) -> list[str]:
     """Identifiers of the units of a layer that have most jobs."""
     units = served_answers.units(release, settled(release, Question(layer=layer)))
     return [str(unit) for unit in units.loc[units["kind"] == "unit", "unit_id"].head(n)]

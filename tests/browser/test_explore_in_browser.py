@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.explore.pages.layer_menus import click_level
@@ -44,11 +44,11 @@ GROUND_COLOR_IS = """color => {
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
-def a_large_tract(release: ServedRelease) -> tuple[str, Any]:
+def a_large_tract(release: Release) -> tuple[str, Any]:
     """Identifier of the tract with most jobs, and a place inside it."""
     (tract_id,) = largest_units(release, "tract")
     tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
@@ -56,7 +56,7 @@ def a_large_tract(release: ServedRelease) -> tuple[str, Any]:
     return tract_id, [inside.x, inside.y]
 
 
-def workers(release: ServedRelease, **asked: Any) -> int:
+def workers(release: Release, **asked: Any) -> int:
     return served_answers.n_places(release, settled(release, Question(**asked)))
 
 
@@ -65,7 +65,7 @@ def click_on(visit: Visit, place: Any) -> None:
     visit.page.mouse.click(*visit.page.evaluate(PLACE_ON_SCREEN, place))
 
 
-def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> None:
+def test_click_switch_back_and_link(visit: Visit, release: Release) -> None:
     level = click_level(release, Question())
     (unit_id,) = largest_units(release, level)
     key, inside = f"{level}:{unit_id}", map_layers.unit_shapes(release, level)[unit_id].representative_point()
@@ -124,7 +124,7 @@ def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> Non
     assert urlsplit(visit.page.url).query == "side=home&every=all"
 
 
-def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease) -> None:
+def test_search_by_keyboard_and_first_steps(visit: Visit, release: Release) -> None:
     visit.go("/")
     visit.settle()
     county = next(area for area in release.areas.search("county") if area.level == "county")
@@ -186,7 +186,7 @@ def test_water_lies_over_the_colors_of_counts_in_light_and_dark(visit: Visit) ->
 
 
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
-def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRelease) -> None:
+def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: Release) -> None:
     tract_id, _ = a_large_tract(release)
     for path in ("/", f"/?area=tract:{tract_id}"):
         visit.go(path)
@@ -212,7 +212,7 @@ LABELS_CLEAR_OF_TOOLBAR = """() => {
 
 
 @pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
-def test_labels_of_arrows_keep_clear_of_the_toolbar(visit: Visit, release: ServedRelease) -> None:
+def test_labels_of_arrows_keep_clear_of_the_toolbar(visit: Visit, release: Release) -> None:
     (county,) = largest_units(release, "county")
     visit.go(f"/?analysis=inflow-outflow&area=county:{county}")
     visit.settle()
@@ -234,7 +234,7 @@ def test_labels_of_arrows_keep_clear_of_the_toolbar(visit: Visit, release: Serve
     visit.wait_until(LABELS_CLEAR_OF_TOOLBAR)
 
 
-def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: ServedRelease) -> None:
+def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: Release) -> None:
     outside = next(
         f"state:{state}"
         for state in release.store.table("states", ["state_id"])["state_id"]
@@ -249,7 +249,7 @@ def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: Serve
     visit.wait_for_count(workers(release, areas=(outside,), side="home"))
 
 
-def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: ServedRelease) -> None:
+def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: Release) -> None:
     visit.go(
         "/?side=up&area=tract:%27%3B+DROP+TABLE&show=%3Cscript%3Ealert(1)%3C/script%3E&age=9&evil=1&release=..%2Fetc"
     )
@@ -258,7 +258,7 @@ def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: ServedR
     visit.wait_for_count(workers(release))
 
 
-def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release: ServedRelease) -> None:
+def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release: Release) -> None:
     """A radius around a typed place; each analysis by the arrow keys; a row leads to a pair; back comes back."""
     place = release.store.table("tracts", ["tract_id", "lon_deg", "lat_deg"]).set_index("tract_id")
     tract_id, _ = a_large_tract(release)
@@ -282,7 +282,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     visit.page.locator("#add-circle").focus()
     keyboard.press("Enter")
     step = f"circle:{lon:g},{lat:g},4"
-    visit.wait_for_count(release.analyses.profile(step).workers.value)
+    visit.wait_for_count(release.profile(step).workers.value)
     expect(visit.page.locator("#area-size")).to_contain_text("internal point")
     visit.settle()
 
@@ -292,11 +292,11 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
         visit.wait_until("name => new URLSearchParams(location.search).get('analysis') === name", analysis)
         visit.settle()
         visit.page.locator("#area-rows tr").first.wait_for()
-    flows = release.analyses.inflow_outflow(step)
+    flows = release.inflow_outflow(step)
     visit.wait_for_count(flows.inflow.value + flows.outflow.value + flows.stay.value)
     visit.page.locator(".label.inflow").get_by_text(f"{flows.inflow.value:,}").wait_for()
     keyboard.press("ArrowDown")
-    visit.wait_for_count(release.analyses.job_balance(step).workers.value)
+    visit.wait_for_count(release.job_balance(step).workers.value)
     visit.settle()
     keyboard.press("ArrowDown")
     visit.page.get_by_text("One more choice").wait_for()
@@ -323,14 +323,14 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     row.hover()
     home, work = row.get_attribute("data-unit").split(" ")
     row.locator("button").click()
-    visit.wait_for_count(release.analyses.paired(home, work).workers.value)
+    visit.wait_for_count(release.paired(home, work).workers.value)
     visit.settle()
     visit.page.go_back()
     visit.wait_for_count(workers(release))
     visit.settle()
 
 
-def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) -> None:
+def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: Release) -> None:
     _, place = a_large_tract(release)
     visit.go("/?analysis=profile")
     visit.settle()
@@ -344,7 +344,7 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) 
     visit.page.locator(".chip").get_by_text("drawn box").wait_for()
     visit.wait_until("() => new URLSearchParams(location.search).get('area')?.startsWith('box:')")
     (step,) = parse_qs(urlsplit(visit.page.url).query)["area"]
-    visit.wait_for_count(release.analyses.profile(step).workers.value)
+    visit.wait_for_count(release.profile(step).workers.value)
     visit.settle()
     before = visit.page.evaluate(CAMERA)
     visit.page.locator("#keeping summary").click()
@@ -377,9 +377,7 @@ def turn_to(visit: Visit, theme: str) -> None:
 
 
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
-def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
-    visit: Visit, release: ServedRelease
-) -> None:
+def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(visit: Visit, release: Release) -> None:
     tract_id, _ = a_large_tract(release)
     county = release.areas.search("county")[0].key
     visit.go(f"/?area={county}&other=tract:{tract_id}")
@@ -403,7 +401,7 @@ def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
 
 @pytest.mark.parametrize("theme", get_args(Theme))
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
-def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRelease, theme: str) -> None:
+def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: Release, theme: str) -> None:
     tract_id, _ = a_large_tract(release)
     visit.go(f"/?area=tract:{tract_id}&show=areas&age=1&bad=1&analysis=distance-direction&theme={theme}")
     open_everything(visit)
@@ -429,7 +427,7 @@ def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRele
 
 
 def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
-    visit: Visit, release: ServedRelease
+    visit: Visit, release: Release
 ) -> None:
     tract_id, _ = a_large_tract(release)
     visit.go(f"/?area=tract:{tract_id}")

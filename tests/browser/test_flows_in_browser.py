@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from tests.browser.conftest import Visit, largest_units
 
 pytestmark = [pytest.mark.browser]
@@ -62,7 +62,7 @@ def test_a_flow_shows_its_ends_and_the_slider_hides_the_small_ones(visit: Visit)
 def test_the_caption_is_that_of_the_answer_after_every_change_of_analysis(
     visit: Visit, demo_release: Path
 ) -> None:
-    county = largest_units(ServedRelease(demo_release, "demo"), "county")[0]
+    county = largest_units(Release.open(demo_release, "demo"), "county")[0]
     visit.go(f"?area=county:{county}&show=lines")
     visit.settle()
     steps = (
@@ -90,7 +90,7 @@ def overlap(one: list[float], other: list[float]) -> bool:
 
 @pytest.mark.parametrize("visit", [(390, 844), (720, 450)], ids=["phone", "twice the size"], indirect=True)
 def test_labels_of_arrows_collide_with_nothing(visit: Visit, demo_release: Path) -> None:
-    county = largest_units(ServedRelease(demo_release, "demo"), "county")[0]
+    county = largest_units(Release.open(demo_release, "demo"), "county")[0]
     visit.go(f"?analysis=inflow-outflow&area=county:{county}")
     visit.settle()
     visit.wait_until("() => document.querySelectorAll('#map .furniture .label').length === 3")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import Visit
 from tests.releases import releases_of
@@ -35,7 +35,7 @@ def address(paths: list[Path]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def circle(paths: list[Path]) -> str:
-    lon, lat, _ = ServedRelease(paths[0], "new").areas.place_columns
+    lon, lat, _ = Release.open(paths[0], "new").areas.place_columns
     return f"circle:{lon[0]:.4f},{lat[0]:.4f},2"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question.question import Question
 from tests.addresses import settled
 from tests.browser.conftest import Visit, largest_units
@@ -26,12 +26,12 @@ MAP_AND_NUMBER_ARE_IN_VIEW = """() => {
 
 @pytest.fixture(scope="module")
 def county(demo_release: Path) -> str:
-    return f"county:{largest_units(ServedRelease(demo_release, 'demo'), 'county')[0]}"
+    return f"county:{largest_units(Release.open(demo_release, 'demo'), 'county')[0]}"
 
 
 @on_a_phone
 def test_a_choice_brings_its_answer_into_view(visit: Visit, demo_release: Path, county: str) -> None:
-    release = ServedRelease(demo_release, "demo")
+    release = Release.open(demo_release, "demo")
     visit.go("/")
     visit.settle()
     visit.page.locator("#search").fill(release.areas[county].name)
@@ -45,9 +45,7 @@ def test_a_choice_brings_its_answer_into_view(visit: Visit, demo_release: Path, 
     dialog.get_by_text("Inflow and outflow").click()
     visit.page.locator("#close-question").click()
     expect(visit.page.locator("#change-question")).to_be_focused()
-    expect(visit.page).to_have_title(
-        f"Inflow and outflow: {release.areas[county].name}, {release.analyses.year}"
-    )
+    expect(visit.page).to_have_title(f"Inflow and outflow: {release.areas[county].name}, {release.year}")
     visit.settle()
     visit.wait_until(MAP_AND_NUMBER_ARE_IN_VIEW)
     visit.page.locator("#open-sheet").click()

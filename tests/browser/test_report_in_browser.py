@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mapapp.answers.served_release import open_releases
+from mapapp.answers.release import open_releases
 from mapapp.question.question import Question
 from tests.files.making import written
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question import setup_file
 from tests.browser.conftest import PATIENCE_MS, Visit
 
@@ -30,7 +30,7 @@ LOOK = """([lon, lat, zoom]) => {
 
 
 def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: Path, tmp_path: Path) -> None:
-    release = ServedRelease(demo_release, "demo")
+    release = Release.open(demo_release, "demo")
     county = next(area.key for area in release.areas.search("county") if area.level == "county")
     page = visit.page
     visit.go(f"/?area={county}&show=areas&theme=dark")

@@ -45,9 +45,9 @@ def taken(visit: Visit, label: str, folder: Path) -> Path:
 
 @pytest.fixture
 def county(demo_release: Path) -> str:
-    from mapapp.answers.served_release import ServedRelease
+    from mapapp.answers.release import Release
 
-    return largest_units(ServedRelease(demo_release, "demo"), "county")[0]
+    return largest_units(Release.open(demo_release, "demo"), "county")[0]
 
 
 def test_files_are_of_what_is_seen(visit: Visit, county: str, tmp_path: Path) -> None:

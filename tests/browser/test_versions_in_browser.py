@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import map_layers
 from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.question import Question
@@ -27,8 +27,8 @@ WHOLE = "() => !document.querySelector('[data-part][aria-busy=true]')"
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
 class Held:
@@ -52,7 +52,7 @@ class Held:
             self.route.continue_()
 
 
-def open_county(visit: Visit, release: ServedRelease) -> str:
+def open_county(visit: Visit, release: Release) -> str:
     """Show the county with most jobs; returns its key."""
     key = f"county:{largest_units(release, 'county')[0]}"
     visit.go(f"/?area={key}")
@@ -72,7 +72,7 @@ def open_county(visit: Visit, release: ServedRelease) -> str:
     ],
 )
 def test_a_part_is_dimmed_until_its_answer_has_come(
-    visit: Visit, release: ServedRelease, output: str, parts: list[str]
+    visit: Visit, release: Release, output: str, parts: list[str]
 ) -> None:
     key = open_county(visit, release)
     held = Held(visit, output)
@@ -96,7 +96,7 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
     )
 
 
-def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: ServedRelease) -> None:
+def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Release) -> None:
     key = open_county(visit, release)
     address = Held(visit, "followed.data")
     visit.page.get_by_text("Homes", exact=True).click()
@@ -123,7 +123,7 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Served
 
 
 def test_a_change_that_the_page_has_not_heard_of_outlasts_settings_from_the_server(
-    visit: Visit, release: ServedRelease
+    visit: Visit, release: Release
 ) -> None:
     key = open_county(visit, release)
     # A visitor changes a control, and the answer to an earlier choice comes before Dash has called the page's script.
@@ -138,7 +138,7 @@ def test_a_change_that_the_page_has_not_heard_of_outlasts_settings_from_the_serv
     expect(visit.page.locator("#side input:checked")).to_have_value("home")
 
 
-def test_a_button_drawn_anew_right_after_a_click_loses_nothing(visit: Visit, release: ServedRelease) -> None:
+def test_a_button_drawn_anew_right_after_a_click_loses_nothing(visit: Visit, release: Release) -> None:
     open_county(visit, release)
     visit.page.evaluate(
         """() => {
@@ -149,9 +149,7 @@ def test_a_button_drawn_anew_right_after_a_click_loses_nothing(visit: Visit, rel
     visit.wait_until("() => location.search === ''")
 
 
-def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
-    visit: Visit, release: ServedRelease
-) -> None:
+def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(visit: Visit, release: Release) -> None:
     open_county(visit, release)
 
     def busy(route: Any) -> None:
@@ -172,7 +170,7 @@ def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
     visit.trouble.clear()  # what the browser itself says of a failed request
 
 
-def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: ServedRelease) -> None:
+def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: Release) -> None:
     (first,) = largest_units(release, "tract")
     level = click_level(release, Question(areas=(f"tract:{first}",)))
     (largest,) = largest_units(release, level)
@@ -186,7 +184,7 @@ def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: Serv
 
 
 def test_the_control_says_that_a_density_stands_in_for_points(
-    visit: Visit, release: ServedRelease, monkeypatch: pytest.MonkeyPatch
+    visit: Visit, release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mapapp.drawing.map_content.MAX_POINTS", 10)
     key = open_county(visit, release)

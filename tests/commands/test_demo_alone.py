@@ -16,7 +16,7 @@ import pytest
 
 from geodata.atomic_writes import claimed
 from geodata.store import open_store
-from mapapp.answers.served_release import names_of
+from mapapp.answers.release import names_of
 from mapapp.commands import build_behind, serve
 from mapapp.publishing.demo_release import Demo
 from mapapp.publishing.ledger import Ledger

@@ -19,7 +19,7 @@ from PIL import Image
 from geodata.base_map import water_blocks
 from geodata.store import Store, open_store
 from mapapp.answers.areas import Areas
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import ground, map_layers, palette, place_names, populated_land
 from mapapp.drawing.paper import base_map, map_names
 from mapapp.drawing.paper.map_picture import map_picture
@@ -31,12 +31,12 @@ from tests.releases import rewrite_table, write_release
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
-    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Release.open(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
 
 
 @pytest.fixture(scope="module")
-def wet(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+def wet(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """A release without a table of water, and with three water blocks."""
     path = write_release(tmp_path_factory.mktemp("made") / "waterland")
 
@@ -48,7 +48,7 @@ def wet(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
         return blocks.assign(block_id=ids)
 
     rewrite_table(path, "blocks", flood)
-    return ServedRelease(path, "waterland")
+    return Release.open(path, "waterland")
 
 
 def features(packed: bytes) -> list[Any]:
@@ -56,21 +56,21 @@ def features(packed: bytes) -> list[Any]:
     return found
 
 
-def test_blocks_whose_number_begins_with_0_are_water(wet: ServedRelease) -> None:
+def test_blocks_whose_number_begins_with_0_are_water(wet: Release) -> None:
     assert water_blocks(wet.store.table("blocks")).sum() == 3
     water = shapely.union_all(map_layers.ground_of(wet, "water").shapes)
     cells = wet.store.table("cells").geometry.to_numpy()[:3]
     assert all(shapely.area(cell - water) < 0.02 * shapely.area(cell) for cell in cells)
 
 
-def test_people_never_live_in_water(release: ServedRelease) -> None:
+def test_people_never_live_in_water(release: Release) -> None:
     """A number that begins with 0 is not enough: other countries, and generated blocks, number differently."""
     assert not water_blocks(release.store.table("blocks")).any()
     assert "water" not in map_layers.style_urls("/", release)
     assert features(map_layers.base_layer(release, "water")) == []
 
 
-def test_water_covers_the_outer_border_and_fills(wet: ServedRelease) -> None:
+def test_water_covers_the_outer_border_and_fills(wet: Release) -> None:
     style: Any = commute_map.base_style("x", map_layers.style_urls("/", wet))
     drawn = commute_map.layers_of(style)
     assert drawn.index("water") > drawn.index("state-lines") > drawn.index(commute_map.ABOVE_FILLS)
@@ -112,17 +112,15 @@ def test_populated_land_ends_where_the_land_does() -> None:
     assert shapely.area(shapely.union_all(shapes) - land) < 1e-12
 
 
-def test_only_a_release_without_roads_shows_where_people_live(
-    release: ServedRelease, demo_release: Path
-) -> None:
-    demo = ServedRelease(demo_release, "demo")
+def test_only_a_release_without_roads_shows_where_people_live(release: Release, demo_release: Path) -> None:
+    demo = Release.open(demo_release, "demo")
     assert "populated" in map_layers.style_urls("/", release)
     assert "populated" not in map_layers.style_urls("/", demo)
     assert features(map_layers.base_layer(release, "populated"))
     assert features(map_layers.base_layer(demo, "populated")) == []
 
 
-def test_populated_land_lies_below_the_answer(release: ServedRelease) -> None:
+def test_populated_land_lies_below_the_answer(release: Release) -> None:
     style: Any = commute_map.base_style("x", map_layers.style_urls("/", release))
     drawn = commute_map.layers_of(style)
     assert drawn.index("land") < drawn.index("crowded") < drawn.index(commute_map.ABOVE_FILLS)
@@ -179,7 +177,7 @@ def drawn(store: Store, name: str) -> ground.Ground:
 
 
 def test_the_demo_has_water_roads_rail_and_names(demo_release: Path) -> None:
-    demo = ServedRelease(demo_release, "demo")
+    demo = Release.open(demo_release, "demo")
     assert {"water", "roads", "rails"} <= set(map_layers.style_urls("/", demo))
     assert {one["properties"]["rank"] for one in features(map_layers.base_layer(demo, "roads"))} == {1, 2}
     named = [one["properties"] for one in features(map_layers.base_layer(demo, map_layers.PLACES))]
@@ -187,7 +185,7 @@ def test_the_demo_has_water_roads_rail_and_names(demo_release: Path) -> None:
     assert any("water" in about for about in named)
 
 
-def test_names_come_by_size(release: ServedRelease) -> None:
+def test_names_come_by_size(release: Release) -> None:
     found = place_names.place_names(release.store, release.areas)
     assert [one.people for one in found] == sorted((one.people for one in found), reverse=True)
     assert all(one.people > 0 and one.name for one in found)
@@ -234,11 +232,11 @@ def test_names_of_water_lie_in_the_water() -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_show_water_in_its_color(wet: ServedRelease, release: ServedRelease, theme: Theme) -> None:
+def test_pictures_show_water_in_its_color(wet: Release, release: Release, theme: Theme) -> None:
     """Over the units that are colored: the water blocks lie in tracts with workers."""
     water = _rgb(palette.COLOR_SCHEMES[theme].water)
 
-    def n_pixels(of: ServedRelease) -> int:
+    def n_pixels(of: Release) -> int:
         picture = map_picture(content_of(of, *shown(theme=theme, show="areas", layer="tract")))
         with Image.open(io.BytesIO(picture)) as opened:
             return int((numpy.asarray(opened) == water).all(axis=2).sum())
@@ -249,7 +247,7 @@ def test_pictures_show_water_in_its_color(wet: ServedRelease, release: ServedRel
 
 def test_names_on_pictures_never_overlap(demo_release: Path) -> None:
     """Whatever the frame."""
-    demo = ServedRelease(demo_release, "demo")
+    demo = Release.open(demo_release, "demo")
     names, home = map_names.map_names(demo), map_layers.home_bounds(demo)
     assert {"water", "county", "state"} < {name.kind for name in names}
     for size in ((2.0, 2.0), (7.0, 6.0), (14.0, 9.0)):
@@ -261,7 +259,7 @@ def test_names_on_pictures_never_overlap(demo_release: Path) -> None:
 
 
 def test_a_wide_map_names_states_first(demo_release: Path) -> None:
-    demo = ServedRelease(demo_release, "demo")
+    demo = Release.open(demo_release, "demo")
     west, south, east, north = map_layers.home_bounds(demo)
     frame = base_map.frame_of((west - 30, south - 10, east + 30, north + 10), 14.0, 9.0)
     chosen = map_names.chosen_names(map_names.map_names(demo), frame)
@@ -269,7 +267,7 @@ def test_a_wide_map_names_states_first(demo_release: Path) -> None:
     assert kinds == sorted(kinds, key=lambda kind: kind != "state")
 
 
-def test_layers_of_a_release_can_be_drawn_by_others(wet: ServedRelease, tmp_path: Path) -> None:
+def test_layers_of_a_release_can_be_drawn_by_others(wet: Release, tmp_path: Path) -> None:
     """What the map loads is GeoJSON that other programs read."""
     for name in map_layers.LAYERS:
         file = tmp_path / f"{name}.geojson"

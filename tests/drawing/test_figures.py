@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapapp.answers import commute_lines, served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import camera, flow_shapes, ground, land_area, map_content, map_layers, palette
 from mapapp.drawing.map_captions import map_caption
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
@@ -35,8 +35,8 @@ TRACT = "tract:10001000000"
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
-    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Release.open(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
 
 
 def plain(figure: Any) -> Any:
@@ -45,7 +45,7 @@ def plain(figure: Any) -> Any:
 
 @pytest.mark.parametrize("show", ["points", "areas", "density"])
 @pytest.mark.parametrize("areas", [(), (TRACT,)])
-def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
+def test_no_figure_names_another_machine(release: Release, show: Any, areas: tuple[str, ...]) -> None:
     figure = checked(draw.map_figure(content_of(release, *shown(show=show, areas=areas)), "/"))
     text = json.dumps({"data": plain(figure)["data"], "map": plain(figure)["layout"]["map"]})
     assert "http" not in text
@@ -56,14 +56,14 @@ def test_no_figure_names_another_machine(release: ServedRelease, show: Any, area
     assert all(source["data"].startswith("/geo/squareland/") for source in style["sources"].values())
 
 
-def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
+def test_polygons_come_by_address_and_not_in_the_figure(release: Release) -> None:
     figure = checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/base/"))
     assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
     assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
     assert len(figure.to_json()) < 200_000
 
 
-def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
+def test_traces_and_layers_keep_their_places(release: Release) -> None:
     for show in ("points", "areas", "density"):
         figure = checked(draw.map_figure(content_of(release, *shown(show=show, areas=(TRACT,))), "/"))
         assert [trace.type for trace in figure.data] == [
@@ -76,7 +76,7 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
         assert bool(figure.data[commute_map.UNITS].showscale) is (show == "areas")
 
 
-def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
+def test_a_point_for_every_worker_whose_home_has_a_place(release: Release) -> None:
     state = Question(areas=("county:10001",))
     points = checked(draw.map_figure(content_of(release, state, View()), "/")).data[commute_map.POINTS]
     units = served_answers.units(release, settled(release, state))
@@ -84,7 +84,7 @@ def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease)
     assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
 
 
-def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
+def test_the_colored_tracts_say_the_numbers_of_the_table(release: Release) -> None:
     state = Question(areas=("county:10001",))
     content = content_of(release, state)
     table = served_answers.units(release, settled(release, state)).set_index("unit_id")["workers"]
@@ -94,7 +94,7 @@ def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease)
     assert UNDRAWN_TRACT not in shown
 
 
-def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
+def test_legend_source_year_and_promise_are_on_the_picture(release: Release) -> None:
     for show in ("points", "areas", "density"):
         figure = checked(draw.map_figure(content_of(release, *shown(show=show, areas=(TRACT,))), "/"))
         text = figure.layout.annotations[0].text
@@ -103,19 +103,19 @@ def test_legend_source_year_and_promise_are_on_the_picture(release: ServedReleas
 
 
 def test_a_release_that_must_not_be_used_says_so_on_the_picture(tmp_path: Path) -> None:
-    release = ServedRelease(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
+    release = Release.open(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
     assert (
         "NOT FOR RELEASE"
         in checked(draw.map_figure(content_of(release, *shown()), "/")).layout.annotations[0].text
     )
 
 
-def test_names_are_text_and_never_markup(release: ServedRelease) -> None:
+def test_names_are_text_and_never_markup(release: Release) -> None:
     figure = checked(draw.map_figure(content_of(release, *shown(areas=("stplc:4460",))), "/"))
     assert "&lt;b&gt;Bold" in figure.layout.annotations[0].text
 
 
-def test_a_patch_leaves_the_camera_alone_unless_it_should_move(release: ServedRelease) -> None:
+def test_a_patch_leaves_the_camera_alone_unless_it_should_move(release: Release) -> None:
     figure = draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/")
     for move in (False, True):
         places = [
@@ -186,12 +186,12 @@ def test_the_camera_holds_its_bounds_above_the_caption(
     assert (middle - northing(south)) * pixels <= size[1] / 2 - below
 
 
-def test_a_narrow_picture_of_points_has_no_color_bar(release: ServedRelease) -> None:
+def test_a_narrow_picture_of_points_has_no_color_bar(release: Release) -> None:
     figure = checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/", 390, 490))
     assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
 
 
-def test_homes_beyond_the_map_do_not_move_the_camera(release: ServedRelease) -> None:
+def test_homes_beyond_the_map_do_not_move_the_camera(release: Release) -> None:
     state = Question(areas=(f"state:{ELSEWHERE}",), side="home")
     west, south, east, north = content_of(release, state).bounds
     home = map_layers.home_bounds(release)
@@ -212,7 +212,7 @@ def test_the_camera_leaves_out_the_far_few() -> None:
     assert 41 <= south < north <= 42
 
 
-def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
+def test_lines_show_what_the_caption_says(release: Release) -> None:
     state, view = shown(areas=("county:10001",), show="lines", layer="county")
     lines = commute_lines.lines(release, settled(release, state))
     units = served_answers.units(release, settled(release, state)).set_index("unit_id")["workers"]
@@ -228,7 +228,7 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     assert figure.data[commute_map.UNITS].hoverinfo == "skip"
 
 
-def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: ServedRelease) -> None:
+def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: Release) -> None:
     state = Question(analysis="flow-matrix")
     drawn = commute_lines.lines(release, settled(release, state))
     cells = served_answers.result(release, settled(release, state)).tables()["cells"]
@@ -260,7 +260,7 @@ def test_a_flow_bends_to_its_right_and_narrows_toward_the_workplace() -> None:
     assert (numpy.diff(width) < 0).all()
 
 
-def test_the_script_gets_every_line_with_both_ends(release: ServedRelease) -> None:
+def test_the_script_gets_every_line_with_both_ends(release: Release) -> None:
     question = Question(analysis="flow-matrix")
     drawn = commute_lines.lines(release, settled(release, question))
     found = json.loads(flow_lines.flow_file(drawn, "said"))
@@ -278,7 +278,7 @@ def test_the_slider_offers_the_threshold_of_the_address() -> None:
     assert flow_lines.slider_steps(0, 5) == [1, 5]
 
 
-def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release: ServedRelease) -> None:
+def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release: Release) -> None:
     question, view = shown(analysis="comparison", show="areas", layer="tract", areas=("all",))
     found = content_of(release, question, view).colored
     covered = [unit.startswith("10") for unit in found.units.ids]
@@ -290,7 +290,7 @@ def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release:
     assert sum(content_of(release, homes, view).colored.sizes) == len(covered)
 
 
-def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
+def test_arrows_are_closed_shapes_and_have_labels(release: Release) -> None:
     figure = checked(
         draw.map_figure(content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow")), "/")
     )
@@ -306,7 +306,7 @@ def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> Non
 
 
 @pytest.mark.parametrize("theme", get_args(Theme))
-def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: Theme) -> None:
+def test_a_ratio_is_drawn_in_classes_around_one(release: Release, theme: Theme) -> None:
     question, view = shown(areas=("county:10001",), analysis="job-balance", layer="tract", theme=theme)
     assert content_of(release, question, view).kind == "ratio"
     trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
@@ -340,7 +340,7 @@ def test_half_and_twice_are_equally_far_from_one() -> None:
 
 
 @pytest.mark.parametrize("per", get_args(Per))
-def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per) -> None:
+def test_areas_show_workers_shares_or_densities(release: Release, per: Per) -> None:
     question, view = shown(areas=("county:10001",), show="areas", layer="county", per=per)
     content = content_of(release, question, view)
     found, workers = content.colored, numpy.array(content.workers)
@@ -360,7 +360,7 @@ def test_areas_show_workers_shares_or_densities(release: ServedRelease, per: Per
     assert list(trace.colorbar.ticktext) == [*below, f"{top[:-1]} {word})"]
 
 
-def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: ServedRelease) -> None:
+def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: Release) -> None:
     question, view = shown(areas=("county:10001",))
     narrow, wide = (
         checked(draw.map_figure(content_of(release, question, view), "/", width))
@@ -373,10 +373,8 @@ def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: ServedRelease)
     assert narrow in wide
 
 
-def test_land_leaves_out_water_too_small_to_draw(
-    release: ServedRelease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fresh = ServedRelease(release.store.path, "fresh")
+def test_land_leaves_out_water_too_small_to_draw(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = Release.open(release.store.path, "fresh")
     shapes = map_layers.unit_shapes(fresh, "county")
     county, shape = next(iter(shapes.items()))
     pond = shapely.buffer(shapely.point_on_surface(shape), 5e-4)
@@ -396,7 +394,7 @@ def test_a_degree_of_latitude_is_69_miles() -> None:
     )
 
 
-def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
+def test_a_pair_is_drawn_at_both_ends(release: Release) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
     figure = checked(draw.map_figure(content_of(release, state, View()), "/"))
     answer: Any = served_answers.result(release, settled(release, state))
@@ -405,7 +403,7 @@ def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
     assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
 
 
-def test_the_rose_has_every_worker(release: ServedRelease) -> None:
+def test_the_rose_has_every_worker(release: Release) -> None:
     answer: Any = served_answers.result(
         release, settled(release, Question(areas=("county:10001",), analysis="distance-direction"))
     )
@@ -414,7 +412,7 @@ def test_the_rose_has_every_worker(release: ServedRelease) -> None:
     assert sum(sum(trace.r) for trace in rose.data) == placed
 
 
-def test_dark_and_light_differ_in_color_alone(release: ServedRelease) -> None:
+def test_dark_and_light_differ_in_color_alone(release: Release) -> None:
     light, dark = (
         plain(checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,), theme=theme)), "/")))
         for theme in ("light", "dark")
@@ -436,12 +434,12 @@ def test_dark_and_light_differ_in_color_alone(release: ServedRelease) -> None:
     assert ("layout", "map", "style") not in places
 
 
-def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
+def test_points_without_a_place_are_not_drawn(release: Release) -> None:
     places = served_answers.places(release, Question(), "home")
     assert all(numpy.isfinite(values).all() for values in places.values())
 
 
-def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease) -> None:
+def test_a_density_is_drawn_once_whatever_the_table_shows(release: Release) -> None:
     question = Question(areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",))
     image = content_of(release, question).density
     assert content_of(release, replace(question, layer="county", edges=(5.0,))).density is image
@@ -452,7 +450,7 @@ def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease
     assert content_of(release, question, View(theme="dark")).density is not image
 
 
-def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: ServedRelease) -> None:
+def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: Release) -> None:
     cut, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="stplc")
     blocks = release.store.table("blocks")
     mine = blocks[blocks["county_id"] == "10001"]
@@ -477,7 +475,7 @@ def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: ServedRe
     assert sum(content_of(release, cut, view).colored.sizes) == len(set(here) & set(whole))
 
 
-def test_land_of_a_cut_unit_is_that_of_its_part(release: ServedRelease) -> None:
+def test_land_of_a_cut_unit_is_that_of_its_part(release: Release) -> None:
     cut, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="stplc")
     whole, view = content_of(release, cut, view).colored, replace(view, per="square-mile")
     found = content_of(release, cut, view).colored
@@ -489,7 +487,7 @@ def test_land_of_a_cut_unit_is_that_of_its_part(release: ServedRelease) -> None:
         assert least - 1e-9 <= found.value[at] <= most + 1e-9
 
 
-def test_an_area_of_whole_units_is_drawn_as_all_units_are(release: ServedRelease) -> None:
+def test_an_area_of_whole_units_is_drawn_as_all_units_are(release: Release) -> None:
     whole, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="tract")
     assert content_of(release, whole).shapes is map_layers.unit_shapes(release, "tract")
     assert map_content.PARTLY not in content_of(release, whole, view).colored.title

@@ -17,7 +17,7 @@ from PIL import Image
 
 import tests.releases
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
@@ -68,12 +68,12 @@ HOSTILE = (
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
-    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Release.open(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedRelease]:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Release]:
     """The release with names that could be taken for something else."""
     units = tests.releases._units
 
@@ -84,7 +84,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedRelease]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tests.releases, "_units", renamed)
-        yield ServedRelease(write_release(tmp_path_factory.mktemp("made") / "hostile"), "hostile")
+        yield Release.open(write_release(tmp_path_factory.mktemp("made") / "hostile"), "hostile")
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ DARK = ("points", "areas", "density", "lines", "inflow-outflow")
 @pytest.mark.parametrize(
     ("name", "theme"), [*((one, "light") for one in STATES), *((one, "dark") for one in DARK)]
 )
-def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> None:
+def test_every_view_is_drawn(release: Release, name: str, theme: Any) -> None:
     question, view = STATES[name]
     view = replace(view, theme=theme)
     found = pixels(map_picture(content_of(release, question, view), size_in=(6.0, 6.0)))
@@ -138,14 +138,14 @@ def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> N
 
 
 @pytest.mark.parametrize("name", ["points", "areas", "density", "lines", "inflow-outflow", "paired"])
-def test_the_same_bytes_twice(release: ServedRelease, name: str) -> None:
+def test_the_same_bytes_twice(release: Release, name: str) -> None:
     for form in ("png", "svg"):
-        again = ServedRelease(release.store.path, "squareland")
+        again = Release.open(release.store.path, "squareland")
         first, second = (map_picture(content_of(one, *STATES[name]), form=form) for one in (release, again))
         assert first == second
 
 
-def test_colors_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
+def test_colors_of_the_answer_are_on_the_map(release: Release) -> None:
     """A unit's middle has the color of its class: as many pixels as its share of the map, and no others."""
     state = STATES["areas"]
     content = content_of(release, *state)
@@ -158,7 +158,7 @@ def test_colors_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
 
 
 @pytest.mark.parametrize("scale", [1, 2, 3, 4])
-def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> None:
+def test_a_scale_multiplies_the_pixels(release: Release, scale: int) -> None:
     state = STATES["areas"]
     made = map_picture(content_of(release, *state), scale=scale, size_in=(5.0, 4.5))
     assert pixels(made).shape[:2] == (432 * scale, 480 * scale)
@@ -168,7 +168,7 @@ def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> No
     assert pixels(locator_picture(release, state[0], scale=scale)).shape[:2] == (230 * scale,) * 2
 
 
-def test_the_current_view_is_kept(release: ServedRelease) -> None:
+def test_the_current_view_is_kept(release: Release) -> None:
     state = STATES["points"]
     bounds = (-70.98, 42.01, -70.96, 42.03)
     near, far = (map_picture(content_of(release, *state), bounds=each) for each in (bounds, None))
@@ -182,7 +182,7 @@ def test_the_current_view_is_kept(release: ServedRelease) -> None:
 
 
 @pytest.mark.parametrize("name", ["points", "density", "drawn, with bands", "paired", "nothing chosen"])
-def test_an_svg_is_safe_and_says_what_it_shows(release: ServedRelease, name: str) -> None:
+def test_an_svg_is_safe_and_says_what_it_shows(release: Release, name: str) -> None:
     root = check_svg(map_picture(content_of(release, *STATES[name]), form="svg"))
     names = {child.tag.rpartition("}")[2]: child.text for child in root}
     assert names["title"] == printable(map_title(content_of(release, STATES[name][0])))
@@ -191,7 +191,7 @@ def test_an_svg_is_safe_and_says_what_it_shows(release: ServedRelease, name: str
     assert "sound accountant" in str(names["desc"])
 
 
-def test_svgs_can_stand_in_one_page(release: ServedRelease) -> None:
+def test_svgs_can_stand_in_one_page(release: Release) -> None:
     ids = [
         set(
             re.findall(
@@ -204,7 +204,7 @@ def test_svgs_can_stand_in_one_page(release: ServedRelease) -> None:
 
 
 @pytest.mark.parametrize("name", ["points", "areas", "lines", "inflow-outflow", "paired", "flow-matrix"])
-def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
+def test_names_are_only_names(hostile: Release, name: str) -> None:
     question, view = STATES[name]
     state = (replace(question, layer="county") if name != "points" else question), view
     check_svg(map_picture(content_of(hostile, *state), form="svg"))
@@ -215,13 +215,13 @@ def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
         check_svg(content)
 
 
-def test_a_title_of_ones_own_is_only_text(release: ServedRelease) -> None:
+def test_a_title_of_ones_own_is_only_text(release: Release) -> None:
     for title in HOSTILE:
         check_svg(map_picture(content_of(release, *STATES["areas"]), form="svg", title=title))
 
 
 @pytest.mark.parametrize("name", [one for one in STATES if one not in ("areas", "density", "lines")])
-def test_charts_say_their_numbers(release: ServedRelease, name: str) -> None:
+def test_charts_say_their_numbers(release: Release, name: str) -> None:
     state = STATES[name]
     result = served_answers.with_errors(release, settled(release, state[0]))
     found = chart_pictures(release, result)
@@ -237,7 +237,7 @@ def test_charts_say_their_numbers(release: ServedRelease, name: str) -> None:
         assert str(names["title"]).startswith(title)
 
 
-def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
+def test_bars_are_as_long_as_they_say(release: Release) -> None:
     state = STATES["inflow-outflow"]
     result: Any = served_answers.result(release, settled(release, state[0]))
     [(_, text, content)] = chart_pictures(release, result)
@@ -252,7 +252,7 @@ def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
     assert numpy.allclose(rows, workers / workers.max() * max(rows), atol=1.5)
 
 
-def test_a_change_shows_the_later_answer(release: ServedRelease) -> None:
+def test_a_change_shows_the_later_answer(release: Release) -> None:
     state = STATES["profile"]
     changed = served_answers.changed(release, release, settled(release, state[0]))
     assert chart_pictures(release, changed) == chart_pictures(release, changed.after)
@@ -260,8 +260,8 @@ def test_a_change_shows_the_later_answer(release: ServedRelease) -> None:
 
 def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
     path = write_release(tmp_path / "test", n_pairs=200, status="test key: not for release")
-    warned = ServedRelease(path, "test")
-    plain = ServedRelease(write_release(tmp_path / "plain", n_pairs=200), "plain")
+    warned = Release.open(path, "test")
+    plain = Release.open(write_release(tmp_path / "plain", n_pairs=200), "plain")
     color = [int(COLOR_SCHEMES["light"].work[at : at + 2], 16) for at in (1, 3, 5)]
     below = [pixels(map_picture(content_of(each, *shown()), scale=2))[-100:] for each in (warned, plain)]
     seen = [int((each == color).all(axis=2).sum()) for each in below]
@@ -282,7 +282,7 @@ def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
         {"size_in": (5.0, 1e6)},
     ],
 )
-def test_impossible_pictures_are_refused_in_one_line(release: ServedRelease, wrong: dict[str, Any]) -> None:
+def test_impossible_pictures_are_refused_in_one_line(release: Release, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as said:
         map_picture(content_of(release, *shown()), **wrong)
     assert "\n" not in str(said.value)
@@ -300,7 +300,7 @@ def test_texts_fit_where_they_are_put() -> None:
     assert printable("a\n\tb 🏙️ é e\u0301") == "a b □ é é"
 
 
-def test_a_text_is_measured_once(release: ServedRelease) -> None:
+def test_a_text_is_measured_once(release: Release) -> None:
     map_picture(content_of(release, *STATES["points"]))
     before = width_in.cache_info().misses
     map_picture(content_of(release, *STATES["points"]), form="svg")

@@ -16,7 +16,7 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.errors.error_marks import EXCEEDS, EXCEEDS_COLUMN, EXCEEDS_NOTE, WITHIN
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import map_layers, uncertain_units
 from mapapp.drawing.paper import map_picture
 from mapapp.drawing.plotly import commute_map
@@ -32,12 +32,12 @@ from tests.map_contents import content_of
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def release(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
 @pytest.fixture(scope="module")
-def asked(release: ServedRelease) -> Question:
+def asked(release: Release) -> Question:
     """A small workplace, so that its workers come from many places in ones and twos."""
     tracts = served_answers.units(release, settled(release, Question(layer="tract")))
     tracts = tracts[(tracts["kind"] == "unit") & (tracts["workers"] > 20)]
@@ -45,16 +45,14 @@ def asked(release: ServedRelease) -> Question:
 
 
 @pytest.fixture(scope="module")
-def units(release: ServedRelease, asked: Question) -> Any:
-    answer = release.analyses.with_errors(
-        served_answers.result(release, settled(release, asked)), 10_000, ("units",)
-    )
+def units(release: Release, asked: Question) -> Any:
+    answer = release.with_errors(served_answers.result(release, settled(release, asked)), 10_000, ("units",))
     units = answer.tables()["units"]
     return units[(units["kind"] == "unit") & (units["workers"] > 0)]
 
 
 def test_units_whose_error_exceeds_their_count_are_uncertain(
-    release: ServedRelease, asked: Question, units: Any
+    release: Release, asked: Question, units: Any
 ) -> None:
     assert len(units) <= uncertain_units.MAX_CHECKED
     exceeds = set(units.loc[units["expected_error"] > units["workers"], "unit_id"])
@@ -64,9 +62,9 @@ def test_units_whose_error_exceeds_their_count_are_uncertain(
 
 
 def test_units_that_are_not_checked_are_judged_by_their_neighbors(
-    release: ServedRelease, asked: Question, units: Any, monkeypatch: pytest.MonkeyPatch
+    release: Release, asked: Question, units: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fresh = ServedRelease(release.store.path, "again")
+    fresh = Release.open(release.store.path, "again")
     monkeypatch.setattr(uncertain_units, "MAX_CHECKED", 12)
     found = set(uncertain_units.uncertain_units(fresh, settled(fresh, asked)))
     exceeds = set(units.loc[units["expected_error"] > units["workers"], "unit_id"])
@@ -75,7 +73,7 @@ def test_units_that_are_not_checked_are_judged_by_their_neighbors(
     assert len(found ^ exceeds) < 0.25 * len(units)
 
 
-def test_hatched_shapes_are_those_of_uncertain_units(release: ServedRelease, asked: Question) -> None:
+def test_hatched_shapes_are_those_of_uncertain_units(release: Release, asked: Question) -> None:
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
     hatched = checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"]
     assert hatched["url"].startswith("/geo/demo/")
@@ -92,7 +90,7 @@ def test_hatched_shapes_are_those_of_uncertain_units(release: ServedRelease, ask
 
 
 def test_a_picture_hatches_them_too(
-    release: ServedRelease, asked: Question, monkeypatch: pytest.MonkeyPatch
+    release: Release, asked: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
     bounds = map_layers.home_bounds(release)
@@ -102,14 +100,14 @@ def test_a_picture_hatches_them_too(
 
 
 def test_changes_within_twice_their_error_are_uncertain(
-    release: ServedRelease, asked: Question, monkeypatch: pytest.MonkeyPatch
+    release: Release, asked: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors of 3 and 4 make one of 5; a unit without workers in one release has the other's error."""
 
     def frame(**rows: tuple[int, float]) -> pandas.DataFrame:
         return pandas.DataFrame(rows.values(), columns=["workers", "error"], index=list(rows))
 
-    before = ServedRelease(release.store.path, "before")
+    before = Release.open(release.store.path, "before")
     of = {
         "before": frame(risen=(10, 3.0), same=(10, 3.0), gone=(8, 3.0), fallen=(19, 3.0)),
         "demo": frame(risen=(21, 4.0), same=(20, 4.0), new=(9, 3.0), fallen=(8, 4.0)),
@@ -120,11 +118,11 @@ def test_changes_within_twice_their_error_are_uncertain(
 
 
 def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
-    release: ServedRelease, asked: Question, monkeypatch: pytest.MonkeyPatch
+    release: Release, asked: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A release compared with itself: no change is certain."""
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
-    before = ServedRelease(release.store.path, "before")
+    before = Release.open(release.store.path, "before")
     figure = checked(draw.map_figure(content_of(release, question, view, before), "/"))
     assert "against=before" in figure.layout.meta["hatched"]["url"]
     assert "Hatched" in figure.data[commute_map.UNITS].colorbar.title.text
@@ -145,26 +143,24 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
     assert rows[0]["sub"] == WITHIN
 
 
-def test_changes_of_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
+def test_changes_of_exact_counts_are_not_hatched(release: Release, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
-    before = ServedRelease(release.store.path, "before")
+    before = Release.open(release.store.path, "before")
     assert (
         checked(draw.map_figure(content_of(release, question, view, before), "/")).layout.meta["hatched"]
         is None
     )
 
 
-def test_exact_counts_are_not_hatched(release: ServedRelease, asked: Question) -> None:
+def test_exact_counts_are_not_hatched(release: Release, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
     assert uncertain_units.uncertain_units(release, settled(release, question)) == ()
     assert checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"] is None
     assert not any("Hatched" in line for line in content_of(release, question, view).colored.title)
 
 
-def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, units: Any) -> None:
-    answer = release.analyses.with_errors(
-        served_answers.result(release, settled(release, asked)), 10_000, ("units",)
-    )
+def test_the_table_says_it_in_words(release: Release, asked: Question, units: Any) -> None:
+    answer = release.with_errors(served_answers.result(release, settled(release, asked)), 10_000, ("units",))
     rows = answer_tables.table(answer, every=True)["rows"]
     said = {row["unit"] for row in rows if EXCEEDS in row["sub"]}
     exceeds = units.loc[units["expected_error"] > units["workers"], "unit_id"]
@@ -172,8 +168,8 @@ def test_the_table_says_it_in_words(release: ServedRelease, asked: Question, uni
     assert numpy.isfinite(units["expected_error"]).all()
 
 
-def test_csv_and_workbooks_say_it_in_a_column(release: ServedRelease, asked: Question, units: Any) -> None:
-    answer = release.analyses.with_errors(
+def test_csv_and_workbooks_say_it_in_a_column(release: Release, asked: Question, units: Any) -> None:
+    answer = release.with_errors(
         served_answers.result(release, settled(release, asked)), len(units) - 1, ("units",)
     )
     known = answer.tables()["units"].set_index("name")["expected_error"]
@@ -194,7 +190,7 @@ def test_csv_and_workbooks_say_it_in_a_column(release: ServedRelease, asked: Que
     assert "workers_error_exceeds_count" in answer_files.table_of(answer, "numbers").columns
 
 
-def test_a_report_says_it_in_a_column_and_a_note(release: ServedRelease, asked: Question, units: Any) -> None:
+def test_a_report_says_it_in_a_column_and_a_note(release: Release, asked: Question, units: Any) -> None:
     report = build([release], [Part(asked)], rows=None, error_rows=len(units), pictures=False)
     (answer,) = report.answers
     (table,) = answer.printed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mapapp.answers import selection, served_answers, watch
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.watch import Refused, Watch
 from mapapp.drawing.map_content import MapContent
 from mapapp.explore import heavy_requests
@@ -170,7 +170,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_work_ends_at_the_next_step_when_its_visitor_has_left(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    areas = ServedRelease(path, "squareland").areas
+    areas = Release.open(path, "squareland").areas
     steps: list[Any] = []
     members = selection.Selection._members
     monkeypatch.setattr(
@@ -189,7 +189,7 @@ def test_work_ends_at_the_next_step_when_its_visitor_has_left(
 
 
 def test_who_waits_for_another_threads_answer_stops_waiting_when_the_visitor_has_left(path: Path) -> None:
-    release = ServedRelease(path, "squareland")
+    release = Release.open(path, "squareland")
     making, go = threading.Event(), threading.Event()
 
     def make() -> int:

@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from mapapp.answers import grids, served_answers, words
-from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.release import Release, open_releases
 from mapapp.explore.cell_routes import cells_url, error_of_cell
 from mapapp.explore.server import create_app
 from mapapp.question.address import Address
@@ -22,7 +22,7 @@ WHOLE = grids.Limit(100, 100)
 
 
 @pytest.fixture(scope="module")
-def release(demo_release: Path) -> ServedRelease:
+def release(demo_release: Path) -> Release:
     return next(iter(open_releases([demo_release]).values()))
 
 
@@ -33,12 +33,12 @@ def client(demo_release: Path) -> FlaskClient:
 
 
 @pytest.fixture(scope="module")
-def answer(release: ServedRelease) -> Any:
+def answer(release: Release) -> Any:
     found: Any = served_answers.result(release, settled(release, MATRIX))
-    return release.analyses.with_errors(found, len(found.cells))
+    return release.with_errors(found, len(found.cells))
 
 
-def test_a_cell_has_the_error_of_its_row_in_the_list(release: ServedRelease, answer: Any) -> None:
+def test_a_cell_has_the_error_of_its_row_in_the_list(release: Release, answer: Any) -> None:
     _, homes, works = grids.matrix(answer, WHOLE)
     place = {
         end: {unit: at for at, unit in enumerate(units["unit_id"])}
@@ -51,7 +51,7 @@ def test_a_cell_has_the_error_of_its_row_in_the_list(release: ServedRelease, ans
         )
 
 
-def test_totals_have_the_errors_of_the_margins(release: ServedRelease, answer: Any) -> None:
+def test_totals_have_the_errors_of_the_margins(release: Release, answer: Any) -> None:
     _, homes, works = grids.matrix(answer, WHOLE)
     of_homes = answer.homes.set_index("unit_id")["expected_error"]
     assert error_of_cell(release, settled(release, MATRIX), 0, len(works), WHOLE) == pytest.approx(
@@ -62,7 +62,7 @@ def test_totals_have_the_errors_of_the_margins(release: ServedRelease, answer: A
     )
 
 
-def test_the_rest_counts_all_its_units(release: ServedRelease, answer: Any) -> None:
+def test_the_rest_counts_all_its_units(release: Release, answer: Any) -> None:
     counts, homes, works = grids.matrix(answer, grids.Limit(3, 2))
     assert homes["kind"].tolist()[-1] == works["kind"].tolist()[-1] == "other"
     rows, columns = grids.units_at(answer, grids.Limit(3, 2))
@@ -75,7 +75,7 @@ def test_the_rest_counts_all_its_units(release: ServedRelease, answer: Any) -> N
     assert np.isfinite(error)
 
 
-def test_the_page_asks_for_one_cell(release: ServedRelease, client: FlaskClient) -> None:
+def test_the_page_asks_for_one_cell(release: Release, client: FlaskClient) -> None:
     url = cells_url("/", release, Address(question=MATRIX))
     found = client.get(f"{url}&row=0&column=1")
     error = error_of_cell(release, settled(release, MATRIX), 0, 1, WHOLE)
@@ -85,7 +85,7 @@ def test_the_page_asks_for_one_cell(release: ServedRelease, client: FlaskClient)
 
 
 @pytest.mark.parametrize("own", ["", "&row=0", "&row=x&column=0", "&row=101&column=0", "&row=99&column=0"])
-def test_other_addresses_are_not_found(release: ServedRelease, client: FlaskClient, own: str) -> None:
+def test_other_addresses_are_not_found(release: Release, client: FlaskClient, own: str) -> None:
     url = cells_url("/", release, Address(question=MATRIX))
     assert client.get(f"{url}{own}").status_code == 404
     other = cells_url("/", release, Address(question=Question(areas=("all",))))

@@ -19,7 +19,7 @@ import openpyxl
 import pandas
 import pytest
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.watch import Refused, Watch
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
@@ -55,7 +55,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def release(app: Any) -> ServedRelease:
+def release(app: Any) -> Release:
     views: Views = app.server.extensions["commutemap"]
     return views.releases["squareland"]
 
@@ -65,13 +65,13 @@ def client(app: Any) -> Any:
     return app.server.test_client()
 
 
-def get(client: Any, release: ServedRelease, name: str, query: str = "", **more: Any) -> Any:
+def get(client: Any, release: Release, name: str, query: str = "", **more: Any) -> Any:
     with client.get(f"/take/{release.slug}/{release.version}/{name}?{query}", **more) as answer:
         answer.get_data()
         return answer
 
 
-def taken(client: Any, release: ServedRelease, name: str, query: str = "") -> bytes:
+def taken(client: Any, release: Release, name: str, query: str = "") -> bytes:
     answer = get(client, release, name, query)
     assert answer.status_code == 200, answer.get_data(as_text=True)
     return bytes(answer.get_data())
@@ -87,7 +87,7 @@ def taken(client: Any, release: ServedRelease, name: str, query: str = "") -> by
         for name in ("table.csv", "shapes.gpkg", "chart.svg", "report.html")
     ],
 )
-def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, release: ServedRelease) -> None:
+def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, release: Release) -> None:
     other = "&other=county:10003" if analysis == "paired" else ""
     answer = get(client, release, name, f"analysis={analysis}&{AREA}{other}")
     assert answer.status_code == 200, answer.get_data(as_text=True)
@@ -101,7 +101,7 @@ def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, rel
     assert answer.content_length == len(answer.get_data())
 
 
-def test_only_answers_with_two_sides_have_a_wide_table(client: Any, release: ServedRelease) -> None:
+def test_only_answers_with_two_sides_have_a_wide_table(client: Any, release: Release) -> None:
     answer = get(client, release, "matrix.csv", f"analysis=destinations&{AREA}")
     assert answer.status_code == 400
     assert "Only a profile, a cross table, and a flow matrix have a wide table." in answer.get_data(
@@ -114,8 +114,8 @@ def test_only_answers_with_two_sides_have_a_wide_table(client: Any, release: Ser
     assert rows[-1][-1] == str(int(release.store.table("jobs")["count"].sum()))
 
 
-def test_tables_have_the_numbers_of_the_query(client: Any, release: ServedRelease, tmp_path: Path) -> None:
-    wanted = release.analyses.destinations("county:10001", layer="tract").units
+def test_tables_have_the_numbers_of_the_query(client: Any, release: Release, tmp_path: Path) -> None:
+    wanted = release.destinations("county:10001", layer="tract").units
     text = taken(client, release, "table.csv", f"{AREA}&layer=tract").decode()
     found = pandas.read_csv(io.StringIO(text), dtype={"unit_id": str})
     assert found["unit_id"].tolist() == wanted["unit_id"].tolist()
@@ -134,7 +134,7 @@ def test_tables_have_the_numbers_of_the_query(client: Any, release: ServedReleas
     assert [row["workers"] for row in rows] == wanted["workers"].tolist()
 
 
-def test_a_change_is_of_two_releases(client: Any, release: ServedRelease, tmp_path: Path) -> None:
+def test_a_change_is_of_two_releases(client: Any, release: Release, tmp_path: Path) -> None:
     query = f"{AREA}&against=later"
     table = list(csv.DictReader(io.StringIO(taken(client, release, "table.csv", query).decode())))
     assert {"before", "after", "change"} <= set(table[0])
@@ -158,7 +158,7 @@ def test_the_first_report_offered_has_the_paper_of_the_place() -> None:
     assert said.index("'report.pdf?'") < said.index("report.pdf?paper=")
 
 
-def test_pictures_in_four_sizes_and_of_what_is_seen(client: Any, release: ServedRelease) -> None:
+def test_pictures_in_four_sizes_and_of_what_is_seen(client: Any, release: Release) -> None:
     from PIL import Image
 
     widths = [
@@ -173,14 +173,14 @@ def test_pictures_in_four_sizes_and_of_what_is_seen(client: Any, release: Served
     assert setup.bounds_deg == (-71.0, 42.0, -70.5, 42.5)
 
 
-def test_several_charts_come_as_one_zip(client: Any, release: ServedRelease) -> None:
+def test_several_charts_come_as_one_zip(client: Any, release: Release) -> None:
     content = taken(client, release, "chart.png", f"analysis=distance-direction&{AREA}")
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         assert len(packed.namelist()) > 1
         assert all(name.endswith(".png") and "/" not in name for name in packed.namelist())
 
 
-def test_the_same_view_gives_the_same_bytes(client: Any, release: ServedRelease) -> None:
+def test_the_same_view_gives_the_same_bytes(client: Any, release: Release) -> None:
     for name in FILES:
         query = f"{AREA}&analysis=profile" if name == "matrix.csv" else AREA
         assert taken(client, release, name, query) == taken(client, release, name, query), name
@@ -212,7 +212,7 @@ def test_the_same_view_gives_the_same_bytes(client: Any, release: ServedRelease)
 )
 @pytest.mark.parametrize("name", ["table.csv", "map.png", "report.pdf"])
 def test_hostile_addresses_are_answered_in_one_line(
-    name: str, query: str, said: str, client: Any, release: ServedRelease
+    name: str, query: str, said: str, client: Any, release: Release
 ) -> None:
     answer = get(client, release, name, query)
     text = answer.get_data(as_text=True)
@@ -224,7 +224,7 @@ def test_hostile_addresses_are_answered_in_one_line(
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_what_is_not_there_is_not_found(client: Any, release: ServedRelease) -> None:
+def test_what_is_not_there_is_not_found(client: Any, release: Release) -> None:
     for address in (
         f"/take/{release.slug}/{release.version}/jobs.parquet",
         f"/take/{release.slug}/000000000000/table.csv",
@@ -238,7 +238,7 @@ def test_what_is_not_there_is_not_found(client: Any, release: ServedRelease) -> 
 
 
 def test_too_many_rows_and_no_area_are_said(
-    client: Any, release: ServedRelease, monkeypatch: pytest.MonkeyPatch
+    client: Any, release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "MAX_REPORT_ROWS", 5)
     answer = get(client, release, "report.html", f"{AREA}&layer=tract")
@@ -249,7 +249,7 @@ def test_too_many_rows_and_no_area_are_said(
 
 
 def test_an_unforeseen_error_says_nothing_of_itself(
-    client: Any, release: ServedRelease, monkeypatch: pytest.MonkeyPatch
+    client: Any, release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(*_: Any) -> None:
         raise RuntimeError("inside /secret/place")
@@ -260,7 +260,7 @@ def test_an_unforeseen_error_says_nothing_of_itself(
     assert answer.get_data(as_text=True) == "This file could not be made. The rest of the page still works.\n"
 
 
-def test_who_comes_when_all_places_are_taken_is_told(release: ServedRelease, app: Any) -> None:
+def test_who_comes_when_all_places_are_taken_is_told(release: Release, app: Any) -> None:
     import flask
 
     from mapapp.explore import web_app
@@ -293,7 +293,7 @@ def test_work_ends_when_its_time_its_size_or_its_visitor_is_gone(
 
 
 def test_nothing_stays_on_the_disk(
-    client: Any, release: ServedRelease, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Any, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for name in ("shapes.zip", "shapes.gpkg", "table.xlsx", "report.pdf"):
@@ -328,7 +328,7 @@ def address(app: Any) -> Iterator[tuple[str, int]]:
 
 
 def test_a_visitor_who_leaves_ends_the_work(
-    address: tuple[str, int], release: ServedRelease, monkeypatch: pytest.MonkeyPatch
+    address: tuple[str, int], release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, ended = threading.Event(), threading.Event()
 

@@ -15,7 +15,7 @@ import shapely
 from geodata.errors import GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.entries import headline_of
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
@@ -44,19 +44,19 @@ AT_REST: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
-    return ServedRelease(
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Release.open(
         write_release(tmp_path_factory.mktemp("made") / "squareland", n_pairs=50), "squareland"
     )
 
 
-def click(release: ServedRelease, tract_id: str) -> dict[str, Any]:
+def click(release: Release, tract_id: str) -> dict[str, Any]:
     tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
     place = tracts.geometry[tract_id].representative_point()
     return {"lon": place.x, "lat": place.y, "at": 1}
 
 
-def test_a_click_takes_a_tract_in_and_out(release: ServedRelease) -> None:
+def test_a_click_takes_a_tract_in_and_out(release: Release) -> None:
     at = click(release, "10001000000")
     once = after(address_of(), release, "clicked", at, AT_REST)
     assert once == address_of(areas=(TRACT,))
@@ -67,7 +67,7 @@ def test_a_click_takes_a_tract_in_and_out(release: ServedRelease) -> None:
     ("level", "key"),
     [("county", "county:10003"), ("state", "state:10"), ("puma", "puma:1000001"), ("stplc", None)],
 )
-def test_a_click_can_pick_a_unit_of_any_layer(release: ServedRelease, level: str, key: str | None) -> None:
+def test_a_click_can_pick_a_unit_of_any_layer(release: Release, level: str, key: str | None) -> None:
     asked = after(address_of(), release, "clicked", click(release, "10003000002"), AT_REST | {"pick": level})
     assert asked.question.areas == ((key,) if key else ())
 
@@ -84,7 +84,7 @@ def test_a_click_can_pick_a_unit_of_any_layer(release: ServedRelease, level: str
         {"lon": 0.0, "lat": 0.0},
     ],
 )
-def test_a_click_beside_every_tract_does_nothing(release: ServedRelease, value: Any) -> None:
+def test_a_click_beside_every_tract_does_nothing(release: Release, value: Any) -> None:
     assert after(address_of(), release, "clicked", value, AT_REST) == address_of()
     assert (
         after(address_of(), release, "clicked", click(release, "10001000000"), AT_REST | {"pick": "x"})
@@ -92,7 +92,7 @@ def test_a_click_beside_every_tract_does_nothing(release: ServedRelease, value: 
     )
 
 
-def test_units_are_cut_out_and_kept_within(release: ServedRelease) -> None:
+def test_units_are_cut_out_and_kept_within(release: Release) -> None:
     state = address_of(areas=("county:10001",))
     less = after(state, release, "search", TRACT, AT_REST | {"sign": "-"})
     assert less.question.areas == ("county:10001", f"-{TRACT}")
@@ -103,7 +103,7 @@ def test_units_are_cut_out_and_kept_within(release: ServedRelease) -> None:
     assert 0 < blocks < release.areas.select("county:10001").n_blocks
 
 
-def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
+def test_boxes_and_lassos_become_steps(release: Release) -> None:
     box = {"points": [[-71.0, 42.1], [-70.95, 42.0]], "at": 1}
     state = after(address_of(), release, "drawn", box, AT_REST)
     assert state.question.areas == ("box:-71,42,-70.95,42.1",)
@@ -116,7 +116,7 @@ def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
     assert len(step) < 6_000
 
 
-def test_a_circle_drawn_from_its_center_is_a_step(release: ServedRelease) -> None:
+def test_a_circle_drawn_from_its_center_is_a_step(release: Release) -> None:
     drawn = {"center": [-71.123456, 42.1], "miles": 3.14159}
     assert after(address_of(), release, "drawn", drawn, AT_REST).question.areas == (
         "circle:-71.12346,42.1,3.14",
@@ -140,20 +140,20 @@ def test_a_circle_drawn_from_its_center_is_a_step(release: ServedRelease) -> Non
         {"points": [[0, 0]] * 9_999},
     ],
 )
-def test_nonsense_is_no_drawing(release: ServedRelease, value: Any) -> None:
+def test_nonsense_is_no_drawing(release: Release, value: Any) -> None:
     assert after(address_of(), release, "drawn", value, AT_REST) == address_of()
 
 
 @pytest.mark.parametrize(
     "points", [[[0, 0], [1, 1], [2, 2], [0, 0]], [[0, 95], [1, 94]], [[0, 0], [1, 1], [0, 0]]]
 )
-def test_a_drawing_that_is_no_area_is_refused_in_one_line(release: ServedRelease, points: Any) -> None:
+def test_a_drawing_that_is_no_area_is_refused_in_one_line(release: Release, points: Any) -> None:
     with pytest.raises((UsageError, GeometryError)) as refused:
         after(address_of(), release, "drawn", {"points": points}, AT_REST)
     assert "\n" not in str(refused.value)
 
 
-def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
+def test_circles_and_rings_without_a_mouse(release: Release) -> None:
     here = AT_REST | {"center": "stplc:4459", "radii": "2"}
     (one,) = after(address_of(), release, "add-circle", 1, here).question.areas
     assert one.startswith("circle:")
@@ -173,15 +173,13 @@ def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
         ("42, -71", "-3"),
     ],
 )
-def test_a_circle_that_is_none_is_refused_in_one_line(
-    release: ServedRelease, center: Any, radii: str
-) -> None:
+def test_a_circle_that_is_none_is_refused_in_one_line(release: Release, center: Any, radii: str) -> None:
     with pytest.raises((UsageError, GeometryError)) as refused:
         after(address_of(), release, "add-circle", 1, AT_REST | {"center": center, "radii": radii})
     assert "\n" not in str(refused.value)
 
 
-def test_the_other_area_of_a_pair(release: ServedRelease) -> None:
+def test_the_other_area_of_a_pair(release: Release) -> None:
     pair = AT_REST | {"target": "others"}
     one = address_of(analysis="paired", areas=(TRACT,))
     state = after(one, release, "search", "county:11001", pair)
@@ -192,7 +190,7 @@ def test_the_other_area_of_a_pair(release: ServedRelease) -> None:
     assert alone.question.areas == (TRACT,)
 
 
-def test_a_row_leads_on(release: ServedRelease) -> None:
+def test_a_row_leads_on(release: Release) -> None:
     state = address_of(areas=("county:10001",))
     pair = after(state, release, "drill", {"unit": "county:11001"}, AT_REST)
     assert (pair.question.analysis, pair.question.areas, pair.question.others) == (
@@ -220,9 +218,7 @@ LEADS_TO = {"destinations": "paired", "flow-matrix": "paired"}
 
 @pytest.mark.parametrize("side", ["work", "home"])
 @pytest.mark.parametrize("analysis", ANALYSES)
-def test_every_row_leads_where_its_analysis_declares(
-    release: ServedRelease, analysis: str, side: str
-) -> None:
+def test_every_row_leads_where_its_analysis_declares(release: Release, analysis: str, side: str) -> None:
     """A click asks about the workers whom the row counts, or about its unit."""
     area = "county:10001"
     others = (area,) if ANALYSES[analysis].n_areas == 2 else ()
@@ -262,24 +258,24 @@ def test_every_row_leads_where_its_analysis_declares(
     ],
 )
 def test_a_row_that_the_analysis_does_not_have_leads_nowhere(
-    release: ServedRelease, analysis: str, unit: str
+    release: Release, analysis: str, unit: str
 ) -> None:
     before = address_of(analysis=analysis, areas=("county:10001",))
     assert after(before, release, "drill", {"unit": unit}, AT_REST) == before
 
 
-def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:
+def test_bands_of_distance_are_taken_or_refused(release: Release) -> None:
     assert after(address_of(), release, "edges", "5, 20", AT_REST).question.edges == (5.0, 20.0)
     with pytest.raises(UsageError, match="increasing distances"):
         after(address_of(), release, "edges", "20, 5", AT_REST)
 
 
-def test_another_analysis_keeps_the_way_to_draw_that_was_chosen(release: ServedRelease) -> None:
+def test_another_analysis_keeps_the_way_to_draw_that_was_chosen(release: Release) -> None:
     state = address_of(analysis="comparison", show="points")  # which is drawn as areas
     assert after(state, release, "analysis", "destinations", AT_REST).view.show == "points"
 
 
-def test_a_search_adds_and_never_removes(release: ServedRelease) -> None:
+def test_a_search_adds_and_never_removes(release: Release) -> None:
     once = after(address_of(), release, "search", "stplc:4459", AT_REST)
     assert once.question.areas == ("stplc:4459",)
     assert after(once, release, "search", "stplc:4459", AT_REST) == once
@@ -287,7 +283,7 @@ def test_a_search_adds_and_never_removes(release: ServedRelease) -> None:
     assert after(once, release, "search", None, AT_REST) == once
 
 
-def test_buttons_add_remove_and_clear(release: ServedRelease) -> None:
+def test_buttons_add_remove_and_clear(release: Release) -> None:
     state = address_of(areas=(TRACT, "county:10001"))
     assert after(state, release, {"type": "remove", "area": TRACT}, 1, AT_REST).question.areas == (
         "county:10001",
@@ -302,7 +298,7 @@ def choice(trigger: Any, value: Any, **read: Any) -> dict[str, Any]:
     return {"trigger": trigger, "value": value, "read": AT_REST | read}
 
 
-def test_choices_made_at_once_are_followed_in_their_order(release: ServedRelease) -> None:
+def test_choices_made_at_once_are_followed_in_their_order(release: Release) -> None:
     views = Views({"squareland": release})
     six = [choice("side", side) for side in ("work", "home") * 3]
     more = [
@@ -322,7 +318,7 @@ def test_choices_made_at_once_are_followed_in_their_order(release: ServedRelease
     assert same["search"] is None
 
 
-def test_a_choice_that_cannot_be_followed_undoes_no_other(release: ServedRelease) -> None:
+def test_a_choice_that_cannot_be_followed_undoes_no_other(release: Release) -> None:
     views = Views({"squareland": release})
     choices = [choice("side", "home"), choice("edges", "20, 5"), choice("industry", ["1", "2", "3"])]
     assert followed(views, {"n": 3, "search": "", "choices": choices[:2]})["search"] == "?side=home"
@@ -346,12 +342,12 @@ def test_a_choice_that_cannot_be_followed_undoes_no_other(release: ServedRelease
         [{"trigger": "every", "value": 1}] * 2 * MAX_CHOICES,
     ],
 )
-def test_forged_choices_lead_nowhere(release: ServedRelease, choices: Any) -> None:
+def test_forged_choices_lead_nowhere(release: Release, choices: Any) -> None:
     found = followed(Views({"squareland": release}), {"n": "x", "search": ["?"], "choices": choices})
     assert found["search"] is None
 
 
-def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> None:
+def test_another_release_keeps_the_areas_that_it_has(release: Release) -> None:
     state = address_of(areas=(TRACT, "circle:0.1,0.1,5"))
     turned = after(state, release, "release", "other", AT_REST)
     assert turned == replace(state, release="other")
@@ -364,7 +360,7 @@ def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> 
     assert after(state, release, "release", "squareland", AT_REST) == state
 
 
-def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
+def test_there_is_a_most_of_areas(release: Release) -> None:
     full = address_of(areas=tuple(f"x:{number}" for number in range(MAX_PARTS)))
     with pytest.raises(UsageError, match="at most"):
         after(full, release, "search", TRACT, AT_REST)
@@ -379,7 +375,7 @@ def uploaded(name: str, content: bytes) -> Any:
     return uploads.area(token)
 
 
-def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelease) -> None:
+def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: Release) -> None:
     round_one = shapely.Point(-70.9, 42.1).buffer(0.06, quad_segs=2_000)
     area = uploaded("round.geojson", json.dumps(shapely.geometry.mapping(round_one)).encode())
     (step,) = after(address_of(), release, "open-area", area, AT_REST).question.areas
@@ -392,7 +388,7 @@ def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelea
     assert list(simple) == list(whole)
 
 
-def test_a_corridor_replaces_the_chosen_parts(release: ServedRelease) -> None:
+def test_a_corridor_replaces_the_chosen_parts(release: Release) -> None:
     state = address_of(areas=("stplc:4459", "-county:10003"))
     near = after(state, release, "add-corridor", 1, AT_REST | {"within": " 1.5 "})
     assert near.question.areas == ("near:stplc:4459,1.5", "-county:10003")
@@ -420,14 +416,14 @@ def test_a_corridor_replaces_the_chosen_parts(release: ServedRelease) -> None:
     ],
 )
 def test_a_corridor_that_is_none_is_refused_in_one_line(
-    release: ServedRelease, areas: tuple[str, ...], within: str, said: str
+    release: Release, areas: tuple[str, ...], within: str, said: str
 ) -> None:
     with pytest.raises((UsageError, GeometryError), match=said) as refused:
         after(address_of(areas=areas), release, "add-corridor", 1, AT_REST | {"within": within})
     assert "\n" not in str(refused.value)
 
 
-def test_a_lasso_can_be_a_line(release: ServedRelease) -> None:
+def test_a_lasso_can_be_a_line(release: Release) -> None:
     points = {"points": [[-71 + n / 100, 42.05 + n % 2 / 1_000] for n in range(10)]}
     with pytest.raises(UsageError, match="type miles under"):
         after(address_of(), release, "drawn", points, AT_REST | {"lasso": "line"})
@@ -440,7 +436,7 @@ def test_a_lasso_can_be_a_line(release: ServedRelease) -> None:
     assert after(address_of(), release, "drawn", points, AT_REST).question.areas[0].startswith("shape:")
 
 
-def test_lines_of_a_file_are_corridors(release: ServedRelease) -> None:
+def test_lines_of_a_file_are_corridors(release: Release) -> None:
     road = shapely.LineString([(-71 + n / 1e4, 42.05 + n % 2 / 1e6) for n in range(2_000)])
     file = uploaded("road.geojson", shapely.to_geojson(road).encode())
     with pytest.raises(GeometryError, match="holds lines but no polygons; give a distance in miles"):
@@ -457,7 +453,7 @@ def test_lines_of_a_file_are_corridors(release: ServedRelease) -> None:
     assert step.startswith("near:shape:")
 
 
-def test_the_same_area_at_both_ends(release: ServedRelease) -> None:
+def test_the_same_area_at_both_ends(release: Release) -> None:
     state = address_of(analysis="paired", areas=("near:stplc:4459,1",), others=("county:10001",))
     same = after(state, release, "same-ends", 1, AT_REST)
     assert same.question.areas == same.question.others == ("near:stplc:4459,1",)
@@ -486,14 +482,14 @@ def test_an_upload_that_is_no_area_is_refused_in_one_line(name: str, content: by
 @pytest.mark.parametrize(
     "value", [None, {}, {"token": None}, {"token": "x"}, {"name": "x.zip", "content": "!!!"}]
 )
-def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: ServedRelease, value: Any) -> None:
+def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: Release, value: Any) -> None:
     views = Views({"squareland": release})
     choice = {"trigger": "open-area", "value": value, "read": {}}
     found = followed(views, {"n": 1, "search": "", "choices": [choice]})
     assert (found["search"], found["said"]) == (None, "the server no longer has this file; choose it again")
 
 
-def test_a_choice_replaces_the_area_unless_it_is_added(release: ServedRelease) -> None:
+def test_a_choice_replaces_the_area_unless_it_is_added(release: Release) -> None:
     replaces = AT_REST | {"sign": "="}
     state = address_of(areas=("county:10001", "county:10003"))
     assert after(state, release, "search", "county:11001", replaces).question.areas == ("county:11001",)
@@ -518,7 +514,7 @@ def test_a_choice_replaces_the_area_unless_it_is_added(release: ServedRelease) -
     assert (now.areas, now.others) == (("county:10001",), ("county:11001",))
 
 
-def test_a_click_selects_the_usual_units_until_another_layer_is_chosen(release: ServedRelease) -> None:
+def test_a_click_selects_the_usual_units_until_another_layer_is_chosen(release: Release) -> None:
     at = click(release, "10001000006")
     level = release.areas.usual.of("work")
     (found,) = after(address_of(), release, "clicked", at, AT_REST | {"pick": "usual"}).question.areas
@@ -541,7 +537,7 @@ EDITS = [
 
 @pytest.mark.parametrize(("step", "given", "expected"), EDITS)
 def test_a_part_of_an_area_can_be_changed_and_named(
-    release: ServedRelease, step: str, given: dict[str, str], expected: str | None
+    release: Release, step: str, given: dict[str, str], expected: str | None
 ) -> None:
     state = address_of(areas=("county:11001", step))
     trigger: dict[str, object] = {"type": "edit", "area": step, "of": "areas", **given}
@@ -567,14 +563,14 @@ def test_a_part_of_an_area_can_be_changed_and_named(
     ],
 )
 def test_a_change_that_is_not_allowed_says_why(
-    release: ServedRelease, step: str, given: dict[str, str], message: str
+    release: Release, step: str, given: dict[str, str], message: str
 ) -> None:
     trigger: dict[str, object] = {"type": "edit", "area": step, "of": "areas", **given}
     with pytest.raises((UsageError, GeometryError), match=message):
         after(address_of(areas=(step,)), release, trigger, 1, AT_REST)
 
 
-def test_every_chip_but_that_of_everything_can_be_changed(release: ServedRelease) -> None:
+def test_every_chip_but_that_of_everything_can_be_changed(release: Release) -> None:
     steps = ("county:10001", "circle:-70.9,42.1,1@Mine", "near:county:10003,1", "all")
     chips = area_controls.chips(release, steps, "areas")
     texts = [json.dumps(chip, cls=plotly.utils.PlotlyJSONEncoder) for chip in chips]

@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 from mapapp.answers import selection, served_publication
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
 from mapapp.explore.callbacks import events, setup_file
@@ -189,7 +189,7 @@ def test_answers_are_kept_by_their_size_and_the_ground_always(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served_publication, "CACHED_BYTES", 50_000)
-    release = ServedRelease(path, "squareland")
+    release = Release.open(path, "squareland")
     made: list[Any] = []
 
     def ask(key: Any, value: Any) -> None:
@@ -209,7 +209,7 @@ def test_answers_are_kept_by_their_size_and_the_ground_always(
 def test_drawn_steps_of_an_address_are_not_looked_for_before_they_are_asked_about(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    views = Views({"squareland": ServedRelease(path, "squareland")})
+    views = Views({"squareland": Release.open(path, "squareland")})
     monkeypatch.setattr(selection.Selection, "of", None)
     query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 115))
     state, notes = views.parse(
@@ -235,7 +235,7 @@ MANY_CIRCLES = [f"circle:-70.{number},42.1,5" for number in range(100, 121)]
     ],
 )
 def test_every_address_refuses_a_question_that_costs_too_much(path: Path, client: Any, address: str) -> None:
-    version = ServedRelease(path, "squareland").version
+    version = Release.open(path, "squareland").version
     query = "&".join(f"area={one}" for one in MANY_CIRCLES)
     answer = client.get(f"/{address.format(version=version)}?{query}")
     assert answer.status_code == 413
@@ -246,7 +246,7 @@ def test_every_address_refuses_a_question_that_costs_too_much(path: Path, client
 def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    views = Views({"squareland": ServedRelease(path, "squareland")})
+    views = Views({"squareland": Release.open(path, "squareland")})
     release = views.releases["squareland"]
     monkeypatch.setattr(selection.Selection, "of", None)
     full = address_of(areas=tuple(MANY_CIRCLES[:12]), others=tuple(MANY_CIRCLES[12:20]))
@@ -288,13 +288,13 @@ def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
     ],
 )
 def test_corridors_that_cannot_be_do_no_harm(path: Path, client: Any, address: str, area: str) -> None:
-    version = ServedRelease(path, "squareland").version
+    version = Release.open(path, "squareland").version
     answer = client.get(f"/{address.format(version=version)}?area={area}")
     assert answer.status_code in (200, 400, 404, 413)
 
 
 def test_outlines_of_many_units_read_their_table_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = ServedRelease(path, "squareland")
+    release = Release.open(path, "squareland")
     read: list[str] = []
     table = type(release.store).table
     monkeypatch.setattr(

@@ -12,12 +12,12 @@ import pytest
 
 from geodata.store import sha256_of
 from mapapp.answers import served_answers, words
-from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import headline_of, n_about
 from mapapp.answers.measures import Number, caution
+from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.publication import UNBOUND_NOTE
+from mapapp.answers.release import Release
 from mapapp.answers.results import InflowOutflow
-from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.paper.charts import chart_pictures
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views
@@ -35,7 +35,7 @@ from tests.releases import rewrite_table, write_release
 
 @pytest.fixture(scope="module")
 def views(demo_release: Path) -> Views:
-    return Views({name: ServedRelease(demo_release, name) for name in ("now", "before")})
+    return Views({name: Release.open(demo_release, name) for name in ("now", "before")})
 
 
 def _state(views: Views, analysis: Any) -> Address:
@@ -122,7 +122,7 @@ def test_a_release_against_itself_says_that_it_is_none(views: Views) -> None:
 
 
 def test_the_method_page_says_what_an_older_certificate_does_not_bind(views: Views, tmp_path: Path) -> None:
-    older = ServedRelease(write_release(tmp_path / "older", n_pairs=50), "older")
+    older = Release.open(write_release(tmp_path / "older", n_pairs=50), "older")
     for release, is_noted in ((older, True), (views.releases["now"], False)):
         page = json.dumps(method.page(release), default=lambda part: part.to_plotly_json())
         assert (UNBOUND_NOTE in page) == is_noted
@@ -146,7 +146,7 @@ def test_settings_that_change_nothing_are_hidden() -> None:
 
 
 def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo_release: Path) -> None:
-    release = ServedRelease(demo_release, "demo")
+    release = Release.open(demo_release, "demo")
     usual = [
         level
         for level in ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
@@ -175,7 +175,7 @@ def test_the_control_shows_what_the_map_draws(kind: str, stands_in: bool) -> Non
 def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
     """An airport has jobs, and nobody lives there: the page shows the jobs and says why there is no ratio."""
     path = write_release(tmp_path / "airport")
-    blocks = ServedRelease(path, "airport").store.table("blocks")
+    blocks = Release.open(path, "airport").store.table("blocks")
     empty = blocks.index[blocks["tract_id"] == blocks["tract_id"].iloc[0]]
     other = int(blocks.index[blocks["tract_id"] != blocks["tract_id"].iloc[0]][0])
 
@@ -184,7 +184,7 @@ def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
         return jobs.assign(origin_index=homes.mask(homes.isin(empty), other).astype("int32"))
 
     rewrite_table(path, "jobs", moved)
-    views = Views({"airport": ServedRelease(path, "airport")})
+    views = Views({"airport": Release.open(path, "airport")})
     address = address_of(analysis="job-balance", areas=(f"tract:{blocks['tract_id'].iloc[0]}",))
     found, missing, _ = answer_of(views, address)
     assert not missing
@@ -227,8 +227,8 @@ def test_the_page_shows_jobs_per_resident_worker_by_unit(views: Views) -> None:
 
 
 def test_a_cross_table_has_the_share_of_each_row_below_its_counts(demo_records: Path) -> None:
-    served = ServedRelease(demo_records, "demo")
-    answer = served.analyses.cross_table("all", ("education", "sex"))
+    served = Release.open(demo_records, "demo")
+    answer = served.cross_table("all", ("education", "sex"))
     shown = answer_tables.table(answer, every=False)
     assert shown["title"] == "Cross table, with shares of each row"
     for row in shown["rows"]:

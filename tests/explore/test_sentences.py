@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.served_release import open_releases
+from mapapp.answers.release import open_releases
 from mapapp.explore.callbacks.choices import followed
 from mapapp.explore.callbacks.sentences import PREFIX, question_option
 from mapapp.explore.callbacks.views import Views

@@ -298,7 +298,7 @@ def test_a_release_of_another_year_is_not_of_the_same_jobs(served: ServedTable, 
     other.certificate = {**other.certificate, "confidential_inputs": {}}
     other.certificate = {
         **other.certificate,
-        "beside": [{"kind": "release", "digest": release.analyses.digest}],
+        "beside": [{"kind": "release", "digest": release.digest}],
     }
     assert same_jobs(other, [release]) == [release]
 

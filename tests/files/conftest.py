@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.release import Release, open_releases
 from tests.files.making import hostile_release
 from tests.sharing import made_once
 
@@ -24,5 +24,5 @@ def report_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def releases(report_paths: list[Path]) -> list[ServedRelease]:
+def releases(report_paths: list[Path]) -> list[Release]:
     return list(open_releases(report_paths).values())

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.files.reports import Form, Part, Report, build, write, write_report
 from mapapp.question.question import Question
 from tests.releases import rewrite_table, write_release
@@ -39,19 +39,19 @@ def hostile_release(path: Path, **options: Any) -> Path:
 
 
 @cache
-def built(release: ServedRelease, name: str) -> Report:
+def built(release: Release, name: str) -> Report:
     """The report on one of the questions, with every row."""
     return build([release], [Part(QUESTIONS[name])], rows=None)
 
 
-def of(release: ServedRelease, name: str, form: Form) -> bytes:
+def of(release: Release, name: str, form: Form) -> bytes:
     """The same as a file."""
     stream = BytesIO()
     write(built(release, name), form, stream)
     return stream.getvalue()
 
 
-def written(releases: list[ServedRelease], questions: list[Question], form: Form, **options: Any) -> bytes:
+def written(releases: list[Release], questions: list[Question], form: Form, **options: Any) -> bytes:
     stream = BytesIO()
     write_report(releases, [Part(question) for question in questions], form, stream, **options)
     return stream.getvalue()

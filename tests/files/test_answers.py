@@ -16,7 +16,7 @@ import pandas
 import pytest
 import shapely
 
-from mapapp.answers.analyses import Release
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
 from mapapp.files.exports.answers import SHAPED, SUFFIXES, answer_layer, write_answers

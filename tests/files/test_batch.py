@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from geodata.atomic_writes import claimed, partial_name
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.commands.cli import run
 from mapapp.files.reports.batch_file import read_batch
 from mapapp.files.reports.file_names import file_stem
@@ -179,7 +179,7 @@ def test_corridors_in_a_batch(report_paths: list[Path], tmp_path: Path) -> None:
         '[[report]]\narea = "stplc:4459"\nwithin = 1\n'
         '[[report]]\nanalysis = "paired"\nboth-ends = "stplc:4459"\nwithin = 0.5\n'
     )
-    near, pair = read_batch(file, ServedRelease(report_paths[0], "corridors"))
+    near, pair = read_batch(file, Release.open(report_paths[0], "corridors"))
     assert near.parts[0].question.areas == ("near:stplc:4459,1",)
     assert near.name.startswith("the area within 1 mile of ")
     question = pair.parts[0].question

@@ -13,7 +13,7 @@ import shapely
 
 from geodata.manifest import MANIFEST
 from geodata.store import sha256_of
-from mapapp.answers.analyses import Release
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.files.exports.release_export import FORMS, ONE_FILE, Form, With, export_release
 from mapapp.files.exports.release_layers import BAND_FIELDS, UNIT_FIELDS

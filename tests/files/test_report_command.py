@@ -9,7 +9,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.commands.cli import run
 from mapapp.files.reports import Form
 from mapapp.files.reports.part import Part, parts_of
@@ -27,7 +27,7 @@ def make(output: Path, *arguments: object) -> bytes:
 
 @pytest.mark.parametrize("suffix", ["html", "pdf", "xlsx"])
 def test_the_same_file_as_from_python(
-    report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, suffix: Form
+    report_paths: list[Path], releases: list[Release], tmp_path: Path, suffix: Form
 ) -> None:
     found = make(
         tmp_path / f"one.{suffix}",
@@ -45,10 +45,10 @@ def test_the_same_file_as_from_python(
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_report_says_how_to_make_it_again(
-    report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, name: str
+    report_paths: list[Path], releases: list[Release], tmp_path: Path, name: str
 ) -> None:
     state = QUESTIONS[name]
-    remade = remake(releases[:1], [Part(state).settle(releases[0].analyses)], date=None, error_rows=27)
+    remade = remake(releases[:1], [Part(state).settle(releases[0])], date=None, error_rows=27)
     first = written(releases[:1], [state], "xlsx")
     _, _, path, *options = shlex.split(remade.command_for("xlsx"))
     assert path == report_paths[0].name
@@ -69,11 +69,9 @@ def test_several_areas_analyses_and_releases(report_paths: list[Path], tmp_path:
     assert {"compare1", "compare2", "compare1_change1", "compare2_change3"} <= set(names)
 
 
-def test_a_setup_for_each_part(
-    report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path
-) -> None:
+def test_a_setup_for_each_part(report_paths: list[Path], releases: list[Release], tmp_path: Path) -> None:
     states = [QUESTIONS["inflow-outflow"], QUESTIONS["flow-matrix"]]
-    parts = [Part(state).settle(releases[0].analyses) for state in states]
+    parts = [Part(state).settle(releases[0]) for state in states]
     remade = remake(releases[:1], parts, date=None, error_rows=5)
     assert remade.command.count("--setup") == 2
     for name, text in remade.setups:
@@ -104,9 +102,9 @@ def test_mistakes_are_told_in_one_line(report_paths: list[Path], tmp_path: Path)
     assert "already exists" in refused("report", release, "-o", output, "-q")
 
 
-def test_options_and_questions_say_the_same(releases: list[ServedRelease]) -> None:
+def test_options_and_questions_say_the_same(releases: list[Release]) -> None:
     given = {"home-area": "county:10001 -stplc:4459", "work-area": "all", "bands": (1, 5)}
-    (part,) = parts_of(releases[0].analyses, questions_from(given, "paired"))
+    (part,) = parts_of(releases[0], questions_from(given, "paired"))
     question = part.question
     assert (question.areas, question.others, question.edges) == (
         ("county:10001", "-stplc:4459"),

@@ -20,8 +20,8 @@ import pytest
 from mapapp.answers import served_answers
 from mapapp.answers.entries import entry_of
 from mapapp.answers.measures import Number
+from mapapp.answers.release import Release, names_of
 from mapapp.answers.results import Result
-from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.answers.short_tables import shortened
 from mapapp.base.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
@@ -67,7 +67,7 @@ class Page(HTMLParser):
             self.tables[-1][-1][-1] += data
 
 
-def main_rows(release: ServedRelease, state: Question) -> list[tuple[str, int]]:
+def main_rows(release: Release, state: Question) -> list[tuple[str, int]]:
     """Name and workers of every row of the main table, asked anew."""
     frame: Any = next(iter(served_answers.result(release, settled(release, state)).tables().values()))
     name = next(each for each in ("name", "home_name", "label", "band_label") if each in frame)
@@ -90,7 +90,7 @@ def test_there_is_a_report_on_every_analysis() -> None:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_html_has_every_row_of_the_query(releases: list[ServedRelease], name: str) -> None:
+def test_html_has_every_row_of_the_query(releases: list[Release], name: str) -> None:
     state = QUESTIONS[name]
     page = Page(of(releases[0], name, "html"))
     wanted = sorted((name, f"{workers:,}") for name, workers in main_rows(releases[0], state))
@@ -106,7 +106,7 @@ def test_html_has_every_row_of_the_query(releases: list[ServedRelease], name: st
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_xlsx_has_typed_numbers_of_every_row(releases: list[ServedRelease], name: str) -> None:
+def test_xlsx_has_typed_numbers_of_every_row(releases: list[Release], name: str) -> None:
     state = QUESTIONS[name]
     book = openpyxl.load_workbook(BytesIO(of(releases[0], name, "xlsx")))
     result = served_answers.result(releases[0], settled(releases[0], state))
@@ -125,7 +125,7 @@ def test_xlsx_has_typed_numbers_of_every_row(releases: list[ServedRelease], name
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_pdf_has_the_numbers_as_text(releases: list[ServedRelease], name: str) -> None:
+def test_pdf_has_the_numbers_as_text(releases: list[Release], name: str) -> None:
     state = QUESTIONS[name]
     document = pypdf.PdfReader(BytesIO(of(releases[0], name, "pdf")))
     text = "\n".join(page.extract_text() for page in document.pages)
@@ -143,7 +143,7 @@ def test_pdf_has_the_numbers_as_text(releases: list[ServedRelease], name: str) -
 
 @pytest.mark.parametrize(("paper", "size"), [("a4", (595, 842)), ("letter", (612, 792))])
 def test_pages_of_a_pdf_have_their_size_and_are_not_blank(
-    releases: list[ServedRelease], paper: Any, size: tuple[int, int]
+    releases: list[Release], paper: Any, size: tuple[int, int]
 ) -> None:
     document = pypdfium2.PdfDocument(written(releases[:1], [PLACE], "pdf", paper=paper))
     for page in document:
@@ -153,14 +153,14 @@ def test_pages_of_a_pdf_have_their_size_and_are_not_blank(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_report_has_the_same_bytes(releases: list[ServedRelease], form: Form) -> None:
+def test_the_same_report_has_the_same_bytes(releases: list[Release], form: Form) -> None:
     once = of(releases[0], "inflow-outflow", form)
     assert written(releases[:1], [QUESTIONS["inflow-outflow"]], form, rows=None) == once
     dated = written(releases[:1], [QUESTIONS["inflow-outflow"]], form, date=datetime.date(2026, 1, 31))
     assert dated != once
 
 
-def test_a_hostile_name_is_text_everywhere(releases: list[ServedRelease]) -> None:
+def test_a_hostile_name_is_text_everywhere(releases: list[Release]) -> None:
     page = Page(of(releases[0], "destinations", "html"))
     assert HOSTILE in page.texts
     assert not {tag for tag, _ in page.tags} & {"script", "b", "iframe", "object", "link"}
@@ -172,7 +172,7 @@ def test_a_hostile_name_is_text_everywhere(releases: list[ServedRelease]) -> Non
     assert "[U+540D]" in text
 
 
-def test_html_asks_nothing_of_anybody(releases: list[ServedRelease]) -> None:
+def test_html_asks_nothing_of_anybody(releases: list[Release]) -> None:
     page = Page(written(releases, [PLACE], "html"))
     for tag, attributes in page.tags:
         assert not any(name.startswith("on") for name in attributes), tag
@@ -186,7 +186,7 @@ def test_html_asks_nothing_of_anybody(releases: list[ServedRelease]) -> None:
     assert "unsafe" not in policy
 
 
-def test_html_can_be_read_aloud(releases: list[ServedRelease]) -> None:
+def test_html_can_be_read_aloud(releases: list[Release]) -> None:
     content = written(releases, [PLACE, QUESTIONS["inflow-outflow"]], "html")
     page = Page(content)
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
@@ -200,7 +200,7 @@ def test_html_can_be_read_aloud(releases: list[ServedRelease]) -> None:
     assert ("html", {"lang": "en"}) in page.tags
 
 
-def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRelease]) -> None:
+def test_certificate_and_checksums_stand_in_every_form(releases: list[Release]) -> None:
     import hashlib
 
     release = releases[0]
@@ -220,7 +220,7 @@ def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRele
 
 
 def test_the_head_says_whether_privacy_is_protected_and_the_certificate_how(
-    releases: list[ServedRelease],
+    releases: list[Release],
 ) -> None:
     report = built(releases[0], "inflow-outflow")
     html = of(releases[0], "inflow-outflow", "html").decode()
@@ -239,13 +239,13 @@ def test_the_head_says_whether_privacy_is_protected_and_the_certificate_how(
     assert rows["Privacy"] == "Privacy protected. See the sheets Method and Provenance."
 
 
-def workers_of(release: ServedRelease, question: Question) -> float | None:
+def workers_of(release: Release, question: Question) -> float | None:
     workers = served_answers.result(release, settled(release, question)).numbers()["workers"]
     assert isinstance(workers, Number)
     return workers.value
 
 
-def test_areas_are_compared(releases: list[ServedRelease]) -> None:
+def test_areas_are_compared(releases: list[Release]) -> None:
     states = [replace(PLACE, areas=(area,)) for area in ("county:10001", "county:10003")]
     report = build(releases[:1], [Part(state) for state in states], pictures=False)
     numbers, rows = report.comparison
@@ -255,7 +255,7 @@ def test_areas_are_compared(releases: list[ServedRelease]) -> None:
     assert [sum(column(rows, at)) for at in (-2, -1)] == workers
 
 
-def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> None:
+def test_only_what_is_asked_alike_is_compared(releases: list[Release]) -> None:
     areas = ("county:10001", "county:10003")
     states = [replace(PLACE, areas=(area,), side=side) for side in ("work", "home") for area in areas]
     pairs = [QUESTIONS[name] for name in ("flow-matrix", "paired")]
@@ -274,7 +274,7 @@ def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> 
         assert {column.name for column in table.columns} <= {"area", "release", "number_1", "error_1"}
 
 
-def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
+def test_ratios_are_compared_as_ratios(releases: list[Release]) -> None:
     areas = ("county:10001", "county:10003")
     questions = [replace(QUESTIONS["job-balance"], areas=(area,)) for area in areas]
     report = build(releases[:1], [Part(question) for question in questions], pictures=False)
@@ -302,7 +302,7 @@ def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
     assert shown(key.kind, key.value) == f"{key.value:+.2f}"
 
 
-def test_releases_are_compared(releases: list[ServedRelease]) -> None:
+def test_releases_are_compared(releases: list[Release]) -> None:
     state = QUESTIONS["profile"]
     report = build(releases, [Part(state)], pictures=False)
     changes = next(table for table in report.comparison if "change" in table.name)
@@ -312,14 +312,14 @@ def test_releases_are_compared(releases: list[ServedRelease]) -> None:
         assert sorted(column(changes, heads.index(name))) == sorted(found.rows[name])
 
 
-def test_an_area_of_one_block(releases: list[ServedRelease]) -> None:
+def test_an_area_of_one_block(releases: list[Release]) -> None:
     block = releases[0].store.table("blocks", ["block_id"])["block_id"].iloc[0]
     for form in FORMS:
         assert written(releases[:1], [Question(areas=(f"block:{block}",), layer="county")], form)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_empty_answer_says_why(releases: list[ServedRelease], form: Form) -> None:
+def test_an_empty_answer_says_why(releases: list[Release], form: Form) -> None:
     state = Question(areas=("state:11",), layer="county")  # no workplace of that state is covered
     content = written(releases[:1], [state], form)
     if form == "html":
@@ -327,7 +327,7 @@ def test_an_empty_answer_says_why(releases: list[ServedRelease], form: Form) -> 
         assert b"<h3>Key numbers" not in content
 
 
-def test_every_character_can_be_printed(releases: list[ServedRelease]) -> None:
+def test_every_character_can_be_printed(releases: list[Release]) -> None:
     from mapapp.files.reports.pdf_report import _printable
 
     assert _printable({"a": ["ε = 8.98 · δ = 10⁻⁶ → –", "名\n"]}) == {
@@ -335,7 +335,7 @@ def test_every_character_can_be_printed(releases: list[ServedRelease]) -> None:
     }
 
 
-def test_no_name_turns_the_numbers_after_it(releases: list[ServedRelease]) -> None:
+def test_no_name_turns_the_numbers_after_it(releases: list[Release]) -> None:
     report = build(releases[:1], [Part(PLACE)], pictures=False)
     hostile = replace(report, title="a \u202eb \u2067c", subtitle="2023")
     page, stream = pdf_text(hostile, "a4"), BytesIO()
@@ -356,7 +356,7 @@ def with_every_text(value: Any, text: str) -> Any:
     return text if isinstance(value, str) else value
 
 
-def test_no_text_of_a_report_becomes_markup(releases: list[ServedRelease]) -> None:
+def test_no_text_of_a_report_becomes_markup(releases: list[Release]) -> None:
     hostile = "</style><i title='a' lang=\"b\">\u202e&{{ 7 * 7 }}"
     report = build(releases, [Part(PLACE), Part(replace(PLACE, areas=("county:10003",)))])
     sources = tuple(
@@ -375,14 +375,14 @@ def test_no_text_of_a_report_becomes_markup(releases: list[ServedRelease]) -> No
 
 
 def test_the_method_leads_with_how_far_typical_numbers_are_off(demo_release: Path) -> None:
-    releases, part = [ServedRelease(demo_release, "demo")], Part(replace(PLACE, areas=("all",)))
+    releases, part = [Release.open(demo_release, "demo")], Part(replace(PLACE, areas=("all",)))
     (source,) = build(releases, [part], pictures=False).sources
     (without,) = build(releases, [part], pictures=False, error_rows=None).sources
     assert source.method[0].title == "How far the numbers are off"
     assert source.method[1:] == without.method
 
 
-def test_the_description_of_a_chart_says_its_title_once(releases: list[ServedRelease]) -> None:
+def test_the_description_of_a_chart_says_its_title_once(releases: list[Release]) -> None:
     (answer,) = build(releases[:1], [Part(PLACE)]).answers
     assert answer.charts
     for chart in answer.charts:
@@ -390,7 +390,7 @@ def test_the_description_of_a_chart_says_its_title_once(releases: list[ServedRel
         assert chart.words.count(title) == 1
 
 
-def test_a_long_table_is_written_in_parts(releases: list[ServedRelease]) -> None:
+def test_a_long_table_is_written_in_parts(releases: list[Release]) -> None:
     class Sizes(BytesIO):
         def __init__(self) -> None:
             super().__init__()
@@ -419,12 +419,12 @@ def test_values_as_people_read_them() -> None:
     assert [shown("error", 0.0), shown("error", None), shown("share", None)] == ["exact", "", "–"]
 
 
-def test_a_report_needs_an_area(releases: list[ServedRelease]) -> None:
+def test_a_report_needs_an_area(releases: list[Release]) -> None:
     with pytest.raises(UsageError, match="needs an area"):
         build(releases, [Part(Question())])
 
 
-def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
+def test_a_pdf_tells_how_to_make_itself(releases: list[Release]) -> None:
     state = replace(QUESTIONS["distance-direction"], edges=(1.23456789, 2.0, 1234.5678))
     report = build(releases[:1], [Part(state)], pictures=False)
     text = pdf_text(report, "a4").replace("\r\n", "").replace(" ", "")
@@ -440,7 +440,7 @@ def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
     assert dict(report.sources[0].provenance)["Release digest (SHA-256)"] in text
 
 
-def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRelease]) -> None:
+def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[Release]) -> None:
     areas = ("county:10001", "county:10003")
     states = [replace(QUESTIONS["inflow-outflow"], areas=(area,)) for area in areas]
     report = build(releases[:1], [Part(state) for state in states], pictures=False)
@@ -468,7 +468,7 @@ def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRel
     assert [value.split()[0] in words for value in values] == [True] * len(values)
 
 
-def test_nobody_needs_no_caution(releases: list[ServedRelease]) -> None:
+def test_nobody_needs_no_caution(releases: list[Release]) -> None:
     state = replace(QUESTIONS["inflow-outflow"], industry=(1,), age=(1,), earnings=(1,))
     for release in releases:
         for table in build([release], [Part(state)], pictures=False).answers[0].tables:
@@ -478,7 +478,7 @@ def test_nobody_needs_no_caution(releases: list[ServedRelease]) -> None:
                 assert (said == "substantial variability") == (workers in (1, 2))
 
 
-def test_a_printed_table_has_25_rows_and_a_workbook_has_all(releases: list[ServedRelease]) -> None:
+def test_a_printed_table_has_25_rows_and_a_workbook_has_all(releases: list[Release]) -> None:
     state = replace(QUESTIONS["flow-matrix"], work_layer="tract")
     (answer,) = build(releases[:1], [Part(state)], pictures=False).answers
     (whole,) = build(releases[:1], [Part(state)], rows=None, pictures=False).answers
@@ -495,7 +495,7 @@ def test_a_printed_table_has_25_rows_and_a_workbook_has_all(releases: list[Serve
 
 
 def test_the_rest_of_a_printed_table_has_an_expected_error(demo_release: Path) -> None:
-    release, asked = ServedRelease(demo_release, "demo"), replace(PLACE, areas=("all",), layer="tract")
+    release, asked = Release.open(demo_release, "demo"), replace(PLACE, areas=("all",), layer="tract")
     (answer,) = build([release], [Part(asked)], rows=3, error_rows=5, pictures=False).answers
     table = answer.printed[0]
     assert table.words.startswith(
@@ -506,7 +506,7 @@ def test_the_rest_of_a_printed_table_has_an_expected_error(demo_release: Path) -
     (rest,) = (error for name, error in errors.items() if str(name).startswith("All other"))
     assert rest is not None
     every = served_answers.result(release, settled(release, asked))
-    whole = release.analyses.with_errors(every, 3).tables()["units"]
+    whole = release.with_errors(every, 3).tables()["units"]
     again = shortened(whole, 3)
     assert rest == pytest.approx(
         again.loc[again["name"].str.startswith("All other"), "expected_error"].iloc[0]
@@ -535,7 +535,7 @@ _HEADS: dict[Kind, list[str]] = {
 }
 
 
-def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[ServedRelease]) -> None:
+def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[Release]) -> None:
     for name in ("destinations", "profile", "inflow-outflow"):
         report = built(releases[0], name)
         (answer,) = report.answers
@@ -552,7 +552,7 @@ def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[
         assert "Key numbers" not in text
 
 
-def test_a_profile_is_printed_as_a_grid(releases: list[ServedRelease]) -> None:
+def test_a_profile_is_printed_as_a_grid(releases: list[Release]) -> None:
     (answer,) = built(releases[0], "profile").answers
     assert [table.name for table in answer.printed] == ["bands", "wide"]
     assert [table.name for table in answer.tables] == ["bands", "segments", "margins", "wide"]
@@ -571,7 +571,7 @@ def pdf_text(report: Report, paper: Any) -> str:
 
 
 def test_a_pdf_of_many_long_tables_is_bounded(
-    releases: list[ServedRelease], monkeypatch: pytest.MonkeyPatch
+    releases: list[Release], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = build(releases[:1], [Part(QUESTIONS["flow-matrix"])], rows=None, pictures=False)
     lengths = [len(table.rows) for table in report.answers[0].printed]

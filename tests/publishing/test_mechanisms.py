@@ -23,7 +23,7 @@ from geodata.demo import write_demo
 from geodata.store import open_store, sha256_of
 from mapapp.answers import words
 from mapapp.answers.errors.certificate_terms import ExponentialTerms
-from mapapp.answers.served_release import open_releases
+from mapapp.answers.release import open_releases
 from mapapp.commands.cli import run
 from mapapp.explore.pages import answer, method
 from mapapp.explore.pages import certificate as certificate_page

@@ -15,9 +15,8 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.schema import CHARACTERISTIC_CODES, GEOGRAPHY, TABLE_CELLS, TABLE_PRIOR, TABLES
 from geodata.store import open_store, writing_store
 from geodata.table_stream import without_rows
-from mapapp.answers.analyses import Release
 from mapapp.answers.publication import PUBLIC_FACTS
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.explore.pages import answer
 from mapapp.files.reports.build import build
 from mapapp.files.reports.part import Part
@@ -112,8 +111,8 @@ def test_an_area_adds_up_its_blocks(release: Path) -> None:
     assert opened.characteristics(side="home") is None
 
 
-def shown(release: ServedRelease, question: Question) -> str:
-    result: Any = release.analyses.profile(question.area, side=question.side)
+def shown(release: Release, question: Question) -> str:
+    result: Any = release.profile(question.area, side=question.side)
     return str(
         [
             child
@@ -124,7 +123,7 @@ def shown(release: ServedRelease, question: Question) -> str:
 
 
 def test_the_page_shows_them_below_a_profile_with_their_source(release: Path) -> None:
-    served = ServedRelease(release, "r")
+    served = Release.open(release, "r")
     text = shown(served, Question(analysis="profile", areas=("all",)))
     assert "All jobs here, as LODES publishes them" in text
     assert "21 jobs. Source: LODES workplace area characteristics (WAC) 2022, job type JT00" in text
@@ -137,7 +136,7 @@ def test_the_page_shows_them_below_a_profile_with_their_source(release: Path) ->
 
 def test_a_report_has_them_as_a_table(release: Path) -> None:
     question = Question(analysis="profile", areas=("all",))
-    report = build([ServedRelease(release, "r")], [Part(question)], error_rows=None, pictures=False)
+    report = build([Release.open(release, "r")], [Part(question)], error_rows=None, pictures=False)
     table = report.answers[0].tables[-1]
     assert table == report.answers[0].printed[-1]
     assert table.name == "characteristics"

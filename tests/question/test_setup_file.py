@@ -16,7 +16,7 @@ from hypothesis import given, settings
 
 from mapapp.answers import served_answers
 from mapapp.answers.findings import findings
-from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.release import Release, open_releases
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
 from mapapp.explore.callbacks import draw
@@ -65,7 +65,7 @@ def views(paths: list[Path]) -> Views:
 
 
 @pytest.fixture(scope="module")
-def release(views: Views) -> ServedRelease:
+def release(views: Views) -> Release:
     return views.releases["square-1"]
 
 
@@ -73,7 +73,7 @@ def file(content: bytes) -> dict[str, Any]:
     return {"name": "x", "size": len(content), "content": base64.b64encode(content).decode()}
 
 
-def changed(made_with: ServedRelease, /, **sections: Any) -> bytes:
+def changed(made_with: Release, /, **sections: Any) -> bytes:
     """A good setup with some settings exchanged."""
     document = json.loads(setup_file.save(made_with, STATE))
     for name, value in sections.items():
@@ -81,7 +81,7 @@ def changed(made_with: ServedRelease, /, **sections: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def test_a_setup_restores_its_view(release: ServedRelease, tmp_path: Path) -> None:
+def test_a_setup_restores_its_view(release: Release, tmp_path: Path) -> None:
     content = setup_file.save(release, STATE, bounds_deg=(-71.0, 42.0, -70.5, 42.25))
     assert content == setup_file.save(release, STATE, bounds_deg=(-71.0, 42.0, -70.5, 42.25))
     path = tmp_path / "setup.json"
@@ -90,11 +90,11 @@ def test_a_setup_restores_its_view(release: ServedRelease, tmp_path: Path) -> No
     assert setup_file.read(content).bounds_deg == (-71.0, 42.0, -70.5, 42.25)
 
 
-def test_a_setup_restores_the_default_view(release: ServedRelease) -> None:
+def test_a_setup_restores_the_default_view(release: Release) -> None:
     assert setup_file.load(setup_file.save(release, Address()), release) == (Address(), ())
 
 
-def test_a_note_names_another_release(views: Views, release: ServedRelease) -> None:
+def test_a_note_names_another_release(views: Views, release: Release) -> None:
     content = setup_file.save(release, STATE)
     state, notes = setup_file.load(content, views.releases["square-2"])
     assert state == STATE
@@ -103,14 +103,14 @@ def test_a_note_names_another_release(views: Views, release: ServedRelease) -> N
     assert views.releases["square-2"].version in notes[0]
 
 
-def test_a_note_names_the_compared_release(views: Views, release: ServedRelease) -> None:
+def test_a_note_names_the_compared_release(views: Views, release: Release) -> None:
     content = setup_file.save(release, STATE, against=views.releases["square-2"])
     _, notes = setup_file.load(content, release)
     assert len(notes) == 1
     assert "compares with" in notes[0]
 
 
-def test_parts_that_the_release_lacks_are_refused_or_left_out(release: ServedRelease) -> None:
+def test_parts_that_the_release_lacks_are_refused_or_left_out(release: Release) -> None:
     state = STATE.having(areas=("county:10001", "county:99999"), layer="cbsa")
     content = setup_file.save(release, state)
     with pytest.raises(UsageError, match="county:99999"):
@@ -180,7 +180,7 @@ def test_other_files_are_refused_in_one_line(content: bytes) -> None:
         {"extra\n": 1},
     ],
 )
-def test_wrong_settings_are_refused_in_one_line(release: ServedRelease, sections: dict[str, Any]) -> None:
+def test_wrong_settings_are_refused_in_one_line(release: Release, sections: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as said:
         setup_file.read(changed(release, **sections))
     assert "\n" not in str(said.value)
@@ -202,7 +202,7 @@ JSON = st.recursive(
     whole=st.booleans(),
 )
 def test_any_json_is_read_or_refused(
-    release: ServedRelease, section: str, key: str, value: Any, whole: bool
+    release: Release, section: str, key: str, value: Any, whole: bool
 ) -> None:
     document = json.loads(setup_file.save(release, STATE, against=release))
     if whole or section == "version":
@@ -233,7 +233,7 @@ def test_the_page_opens_what_it_saves(views: Views) -> None:
     assert opened(views, file(content)) == (state, (), None)
 
 
-def test_the_map_shows_the_bounds_of_the_file(views: Views, release: ServedRelease) -> None:
+def test_the_map_shows_the_bounds_of_the_file(views: Views, release: Release) -> None:
     bounds = (-70.98, 42.01, -70.93, 42.05)
     content = setup_file.save(release, Address(), bounds_deg=bounds)
     state, _, found = opened(views, file(content))
@@ -255,7 +255,7 @@ def test_the_page_finds_a_release_by_its_digest_first(views: Views) -> None:
     assert opened(views, file(content))[0].release == "square-2"
 
 
-def test_the_page_warns_about_another_release(views: Views, release: ServedRelease) -> None:
+def test_the_page_warns_about_another_release(views: Views, release: Release) -> None:
     content = changed(release, release={"digest": "0" * 12, "name": "gone", "title": "Gone"})
     state, notes, _ = opened(views, file(content))
     assert state.release == ""
@@ -279,7 +279,7 @@ def test_the_page_refuses_other_files(views: Views, chosen: Any) -> None:
     assert "\n" not in str(said.value)
 
 
-def test_only_the_page_refuses_a_setup_that_costs_too_much(views: Views, release: ServedRelease) -> None:
+def test_only_the_page_refuses_a_setup_that_costs_too_much(views: Views, release: Release) -> None:
     def rough(radius_deg: float) -> str:
         turn = numpy.linspace(0, 2 * numpy.pi, 1_800, endpoint=False)
         reach = radius_deg * (1 + 0.1 * numpy.sin(turn * 300))
@@ -333,7 +333,7 @@ def test_a_setup_gives_the_same_bytes_again(
 
 @pytest.mark.parametrize("analysis", STATES)
 def test_a_setup_gives_the_numbers_of_the_page(
-    paths: list[Path], tmp_path: Path, release: ServedRelease, analysis: Any
+    paths: list[Path], tmp_path: Path, release: Release, analysis: Any
 ) -> None:
     state = STATES[analysis].having(analysis=analysis)
     setup, out = tmp_path / "setup.json", tmp_path / "out.json"
@@ -345,7 +345,7 @@ def test_a_setup_gives_the_numbers_of_the_page(
 
 
 def test_a_setup_with_question_options_is_refused(
-    paths: list[Path], tmp_path: Path, release: ServedRelease
+    paths: list[Path], tmp_path: Path, release: Release
 ) -> None:
     setup = tmp_path / "setup.json"
     setup.write_bytes(setup_file.save(release, STATE))

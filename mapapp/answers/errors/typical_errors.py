@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from mapapp.answers.analyses import Release
 from mapapp.answers.commute_pick import Ints, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.publication import is_of_records
+from mapapp.answers.release import Release
 
 __all__ = ["FLOW_CLASSES", "MOST_FLOWS", "MOST_TOWNS", "TypicalErrors", "typical_errors"]
 

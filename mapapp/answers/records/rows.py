@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question.question import Question
 
 ROWS_PER_PAGE: Final = 50
@@ -39,7 +39,7 @@ class RecordRows:
     rows: tuple[tuple[str, ...], ...]
 
 
-def record_rows(release: ServedRelease, question: Question, page: int = 1) -> RecordRows:
+def record_rows(release: Release, question: Question, page: int = 1) -> RecordRows:
     """Return one page of the rows that a question covers, ordered by workplace; a page that is too high is the last.
 
     Raises
@@ -48,7 +48,7 @@ def record_rows(release: ServedRelease, question: Question, page: int = 1) -> Re
         If the release does not have an area or an attribute of the question.
     """
     pick = served_answers.pick(release, question)
-    flows, attributes = release.analyses.flows, tuple(release.attributes)
+    flows, attributes = release.flows, tuple(release.attributes)
     n_rows = int(flows.by_segment(pick).sum())
     n_pages = min(max(-(-n_rows // ROWS_PER_PAGE), 1), MOST_PAGES)
     number = min(max(page, 1), n_pages)
@@ -67,7 +67,7 @@ def record_rows(release: ServedRelease, question: Question, page: int = 1) -> Re
     )
 
 
-def _names(release: ServedRelease, blocks: npt.NDArray[np.int32]) -> list[str]:
+def _names(release: Release, blocks: npt.NDArray[np.int32]) -> list[str]:
     """Return the unit of the usual layer in which each block is; outside any, its county with a word on that."""
     units, counties = (release.areas.units(level) for level in (release.areas.usual.named, "county"))
     found = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mapapp.answers.about import About
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing.bar_groups import Bar, Group
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.chart_sheet import HEAD_IN, MARGIN_IN, SMALL_POINTS, TEXT_POINTS, draw_head
@@ -44,7 +44,7 @@ def bar_words(title: str, groups: Sequence[Group]) -> str:
 
 
 def bars(
-    release: ServedRelease,
+    release: Release,
     scheme: ColorScheme,
     about: About,
     title: str,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from mapapp.answers.entries import entry_of, n_about
+from mapapp.answers.release import Release
 from mapapp.answers.results import Change, Result
-from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import bar_charts
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.paper.bars import bar_words, bars
@@ -30,7 +30,7 @@ Picture = tuple[str, str, bytes]
 
 
 def chart_pictures(
-    release: ServedRelease,
+    release: Release,
     result: Result,
     *,
     theme: ThemeChoice = "light",
@@ -42,7 +42,7 @@ def chart_pictures(
 
     Parameters
     ----------
-    release : ServedRelease
+    release : Release
     result : Result
         The answer, with or without expected errors; for a change, the later answer is drawn.
     theme : {"light", "dark"}
@@ -71,7 +71,7 @@ def chart_pictures(
 
 
 def _sheets(
-    release: ServedRelease, scheme: ColorScheme, result: Result, width: float
+    release: Release, scheme: ColorScheme, result: Result, width: float
 ) -> list[tuple[str, str, Sheet]]:
     drawn: list[tuple[str, str, Sheet]] = []
     for each in bar_charts(result):

@@ -10,8 +10,8 @@ import numpy
 import numpy.typing as npt
 import pandas
 
+from mapapp.answers.release import Release
 from mapapp.answers.results import FlowMatrix
-from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import palette
 from mapapp.drawing.bar_groups import MATRIX_UNITS
 from mapapp.drawing.labels import class_text, short_names
@@ -27,7 +27,7 @@ _GAP_IN: Final = 0.01
 
 
 def heat_map(
-    release: ServedRelease, scheme: ColorScheme, result: FlowMatrix, width: float
+    release: Release, scheme: ColorScheme, result: FlowMatrix, width: float
 ) -> tuple[str, str, Sheet]:
     """Title, description and drawing of the largest units, on a sheet `width` inches wide."""
     title, inner = "From home (down) to work (across)", width - 2 * MARGIN_IN

@@ -7,7 +7,7 @@ from typing import Final
 import numpy
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.paper import base_map
@@ -19,7 +19,7 @@ SIZE_IN: Final = (2.4, 2.4)
 
 
 def locator_picture(
-    release: ServedRelease,
+    release: Release,
     question: Question,
     *,
     theme: Theme = "light",

@@ -9,7 +9,7 @@ import numpy
 from matplotlib.axes import Axes
 
 from mapapp.answers import served_answers, words
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing import map_layers
 from mapapp.drawing.map_captions import map_caption
 from mapapp.drawing.map_content import MapContent
@@ -108,7 +108,7 @@ def _zoom_of(content: MapContent, size_in: tuple[float, float], bounds: Bounds |
 
 def draw_outlines(
     axes: Axes,
-    release: ServedRelease,
+    release: Release,
     areas: tuple[str, ...],
     color: str,
     frame: base_map.Frame,

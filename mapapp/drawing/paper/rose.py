@@ -10,8 +10,8 @@ import numpy
 import numpy.typing as npt
 from matplotlib.projections.polar import PolarAxes
 
+from mapapp.answers.release import Release
 from mapapp.answers.results import DistanceDirection
-from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import palette
 from mapapp.drawing.labels import DIRECTIONS
 from mapapp.drawing.palette import ColorScheme
@@ -27,7 +27,7 @@ _ANGLES: Final = numpy.radians(numpy.arange(len(DIRECTIONS)) * 45.0)
 
 
 def rose(
-    release: ServedRelease, scheme: ColorScheme, result: DistanceDirection, width: float
+    release: Release, scheme: ColorScheme, result: DistanceDirection, width: float
 ) -> tuple[str, str, Sheet]:
     """Title, description and drawing, on a sheet `width` inches wide."""
     route = "workplace to home" if result.about.side == "work" else "home to workplace"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.drawing.paper.paper import LEADING, Sheet, wrapped
 
 _POINTS: Final = 7.0
@@ -14,7 +14,7 @@ _STEP_IN: Final = _POINTS * LEADING / 72
 _WARNING: Final = "NOT FOR RELEASE"
 
 
-def source_words(release: ServedRelease) -> str:
+def source_words(release: Release) -> str:
     """Source, year, epsilon, delta and accountant in one line."""
     certificate = release.certificate
     promise = f"{words.promise(certificate)} · {words.grounds(certificate)}"
@@ -37,7 +37,7 @@ class Foot:
     is_for_release: bool
 
 
-def foot_of(release: ServedRelease) -> Foot:
+def foot_of(release: Release) -> Foot:
     """The footer of pictures of a release."""
     texts = (source_words(release), f"Release {release.title} ({release.version}) · CommuteMap")
     return Foot(texts, words.may_be_released(release.certificate))

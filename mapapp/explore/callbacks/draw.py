@@ -9,7 +9,8 @@ from typing import Final
 from dash import Patch
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease, caution
+from mapapp.answers.measures import caution
+from mapapp.answers.release import Release
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.labels import sized_texts
 from mapapp.drawing.map_captions import map_caption
@@ -76,19 +77,19 @@ def map_figure(
     )
 
 
-def _caption(release: ServedRelease, what: str, width: int) -> list[str]:
+def _caption(release: Release, what: str, width: int) -> list[str]:
     """The caption of a map; a narrow one has only its subject, because the page around it says the rest."""
     return [what] if width <= _NARROW_PX else words.caption(release, what)
 
 
-def revision(release: ServedRelease, question: Question) -> str:
+def revision(release: Release, question: Question) -> str:
     """A text that changes when the camera should move: with the release, the areas and the analysis."""
     others = question.shown_others
     moved = Question(areas=question.areas, side=question.side, others=others, analysis=question.analysis)
     return release.slug + query_of(moved)
 
 
-def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> Figure:
+def base_figure(release: Release, theme: Theme, prefix: str) -> Figure:
     """The map before its first answer: only the base map, with the camera in place."""
     colors = COLOR_SCHEMES[theme]
     return commute_map.commute_map(
@@ -106,13 +107,13 @@ def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> Figure:
     )
 
 
-def _style(release: ServedRelease, prefix: str) -> dict[str, object]:
+def _style(release: Release, prefix: str) -> dict[str, object]:
     name = f"commutemap-{release.slug}-{release.version}"
     return commute_map.base_style(name, map_layers.style_urls(prefix, release))
 
 
 def _outline(
-    prefix: str, release: ServedRelease, areas: tuple[str, ...], color: str, scheme: ColorScheme
+    prefix: str, release: Release, areas: tuple[str, ...], color: str, scheme: ColorScheme
 ) -> list[dict[str, object]]:
     url = map_layers.outline_url(prefix, release, areas) if areas else None
     return commute_map.outline_layers(url, color or scheme.ink, scheme.halo)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.explore.pages.chip_editor import miles_of
 from mapapp.question.address import Address
@@ -17,9 +17,7 @@ from mapapp.question.cost import check_cost
 _MAX_TYPED: Final = 200
 
 
-def edited(
-    address: Address, release: ServedRelease, field: str, step: str, given: Mapping[str, object]
-) -> Address:
+def edited(address: Address, release: Release, field: str, step: str, given: Mapping[str, object]) -> Address:
     """Address with one step of an area changed as the visitor typed it: `miles`, and for a drawn part `name`.
 
     Raises

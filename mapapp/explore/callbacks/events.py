@@ -15,7 +15,7 @@ from geodata.area_files import AreaFile
 from geodata.errors import GeometryError
 from mapapp.answers import watch
 from mapapp.answers.entries import ENTRIES
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
 from mapapp.explore.callbacks.edited_parts import edited
@@ -45,7 +45,7 @@ _PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?
 
 def after(
     address: Address,
-    release: ServedRelease,
+    release: Release,
     trigger: str | dict[str, object],
     value: object,
     read: Mapping[str, str | None],
@@ -56,7 +56,7 @@ def after(
     ----------
     address : Address
         The address before.
-    release : ServedRelease
+    release : Release
         The release it is about.
     trigger : str or dict
         Id of the component that the visitor used, such as one of `CONTROLS`; a dict for buttons that change areas.
@@ -94,7 +94,7 @@ def after(
 
 def _with_parts(
     address: Address,
-    release: ServedRelease,
+    release: Release,
     trigger: str,
     value: object,
     read: Mapping[str, str | None],
@@ -143,7 +143,7 @@ def _checked(name: str, value: object) -> object:
 
 def with_step(
     address: Address,
-    release: ServedRelease,
+    release: Release,
     step: object,
     sign: object = "+",
     field: str = "areas",
@@ -167,7 +167,7 @@ def with_step(
     return _put(address, field, (*before, mark + step))
 
 
-def with_corridors(address: Address, release: ServedRelease, within: object, field: str) -> Address:
+def with_corridors(address: Address, release: Release, within: object, field: str) -> Address:
     """Address with a corridor around each part that an area adds, in place of the part."""
     miles = corridor_miles(within)
     if miles is None:
@@ -203,7 +203,7 @@ def _put(address: Address, field: str, steps: tuple[str, ...]) -> Address:
     return address.having(**{field: steps})
 
 
-def clicked_area(release: ServedRelease, click: object, level: object) -> str | None:
+def clicked_area(release: Release, click: object, level: object) -> str | None:
     """The unit at a clicked place, or None."""
     place = click if isinstance(click, dict) else {}
     lon, lat = place.get("lon"), place.get("lat")
@@ -260,7 +260,7 @@ def _drawn_circle(drawn: dict[str, object]) -> str | None:
     return area_text(ring_areas(lon, lat, [max(round(radius, 2), 0.01)])[0])
 
 
-def opened_steps(release: ServedRelease, file: object, within: object) -> list[str]:
+def opened_steps(release: Release, file: object, within: object) -> list[str]:
     """The polygons of a file, or the corridors around its polygons and lines, as steps of an area."""
     if not isinstance(file, AreaFile):
         return []
@@ -268,7 +268,7 @@ def opened_steps(release: ServedRelease, file: object, within: object) -> list[s
     return [fewest_corners(release, geometry, miles) for geometry in geometries_of(file, miles)]
 
 
-def fewest_corners(release: ServedRelease, geometry: BaseGeometry, miles: float | None = None) -> str:
+def fewest_corners(release: Release, geometry: BaseGeometry, miles: float | None = None) -> str:
     """A geometry as a step of an area, simplified to fit into an address as long as it keeps its blocks."""
     step = str(part_of(geometry, miles))
     blocks = _held(release, step)
@@ -286,13 +286,13 @@ def fewest_corners(release: ServedRelease, geometry: BaseGeometry, miles: float 
     return step
 
 
-def _held(release: ServedRelease, step: str) -> bytes:
+def _held(release: Release, step: str) -> bytes:
     """The blocks of a step as bytes, for comparison."""
     blocks = release.areas.select(step).blocks
     return b"all" if blocks is None else blocks.tobytes()
 
 
-def circles(release: ServedRelease, center: object, radii: object) -> list[str]:
+def circles(release: Release, center: object, radii: object) -> list[str]:
     """A circle and rings around a place, as steps of an area."""
     lon, lat = _place(release, center)
     text = str(radii or "")
@@ -303,7 +303,7 @@ def circles(release: ServedRelease, center: object, radii: object) -> list[str]:
     return [area_text(steps) for steps in ring_areas(lon, lat, miles)]
 
 
-def _place(release: ServedRelease, center: object) -> tuple[float, float]:
+def _place(release: Release, center: object) -> tuple[float, float]:
     typed = place_of(center)
     if typed is not None:
         return typed
@@ -328,7 +328,7 @@ def place_of(text: object) -> tuple[float, float] | None:
     return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
 
 
-def drilled(address: Address, release: ServedRelease, value: object) -> Address:
+def drilled(address: Address, release: Release, value: object) -> Address:
     """Address after a click on a table row, which names one or two units: where it leads, the analysis declares."""
     text = value.get("unit") if isinstance(value, dict) else None
     units = tuple(text.split(" ")) if isinstance(text, str) else ()
@@ -337,7 +337,7 @@ def drilled(address: Address, release: ServedRelease, value: object) -> Address:
     return address.having(**ENTRIES[address.question.analysis].row_link(address.question, units))
 
 
-def _button(address: Address, release: ServedRelease, trigger: dict[str, object]) -> Address:
+def _button(address: Address, release: Release, trigger: dict[str, object]) -> Address:
     area = str(trigger.get("area"))
     if trigger.get("type") == "suggest":
         return with_step(address, release, area, only_add=True)
@@ -352,7 +352,7 @@ def _button(address: Address, release: ServedRelease, trigger: dict[str, object]
     return _put(address, field, tuple(one for one in address.value(field) if one != area))
 
 
-_PARTS: Final[dict[str, Callable[[ServedRelease, object, Mapping[str, str | None]], Sequence[object]]]] = {
+_PARTS: Final[dict[str, Callable[[Release, object, Mapping[str, str | None]], Sequence[object]]]] = {
     "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
     "search": lambda _, value, __: [value],
     "drawn": lambda _, value, read: [drawn_step(value, read.get("lasso"), read.get("within"))],

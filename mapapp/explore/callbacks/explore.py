@@ -15,8 +15,8 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, Patch, State, no_
 
 from geodata.errors import GeodataError
 from mapapp.answers import served_answers, served_years, words
+from mapapp.answers.release import Release, names_of
 from mapapp.answers.results import Result
-from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.base.errors import UsageError
 from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.plotly.plain_figures import Figure
@@ -116,7 +116,7 @@ def _map_figure(
     return draw.changes(figure, move=drawing["move"], restyle=drawing["restyle"]), now
 
 
-def _on_map(release: ServedRelease, address: Address) -> dict[str, str]:
+def _on_map(release: Release, address: Address) -> dict[str, str]:
     """What a map shows, as the page remembers it."""
     return {
         "release": release.slug,
@@ -212,7 +212,7 @@ def _answering(app: Dash, views: Views) -> None:
         return answer.answer(release, address, found, "", over), table
 
 
-def _matrix(views: Views, release: ServedRelease, address: Address, query: str | None) -> list[object]:
+def _matrix(views: Views, release: Release, address: Address, query: str | None) -> list[object]:
     """The matrix of an answer, if it has one, and the address of its file."""
     place = file_address(views, release, "matrix.csv", to_query(address))
     found = answer_matrix.matrix(served_answers.result(release, views.settle(address)))
@@ -221,7 +221,7 @@ def _matrix(views: Views, release: ServedRelease, address: Address, query: str |
     return [found | {"drawn": query, "cells": cells_url(views.prefix, release, address)}, place]
 
 
-def _chart(views: Views, release: ServedRelease, address: Address, query: str | None) -> list[object]:
+def _chart(views: Views, release: Release, address: Address, query: str | None) -> list[object]:
     """The card of a chart that Plotly draws: whether it is hidden, title, text, figure, and style."""
     title = ""
     if address.question.is_complete:
@@ -243,7 +243,7 @@ def _drawn(*parts: str) -> list[Output]:
     return [Output(part, "data-drawn") for part in parts]
 
 
-def _with_errors(views: Views, release: ServedRelease, address: Address) -> Result:
+def _with_errors(views: Views, release: Release, address: Address) -> Result:
     question, before = views.settle(address), views.releases.get(address.against, release)
     if before is not release:
         try:
@@ -337,7 +337,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
         }
 
 
-def _menus(views: Views, release: ServedRelease, address: Address) -> dict[str, object]:
+def _menus(views: Views, release: Release, address: Address) -> dict[str, object]:
     """The entries of each menu; the page's script changes those that differ (`assets/choices.js`)."""
     layers = layer_menus.layer_menus(release, address.question, views.layers(address))
     return {
@@ -348,7 +348,7 @@ def _menus(views: Views, release: ServedRelease, address: Address) -> dict[str, 
     }
 
 
-def _chosen_areas(release: ServedRelease, question: Question) -> list[object]:
+def _chosen_areas(release: Release, question: Question) -> list[object]:
     """The parts of the chosen areas, and of what is kept of the workers; and the class of each list."""
     first, second = area_controls.areas_label(question)
     return [

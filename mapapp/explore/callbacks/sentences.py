@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from mapapp.answers.release import Release
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.sentence_names import SentenceNames
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.served_years import releases_of_years
 from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.views import Views
@@ -21,7 +21,7 @@ _LEAST_WORDS: Final = 2
 _KEPT_SENTENCES: Final = 200
 
 
-def asked_in(release: ServedRelease, text: str, chosen: tuple[str, ...] = ()) -> Asked:
+def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked:
     """What a sentence asks of a release, where `chosen` are the steps of the area that "this town" means.
 
     A sentence that was read lately, such as a chosen search result, is not read again.
@@ -37,7 +37,7 @@ def asked_in(release: ServedRelease, text: str, chosen: tuple[str, ...] = ()) ->
 
 
 def question_option(
-    release: ServedRelease, text: str, *, is_name: bool, chosen: tuple[str, ...] = ()
+    release: Release, text: str, *, is_name: bool, chosen: tuple[str, ...] = ()
 ) -> dict[str, object] | None:
     """The search result for a typed sentence; None if the sentence is only a name that the search has found."""
     try:
@@ -96,11 +96,9 @@ def _with_area(asked: Asked, address: Address) -> tuple[Question, list[str]]:
     return replace(question, areas=chosen or (EVERYTHING,)), [note]
 
 
-def _of_years(
-    views: Views, release: ServedRelease, asked: Asked
-) -> tuple[ServedRelease, ServedRelease | None, list[str]]:
+def _of_years(views: Views, release: Release, asked: Asked) -> tuple[Release, Release | None, list[str]]:
     """The release of the year that a sentence names, the release to compare it with, and notes on years not served."""
-    by_year = {int(each.analyses.year): each for each in releases_of_years(release, views.releases.values())}
+    by_year = {int(each.year): each for each in releases_of_years(release, views.releases.values())}
     notes = [
         f"No release of {year} is served."
         for year in (asked.year, asked.against_year)

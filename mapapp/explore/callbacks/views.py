@@ -12,9 +12,9 @@ from dash.exceptions import PreventUpdate
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.release import Release
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.served_publication import ServedPublication, free_slug
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
@@ -41,7 +41,7 @@ class Views:
     embed the map.
     """
 
-    releases: dict[str, ServedRelease]
+    releases: dict[str, Release]
     tables: Mapping[str, ServedTable] = field(default_factory=dict)
     prefix: str = "/"
     awaited: tuple[str, ...] = ()
@@ -69,10 +69,10 @@ class Views:
             ),
         )
 
-    def add(self, path: Path, prepare: Callable[[ServedRelease], object]) -> ServedRelease:
+    def add(self, path: Path, prepare: Callable[[Release], object]) -> Release:
         """Open and prepare one more release; questions being answered keep the releases that they began with."""
         slug = free_slug(path, {*self.releases, *self.tables})
-        release = ServedRelease(path, slug)
+        release = Release.open(path, slug)
         prepare(release)
         self.releases = {**self.releases, slug: release}
         return release
@@ -111,13 +111,13 @@ class Views:
             raise PreventUpdate
         return self.tables[view.table] if view.table else next(iter(self.tables.values()))
 
-    def release(self, address: Address) -> ServedRelease:
+    def release(self, address: Address) -> Release:
         """The release of an address; a server without releases does not answer a forged request for one."""
         if not self.releases:
             raise PreventUpdate
         return self.releases[address.release] if address.release else next(iter(self.releases.values()))
 
-    def before(self, address: Address) -> ServedRelease | None:
+    def before(self, address: Address) -> Release | None:
         """The earlier release to compare with the shown one, or None."""
         release = self.release(address)
         earlier = self.releases.get(address.against)

@@ -12,8 +12,8 @@ import pandas
 
 from mapapp.answers import served_answers
 from mapapp.answers.entries import entry_of
+from mapapp.answers.release import Release
 from mapapp.answers.results import Change, Result
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads.bounds import MAX_REPORT_ROWS, MAX_ROWS
@@ -57,12 +57,12 @@ class FileRequest:
     every: bool = False
 
     @property
-    def release(self) -> ServedRelease:
+    def release(self) -> Release:
         """The requested release."""
         return self.views.release(self.address)
 
     @property
-    def before(self) -> ServedRelease | None:
+    def before(self) -> Release | None:
         """The earlier release to compare with, or None."""
         return self.views.before(self.address)
 
@@ -169,7 +169,7 @@ def _shapes(wanted: FileRequest, file: Path, watch: Watch) -> None:
     _bounded(len(next(iter(found.tables().values()), ())))
     form = _SUFFIX_OF_SHAPES.get(file.name, file.suffix.removeprefix("."))
     assert form in SHAPED
-    write_answers(wanted.release.analyses, [found], form, file, report=watch)
+    write_answers(wanted.release, [found], form, file, report=watch)
 
 
 def _map(wanted: FileRequest, file: Path, watch: Watch) -> None:

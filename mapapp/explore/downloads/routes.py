@@ -14,7 +14,7 @@ import flask
 
 from geodata.errors import GeodataError
 from mapapp.answers import watch
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.watch import Refused
 from mapapp.base.errors import UsageError
 from mapapp.explore.admission import Admission
@@ -33,7 +33,7 @@ _OWN: Final = ("scale", "bounds", "paper", "rows")
 _KEPT: Final = "private, max-age=600"  # the release's version is in the address
 
 
-def file_address(views: Views, release: ServedRelease, name: str, query: str, **more: str) -> str:
+def file_address(views: Views, release: Release, name: str, query: str, **more: str) -> str:
     """Address of a file of a view; `query` as `mapapp.question.address.to_query` writes it."""
     extra = urlencode(more, quote_via=quote)
     joined = "&".join(part for part in (query.removeprefix("?"), extra) if part)
@@ -72,7 +72,7 @@ def register(
             return refusal(500, "This file could not be made. The rest of the page still works.")
 
 
-def file_request_of(views: Views, release: ServedRelease, query: str) -> FileRequest:
+def file_request_of(views: Views, release: Release, query: str) -> FileRequest:
     """The file that a query requests.
 
     Raises

@@ -11,7 +11,6 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
-from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.asking import characteristics_of
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
@@ -19,9 +18,10 @@ from mapapp.answers.errors.error_marks import has_row_errors
 from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.findings import findings
 from mapapp.answers.measures import Miles, Number, Ratio, Value
+from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.over_years import OverYears
+from mapapp.answers.release import Release
 from mapapp.answers.results import Change, Result
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
@@ -43,7 +43,7 @@ Tile = tuple[str | list[Child], str]
 
 
 def answer(
-    release: ServedRelease, address: Address, result: Result, missing: str, over: OverYears | None = None
+    release: Release, address: Address, result: Result, missing: str, over: OverYears | None = None
 ) -> list[Component | None]:
     """The cards above the table: `missing` says what the visitor still has to choose, `over` has the other years."""
     shown, question = main_result(result), address.question
@@ -68,9 +68,9 @@ def main_result(result: Result) -> Result:
     return result.after if isinstance(result, Change) else result
 
 
-def place_card(release: ServedRelease, question: Question) -> Component | None:
+def place_card(release: Release, question: Question) -> Component | None:
     """What LODES publishes about the area, below a profile; nothing if the release has no such counts."""
-    found = characteristics_of(release.analyses, question)
+    found = characteristics_of(release, question)
     if found is None:
         return None
     parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
@@ -87,7 +87,7 @@ def later_alone(result: Result) -> Component | None:
     return html.P(f"The charts show {result.names[1]} only.", className="quiet")
 
 
-def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Component:
+def headline(release: Release, question: Question, result: Result, missing: str) -> Component:
     """What the answer found in sentences, how many workers it counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
@@ -120,7 +120,7 @@ def _title(question: Question, result: Result, missing: str) -> str:
     return result.about.title if question.areas or not missing else "All workers"
 
 
-def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> list[Child]:
+def _who(release: Release, question: Question, shown: Result, n: int) -> list[Child]:
     """The rest of the sentence that begins with the number."""
     s = "s" if n == 1 else ""
     covered = words.listed(words.covered_states(release)) or "all covered states"
@@ -145,7 +145,7 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
     return [words.VERB[question.side] + s + " in ", html.Strong(here), ending]
 
 
-def promise(release: ServedRelease) -> Component:
+def promise(release: Release) -> Component:
     """Whether privacy is protected, with a link to how; epsilon and delta are on the certificate's card."""
     href = f"./method?release={release.slug}"
     return html.Section(
@@ -292,7 +292,7 @@ def asking_for(missing: str) -> Component:
     return html.Section([html.H2("One more choice"), html.P(missing)], className="card start", role="status")
 
 
-def suggestions(release: ServedRelease, question: Question) -> Component:
+def suggestions(release: Release, question: Question) -> Component:
     """Areas to start with: those with the most jobs, or with the most homes."""
     verb = words.VERB[question.side]
     level = release.areas.usual.named
@@ -313,7 +313,7 @@ def suggestions(release: ServedRelease, question: Question) -> Component:
     )
 
 
-def _largest(release: ServedRelease, question: SettledQuestion) -> list[Row]:
+def _largest(release: Release, question: SettledQuestion) -> list[Row]:
     units = served_answers.units(release, question)
     rows = units[units["kind"] == "unit"].itertuples()
     known = (row for row in rows if f"{question.layer}:{row.unit_id}" in release.areas)
@@ -332,7 +332,7 @@ def _suggestion(level: str, row: Row) -> Component:
     )
 
 
-def no_match(release: ServedRelease, address: Address) -> Component:
+def no_match(release: Release, address: Address) -> Component:
     """Why no worker matches the question, if that is known, and what to ask instead."""
     question, other = address.question, OTHER_END[address.question.side]
     turned = address.having(side=other)
@@ -354,7 +354,7 @@ def no_match(release: ServedRelease, address: Address) -> Component:
     return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 
 
-def _coverage(release: ServedRelease, question: Question, shown: Result) -> str:
+def _coverage(release: Release, question: Question, shown: Result) -> str:
     """The answer's own note on which workplaces are covered, or else that of the release."""
     noted = next((note.text for note in shown.about.notes if note.code == COVERAGE), "")
     if noted:

@@ -13,7 +13,7 @@ from geodata.area_files import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.area import Area
 from mapapp.answers.levels import LEVEL_LABELS
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.words import Attributes, aria
 from mapapp.explore.pages.chip_editor import chip_editor
 from mapapp.question.area_text import Circle, parse_area
@@ -214,7 +214,7 @@ def search_options(areas: list[Area], *, is_guess: bool = False) -> list[dict[st
     return [{"group": name, "items": items} for name, items in groups.items()]
 
 
-def nothing_found(release: ServedRelease, text: str) -> str:
+def nothing_found(release: Release, text: str) -> str:
     """The text of the search box if it finds nothing."""
     if text.strip().isdigit() and not release.areas.has_units("zcta"):
         return "This release has no ZIP code areas; try the name of a town or county."
@@ -222,7 +222,7 @@ def nothing_found(release: ServedRelease, text: str) -> str:
     return f"Nothing here is called “{text[:30]}”. Try a town, a county, or a landmark{example}."
 
 
-def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str = "") -> list[Component]:
+def chips(release: Release, steps: tuple[str, ...], field: str, title: str = "") -> list[Component]:
     """The steps of an area, each with a button to remove it; `field` says which of the two areas they belong to."""
     found = [_chip(release, step, field) for step in steps]
     if title and steps:
@@ -243,7 +243,7 @@ def _adds(field: str) -> Attributes:
     return {"data-add": field}
 
 
-def _chip(release: ServedRelease, step: str, field: str) -> Component:
+def _chip(release: Release, step: str, field: str) -> Component:
     name, level = step_name(release, step)
     said = _SAID.get(step[0], "")
     if said and name.startswith(_NEAR):
@@ -263,7 +263,7 @@ def _chip(release: ServedRelease, step: str, field: str) -> Component:
     )
 
 
-def filter_chips(release: ServedRelease, question: Question) -> list[Component]:
+def filter_chips(release: Release, question: Question) -> list[Component]:
     """The groups of workers, the layer, and the distance bands of a question, each with a button to drop it."""
     found = [
         (
@@ -301,7 +301,7 @@ def _filter_chip(field: str, text: str, kind: str) -> Component:
     )
 
 
-def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
+def step_name(release: Release, step: str) -> tuple[str, str]:
     """Name and kind of a step."""
     bare = step.lstrip("+-&")
     if bare in release.areas:
@@ -315,7 +315,7 @@ def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
     return name, kind
 
 
-def size_words(release: ServedRelease, question: Question) -> str:
+def size_words(release: Release, question: Question) -> str:
     """How many blocks are chosen, and how blocks on the border are counted."""
     steps = [each for each in (question.areas, question.others) if each]
     if not steps:

@@ -7,7 +7,7 @@ from typing import Final, TypedDict
 
 import dash_mantine_components as dmc
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question.fields import MAX_NAMES
 
 MENUS: Final = ("by", "attributes")
@@ -23,7 +23,7 @@ class Group(TypedDict):
 Entries = list[dict[str, str]] | list[Group]
 
 
-def attribute_menus(release: ServedRelease) -> dict[str, Entries]:
+def attribute_menus(release: Release) -> dict[str, Entries]:
     """The entries of each menu of `MENUS`."""
     return {
         "by": [{"value": each.name, "label": each.title} for each in release.attributes],
@@ -40,7 +40,7 @@ def attribute_menus(release: ServedRelease) -> dict[str, Entries]:
     }
 
 
-def by_menu(release: ServedRelease, value: Sequence[str]) -> dmc.MultiSelect:
+def by_menu(release: Release, value: Sequence[str]) -> dmc.MultiSelect:
     """The choice of the attributes of a cross table."""
     return _menu(
         "by",
@@ -52,7 +52,7 @@ def by_menu(release: ServedRelease, value: Sequence[str]) -> dmc.MultiSelect:
     )
 
 
-def value_menu(release: ServedRelease, value: Sequence[str]) -> dmc.MultiSelect:
+def value_menu(release: Release, value: Sequence[str]) -> dmc.MultiSelect:
     """The choice of values of further attributes."""
     return _menu(
         "attributes",

@@ -12,8 +12,8 @@ from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.publication import is_bound, is_of_records
 from mapapp.answers.records.record_words import promised_rows, whole_record_void
+from mapapp.answers.release import Release
 from mapapp.answers.served_publication import ServedPublication, certificate_json
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.tables.beside import same_jobs
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.words import aria
@@ -36,8 +36,8 @@ def banner(publication: ServedPublication) -> Component | None:
 
 
 def card(
-    release: ServedRelease,
-    served: Collection[ServedRelease] = (),
+    release: Release,
+    served: Collection[Release] = (),
     tables: Collection[ServedTable] = (),
 ) -> Component:
     """Epsilon, delta, accountant and status, with a link to the full explanation.

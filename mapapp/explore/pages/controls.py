@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease, menu_names_of, names_of
+from mapapp.answers.release import Release, menu_names_of, names_of
 from mapapp.answers.words import aria
 from mapapp.drawing.density import MAX_POINTS
 from mapapp.explore.pages import attribute_menus
@@ -97,7 +97,7 @@ def _replaces_points(question: Question, view: View, kind: str) -> bool:
 
 
 def controls(
-    releases: dict[str, ServedRelease], address: Address, layers: dict[str, str], awaited: Sequence[str] = ()
+    releases: dict[str, Release], address: Address, layers: dict[str, str], awaited: Sequence[str] = ()
 ) -> Component:
     """Every control, set as the address says; `layers` names the levels available as rows and for clicks.
 
@@ -152,7 +152,7 @@ def controls(
     )
 
 
-def filters_label(release: ServedRelease) -> str:
+def filters_label(release: Release) -> str:
     """What the filters of a publication are called."""
     more = " and more" if release.attributes.further else ""
     return f"Filter by age, earnings, industry{more}" if more else "Filter by age, earnings, or industry"
@@ -224,7 +224,7 @@ def _edges(question: Question) -> dmc.TextInput:
     )
 
 
-def release_choice(releases: dict[str, ServedRelease], address: Address) -> Component:
+def release_choice(releases: dict[str, Release], address: Address) -> Component:
     """The choice of a release in the header of the page; hidden if there is only one."""
     options = names_of(list(releases.values()))
     return html.Div(
@@ -257,14 +257,14 @@ def options_of(names: dict[str, str]) -> list[dict[str, str]]:
     return [{"value": value, "label": label} for value, label in names.items()]
 
 
-def other_releases(releases: dict[str, ServedRelease], address: Address) -> dict[str, str]:
+def other_releases(releases: dict[str, Release], address: Address) -> dict[str, str]:
     """Releases to compare the shown one with, and an entry for no comparison."""
     chosen = _chosen(releases, address)
     names = menu_names_of(list(releases.values()))
     return {"": "Nothing"} | {slug: name for slug, name in names.items() if slug != chosen}
 
 
-def _chosen(releases: dict[str, ServedRelease], address: Address) -> str:
+def _chosen(releases: dict[str, Release], address: Address) -> str:
     return address.release or next(iter(releases))
 
 

@@ -8,7 +8,7 @@ from typing import Final, cast
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.words import PART, Attributes, aria
 from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
@@ -23,7 +23,7 @@ MAX_NOTES: Final = 8
 
 
 def page(
-    releases: dict[str, ServedRelease],
+    releases: dict[str, Release],
     address: Address,
     figure: Figure,
     layers: dict[str, str],

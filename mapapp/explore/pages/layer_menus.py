@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Final
 
 from mapapp.answers.levels import LEVEL_LABELS
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.question.fields import USUAL
 from mapapp.question.question import OTHER_END, Question
 
 MENUS: Final = ("layer", "home_layer", "work_layer", "pick")
 
 
-def click_level(release: ServedRelease, question: Question) -> str:
+def click_level(release: Release, question: Question) -> str:
     """The level that a click on the map selects unless the visitor chose one.
 
     It does not depend on how the chosen area is divided, so that its neighbors are units of the same layer.
@@ -22,9 +22,7 @@ def click_level(release: ServedRelease, question: Question) -> str:
     return release.areas.usual.of(OTHER_END[question.side] if chosen else question.side, there=chosen)
 
 
-def layer_menus(
-    release: ServedRelease, question: Question, layers: dict[str, str]
-) -> dict[str, dict[str, str]]:
+def layer_menus(release: Release, question: Question, layers: dict[str, str]) -> dict[str, dict[str, str]]:
     """Labels by level for each menu of `MENUS`; `layers` has those of all levels. The usual one comes first."""
     settled = release.areas.usual.settle(replace(question, layer=USUAL, home_layer=USUAL, work_layer=USUAL))
     usual = {"pick": click_level(release, question)}

@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.method_words import chapters
 from mapapp.answers.publication import DIGEST_NOTE, is_of_records
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.table_method import table_chapters
 from mapapp.explore.pages import certificate
@@ -26,8 +26,8 @@ _OF_THE_PAGE: Final = (
 
 
 def page(
-    release: ServedRelease | None,
-    served: Collection[ServedRelease] = (),
+    release: Release | None,
+    served: Collection[Release] = (),
     tables: Collection[ServedTable] = (),
 ) -> Component:
     """The Method page of one release, and of the tables of the server; `served` are all its releases.
@@ -49,12 +49,12 @@ def page(
     )
 
 
-def _kind(release: ServedRelease) -> str:
+def _kind(release: Release) -> str:
     return "Worker records" if is_of_records(release.certificate) else "Release"
 
 
 def _of_release(
-    release: ServedRelease, served: Collection[ServedRelease], tables: Collection[ServedTable]
+    release: Release, served: Collection[Release], tables: Collection[ServedTable]
 ) -> list[Component]:
     return [
         *(part for chapter in chapters(release, served, tables) for part in _chapter(chapter)),
@@ -63,9 +63,7 @@ def _of_release(
         html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
         html.H2("Certificate"),
         certificate.card(release, served, tables),
-        html.P(
-            [f"{digest_label(release.certificate)}: ", html.Code(release.analyses.digest, className="digest")]
-        ),
+        html.P([f"{digest_label(release.certificate)}: ", html.Code(release.digest, className="digest")]),
         html.P(DIGEST_NOTE, className="quiet"),
         html.P(f"The complete certificate, as stored in the {_kind(release).lower()}:"),
         certificate.in_full(release),

@@ -11,8 +11,8 @@ from dash.development.base_component import Component
 from mapapp.answers import words
 from mapapp.answers.records.record_words import NO_PERSON
 from mapapp.answers.records.rows import ROWS_PER_PAGE, RecordRows, record_rows
+from mapapp.answers.release import Release
 from mapapp.answers.release_names import setting_words
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import aria
 from mapapp.question.address import Address, to_query
 from mapapp.question.filters import Filters
@@ -28,9 +28,7 @@ def page_number(query: object) -> int:
     return int(found) if found.isascii() and found.isdigit() and len(found) <= _MAX_DIGITS else 1
 
 
-def page(
-    release: ServedRelease, address: Address, number: int, served: Iterable[ServedRelease] = ()
-) -> Component:
+def page(release: Release, address: Address, number: int, served: Iterable[Release] = ()) -> Component:
     """The page for the area and the filters of an address; `served` are all releases of the server."""
     if not release.attributes.further:
         others = [each for each in served if each.attributes.further]
@@ -63,8 +61,8 @@ def page(
     )
 
 
-def _link_to(other: ServedRelease) -> Component:
-    name = setting_words(other.analyses.promise)
+def _link_to(other: Release) -> Component:
+    name = setting_words(other.promise)
     return html.A(f"Rows of {other.title} ({name})", href=f"./records?release={other.slug}")
 
 
@@ -72,7 +70,7 @@ def _page(parts: list[Component]) -> Component:
     return html.Main([html.H1("Synthetic worker records"), *parts], className="records-page")
 
 
-def _which(release: ServedRelease, address: Address, found: RecordRows) -> str:
+def _which(release: Release, address: Address, found: RecordRows) -> str:
     question = address.question
     where = (
         f"who {words.VERB[question.side]} in {words.place_name(release, question)}" if question.areas else ""

@@ -13,8 +13,8 @@ import pandas
 import shapely
 
 from geodata.progress import Progress, silent
-from mapapp.answers.analyses import Release
 from mapapp.answers.entries import entry_of
+from mapapp.answers.release import Release
 from mapapp.answers.results import NUMBERS, Change, FlowMatrix, Result
 from mapapp.base.errors import UsageError
 from mapapp.files.answer_files import main_table, table_of

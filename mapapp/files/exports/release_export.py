@@ -16,8 +16,8 @@ import pyarrow.csv
 
 from geodata.progress import Progress, silent
 from geodata.store import Store
-from mapapp.answers.analyses import Release
 from mapapp.answers.publication import RELEASED, open_publication
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.files.exports.answers import readme, sidecar
 from mapapp.files.exports.layer import Layer, arrow_column, safe_name

@@ -11,8 +11,8 @@ import pandas
 import shapely
 
 from geodata.store import Store
-from mapapp.answers.analyses import Release
 from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.release import Release
 from mapapp.files.exports.layer import Geometry, Kind, Layer, LonLat, Part, in_parts
 from mapapp.files.exports.pairs import pairs_in_parts
 from mapapp.question.fields import Side

@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import shapely
 
-from mapapp.answers.analyses import Release
+from mapapp.answers.release import Release
 from mapapp.answers.results import Change, Result
 from mapapp.base.errors import UsageError
 from mapapp.files.answer_files import main_table, plain_table_of, table_of

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from mapapp.answers import analyses
+from mapapp.answers import release
 from mapapp.answers.asking import question_of
 from mapapp.answers.findings import findings
 from mapapp.answers.map_image import MapImage
@@ -23,11 +22,10 @@ if TYPE_CHECKING:
     import geopandas
     import pandas
 
-    from mapapp.answers.analyses import Answer
-    from mapapp.answers.served_release import ServedRelease
+    from mapapp.answers.opened_release import Answer
 
 
-class Release(analyses.Release):
+class Release(release.Release):
     """A verified release that answers questions. It is safe to use from several threads. See :func:`open_release`.
 
     Its answers have `to_frame`, `to_geodataframe` and `plot`, and notebooks show them as tables.
@@ -75,20 +73,14 @@ class Release(analyses.Release):
         if layer:
             question = replace(question, layer=self._layer(layer).level)
         before = self._before(answer) if isinstance(answer, Change) else None
-        shown = MapContent(self._served, self.areas.usual.settle(question), view, before)
+        shown = MapContent(self, self.areas.usual.settle(question), view, before)
         picture = map_picture(shown, size_in=size_in, scale=scale, form=form, title=title)
         return MapImage(picture, form, map_words(shown, size_in=size_in))
 
-    @cached_property
-    def _served(self) -> ServedRelease:
-        from mapapp.answers.served_release import ServedRelease
-
-        return ServedRelease(self, self.version)
-
-    def _before(self, answer: Change) -> ServedRelease:
+    def _before(self, answer: Change) -> Release:
         earlier = answer.before.presenter
         assert isinstance(earlier, Release), "both answers of a change come from releases of this class"
-        return earlier._served
+        return earlier
 
     def _answered(self, answer: Answer, errors: bool) -> Answer:
         return replace(super()._answered(answer, errors), presenter=self)

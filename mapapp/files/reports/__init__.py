@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 from typing import IO, Final, Literal
 
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
 from mapapp.files.reports.build import ROWS_WITH_ERRORS, build
@@ -38,7 +38,7 @@ DRAWN: Final[tuple[Form, ...]] = ("html", "pdf")
 
 
 def write_report(
-    releases: Sequence[ServedRelease],
+    releases: Sequence[Release],
     parts: Sequence[Part],
     form: Form,
     stream: IO[bytes],
@@ -55,7 +55,7 @@ def write_report(
 
     Parameters
     ----------
-    releases : sequence of ServedRelease
+    releases : sequence of Release
         Releases, earliest first; each answers every question.
     parts : sequence of Part
         The questions; the report compares their answers.

@@ -22,7 +22,7 @@ from typing import Final
 from geodata.atomic_writes import claimed, name_of_partial, naming, partial_name
 from geodata.kept import keep_place
 from geodata.store import refuse_within_store
-from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.release import Release, open_releases
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
@@ -73,7 +73,7 @@ class _Task:
 
 def make_batch(
     paths: Sequence[Path],
-    releases: Sequence[ServedRelease],
+    releases: Sequence[Release],
     jobs: Sequence[Job],
     folder: Path,
     *,
@@ -85,7 +85,7 @@ def make_batch(
 
     Parameters
     ----------
-    paths, releases : sequences of Path and of ServedRelease
+    paths, releases : sequences of Path and of Release
         The same releases; worker processes open their own copies by path.
     jobs : sequence of Job
     folder : Path
@@ -123,7 +123,7 @@ def make_batch(
 
 def _make_missing(
     paths: Sequence[Path],
-    releases: Sequence[ServedRelease],
+    releases: Sequence[Release],
     jobs: Sequence[Job],
     folder: Path,
     made: dict[str, Made],
@@ -170,7 +170,7 @@ class _Maker:
         paths: tuple[Path, ...],
         folder: Path,
         date: datetime.date | None,
-        releases: list[ServedRelease] | None,
+        releases: list[Release] | None,
     ) -> None:
         self._paths = paths
         self._folder = folder
@@ -267,7 +267,7 @@ def _manifest(made: dict[str, Made]) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _index(releases: Sequence[ServedRelease], jobs: Sequence[Job], made: dict[str, Made]) -> bytes:
+def _index(releases: Sequence[Release], jobs: Sequence[Job], made: dict[str, Made]) -> bytes:
     rows = []
     for job in jobs:
         files = [(form, f"{job.stem}.{form}") for form in job.forms]

@@ -28,7 +28,7 @@ from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.toml_text import parsed_toml
 from mapapp.answers.asking import notes_on_names
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.files.reports import FORMS, PRINTED_ROWS, ROWS_WITH_ERRORS, Form, Paper
 from mapapp.files.reports.file_names import file_stem
@@ -139,7 +139,7 @@ _KEYS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
 _OF_ONE: Final = ("name", "area", "each")  # keys that are allowed only under [[report]]
 
 
-def read_batch(path: Path, release: ServedRelease) -> list[Job]:
+def read_batch(path: Path, release: Release) -> list[Job]:
     """Read a batch file and check it against a release.
 
     Raises
@@ -166,9 +166,7 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
             several = [
                 _questions(whole, str(name)) for name in _listed(whole.get("analysis", "destinations"))
             ]
-            notes = tuple(
-                f"{lines.of(place)}: {note}" for note in notes_on_names(release.analyses, several[0])
-            )
+            notes = tuple(f"{lines.of(place)}: {note}" for note in notes_on_names(release, several[0]))
             for name, parts in _reports(whole, several, release):
                 stem = file_stem(name, [job.stem for job in jobs])
                 jobs.append(_job(name, stem, parts, whole, notes))
@@ -223,11 +221,11 @@ def _check(entry: JsonObject, lines: _Lines, place: int | None) -> None:
 
 
 def _reports(
-    entry: JsonObject, several: list[Questions], release: ServedRelease
+    entry: JsonObject, several: list[Questions], release: Release
 ) -> Iterator[tuple[str, list[Part]]]:
     """Name and parts of every report in an entry, which has one question per analysis."""
     show = cast(Show, entry.get("show", "points"))
-    by_analysis = [parts_of(release.analyses, one, show) for one in several]
+    by_analysis = [parts_of(release, one, show) for one in several]
     if "each" not in entry:
         parts = [part for found in by_analysis for part in found]
         yield entry.get("name") or _name_of(release, parts), _held(release, parts)
@@ -238,7 +236,7 @@ def _reports(
         yield f"{entry['name']} {name}" if "name" in entry else name, _held(release, parts)
 
 
-def _held(release: ServedRelease, parts: list[Part]) -> list[Part]:
+def _held(release: Release, parts: list[Part]) -> list[Part]:
     """The same parts, after checking that the release has their areas and layers."""
     for part in parts:
         question = part.question
@@ -251,7 +249,7 @@ def _held(release: ServedRelease, parts: list[Part]) -> list[Part]:
     return parts
 
 
-def _name_of(release: ServedRelease, parts: list[Part]) -> str:
+def _name_of(release: Release, parts: list[Part]) -> str:
     names = dict.fromkeys(
         release.areas.select(" ".join(steps)).name
         for part in parts

@@ -9,14 +9,14 @@ from typing import Final
 
 from geodata.elsewhere import states
 from mapapp.answers import served_answers, words
-from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
 from mapapp.answers.errors.error_marks import EXCEEDS_NOTE, has_exceeding, has_row_errors
 from mapapp.answers.findings import findings
+from mapapp.answers.opened_release import COVERAGE
+from mapapp.answers.release import Release, names_of
 from mapapp.answers.results import Result
 from mapapp.answers.served_publication import ServedPublication
-from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
@@ -46,7 +46,7 @@ Each error takes about ten milliseconds."""
 
 
 def build(
-    releases: Sequence[ServedRelease],
+    releases: Sequence[Release],
     parts: Sequence[Part],
     *,
     date: datetime.date | None = None,
@@ -59,7 +59,7 @@ def build(
 
     Parameters
     ----------
-    releases : sequence of ServedRelease
+    releases : sequence of Release
         At least one, earliest first.
     parts : sequence of Part
         At least one.
@@ -83,7 +83,7 @@ def build(
         raise UsageError("a report needs a release and a question")
     # The layers that a question leaves open are named, so that the report can be made again as it is. Those of the
     # last release are used, as in any comparison.
-    settled = [part.settle(releases[-1].analyses) for part in parts]
+    settled = [part.settle(releases[-1]) for part in parts]
     pairs = [(release, part) for part in settled for release in releases]
     titles = names_of(releases)
     found, answers = [], []
@@ -119,7 +119,7 @@ def build(
 
 
 def _answered(
-    release: ServedRelease, part: SettledPart, name: str, error_rows: int | None, rows: int | None
+    release: Release, part: SettledPart, name: str, error_rows: int | None, rows: int | None
 ) -> AnsweredPart:
     question = part.question
     if not question.is_complete:
@@ -130,7 +130,7 @@ def _answered(
         )
     result = served_answers.result(release, question)
     if error_rows is not None:
-        result = release.analyses.with_errors(result, error_rows, shown=rows)
+        result = release.with_errors(result, error_rows, shown=rows)
     return AnsweredPart(release, part, result, name)
 
 
@@ -138,7 +138,7 @@ def _answer(one: AnsweredPart, name: str, *, several: bool, rows: int | None, pi
     about, place = one.result.about, place_of(one.release, one.part.question)
     has_workers = n_about(one.result) > 0
     grid, left_out = sheet_grid(one.result)
-    published = place_tables(one.release.analyses, one.part.question)
+    published = place_tables(one.release, one.part.question)
     return Answer(
         name=name,
         heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",

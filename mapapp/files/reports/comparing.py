@@ -11,8 +11,8 @@ import pandas
 
 from mapapp.answers.change import change
 from mapapp.answers.entries import entry_of
+from mapapp.answers.release import Release
 from mapapp.answers.results import Result
-from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import Column, Table
 from mapapp.files.reports.numbers import key_numbers, place_of
 from mapapp.files.reports.part import SettledPart
@@ -28,7 +28,7 @@ _KEYS: Final = ("unit_id", "kind", "characteristic", "group", "band", "direction
 class AnsweredPart:
     """A question, its answer with expected errors, and the release's name in the report."""
 
-    release: ServedRelease
+    release: Release
     part: SettledPart
     result: Result
     name: str

@@ -10,7 +10,7 @@ from mapapp.answers.errors.typical_errors import typical_errors
 from mapapp.answers.method_words import chapters, exactness
 from mapapp.answers.publication import DIGEST_NOTE, is_of_records
 from mapapp.answers.records.record_words import promised_rows
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.reports.content import Source
 
@@ -18,10 +18,10 @@ _BEFORE_PRUNING: Final = "ε before pruning"
 _WITH_PRUNING: Final = "ε (epsilon), including pruning"
 
 
-def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
+def source_of(release: Release, title: str, *, errors: bool) -> Source:
     """All facts about one release, which the report calls `title`; the method leads with typical errors if `errors`."""
     certificate = release.certificate
-    typical = release.once(("typical errors",), lambda: typical_errors(release.analyses)) if errors else None
+    typical = release.once(("typical errors",), lambda: typical_errors(release)) if errors else None
     lead = [] if typical is None else [exactness(typical)]
     return Source(
         name=release.slug,
@@ -67,7 +67,7 @@ def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ..
     return tuple((term, value) for term, value in rows.items() if value)
 
 
-def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
+def _provenance(release: Release) -> tuple[tuple[str, str], ...]:
     facts, digests = release.facts, Provenance.of(release.store)
     sources = facts.get("sources")
     named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
@@ -75,8 +75,8 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
     kind = "Records" if is_of_records(release.certificate) else "Release"
     rows = {
         kind: release.title,
-        "Year": release.analyses.year,
-        "Jobs": release.analyses.job_type,
+        "Year": release.year,
+        "Jobs": release.job_type,
         "Sources": "; ".join(str(name) for name in named if name),
         "Geographic vintage": ", ".join(f"{name} {value}" for name, value in vintage.items())
         if isinstance(vintage, dict)

@@ -15,8 +15,8 @@ from mapapp.answers.entry import text_of
 from mapapp.answers.errors.error_marks import EXCEEDS, error_exceeds
 from mapapp.answers.finding_words import and_work, covered_in
 from mapapp.answers.measures import Miles, Number, Ratio, Value
+from mapapp.answers.release import Release
 from mapapp.answers.results import Result
-from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
 from mapapp.files.reports.content import KeyNumber, Kind
 from mapapp.question.analyses import ANALYSES
@@ -131,7 +131,7 @@ def _counted_end(result: Result) -> Side:
     return side if ANALYSES[result.about.analysis].shows_chosen_end else OTHER_END[side]
 
 
-def place_of(release: ServedRelease, question: Question) -> str:
+def place_of(release: Release, question: Question) -> str:
     """The area or areas of an answer, as a title."""
     if question.entry.n_areas == 1:
         return _area(release, question.areas, release.title)
@@ -142,12 +142,12 @@ def place_of(release: ServedRelease, question: Question) -> str:
     return f"Within {home}" if home == work else f"From {home} to {work}"
 
 
-def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> str:
+def _area(release: Release, steps: tuple[str, ...], everything: str) -> str:
     found = release.areas.select(area_of(steps))
     return everything if found.blocks is None else found.name
 
 
-def sentence(release: ServedRelease, question: Question, result: Result) -> str:
+def sentence(release: Release, question: Question, result: Result) -> str:
     """The answer in one sentence."""
     entry, n = entry_of(result), headline_of(result).value
     s = "s" * (n == 1)
@@ -162,7 +162,7 @@ def sentence(release: ServedRelease, question: Question, result: Result) -> str:
     return f"{who} {text}{entry.tail(result)}."
 
 
-def why_empty(release: ServedRelease, question: Question, result: Result) -> str:
+def why_empty(release: Release, question: Question, result: Result) -> str:
     """Why an answer has no workers, if that is known; empty if it has some."""
     if n_about(result):
         return ""

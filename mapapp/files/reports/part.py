@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mapapp.answers.analyses import Release
 from mapapp.answers.asking import questions_of
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import Show
 from mapapp.question.cost import MAX_PARTS

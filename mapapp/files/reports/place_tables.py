@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from mapapp.answers.analyses import Release
 from mapapp.answers.asking import characteristics_of
+from mapapp.answers.release import Release
 from mapapp.files.reports.content import Column, Table
 from mapapp.question.question import Question
 

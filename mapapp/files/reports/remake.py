@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mapapp.answers import served_answers
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.files.reports.content import Remake
 from mapapp.files.reports.part import SettledPart
 from mapapp.question import setup_file
@@ -24,7 +24,7 @@ LONGEST_LINK: Final = 2_000  # a length that browsers and mail programs accept
 
 
 def remake(
-    releases: Sequence[ServedRelease],
+    releases: Sequence[Release],
     parts: Sequence[SettledPart],
     *,
     date: datetime.date | None,
@@ -45,20 +45,20 @@ def remake(
     )
 
 
-def _setup(release: ServedRelease, part: SettledPart) -> str:
+def _setup(release: Release, part: SettledPart) -> str:
     """A setup file in compact form."""
     address = Address(question=part.question, view=part.view)
     return json.dumps(json.loads(setup_file.save(release, address, name=release.slug)))
 
 
-def words_of(release: ServedRelease, part: SettledPart) -> str:
+def words_of(release: Release, part: SettledPart) -> str:
     """The question of a part in a few words."""
     about = served_answers.result(release, part.question).about
     return f"{about.area}: {about.title}"
 
 
 def _command(
-    releases: Sequence[ServedRelease],
+    releases: Sequence[Release],
     parts: Sequence[SettledPart],
     setups: Sequence[str],
     *,

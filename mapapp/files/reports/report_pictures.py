@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mapapp.answers.release import Release
 from mapapp.answers.results import Result
-from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.map_content import MapContent
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_words
 from mapapp.files.reports.content import Picture
@@ -15,7 +15,7 @@ _MAP_IN: Final = (7.5, 6.3)  # as wide as a page, and short enough for the first
 _SCALE: Final = 2  # 192 pixels per inch
 
 
-def locator_of(release: ServedRelease, part: Part, name: str) -> Picture:
+def locator_of(release: Release, part: Part, name: str) -> Picture:
     """A small map that shows where the area is."""
     return Picture(
         name=f"{name}-locator",
@@ -26,9 +26,7 @@ def locator_of(release: ServedRelease, part: Part, name: str) -> Picture:
     )
 
 
-def map_of(
-    release: ServedRelease, part: SettledPart, name: str, before: ServedRelease | None = None
-) -> Picture:
+def map_of(release: Release, part: SettledPart, name: str, before: Release | None = None) -> Picture:
     """The answer as a map. It is a PNG, because a map of points as SVG has several megabytes and takes seconds."""
     shown = MapContent(release, part.question, part.view, before)
     return Picture(
@@ -40,7 +38,7 @@ def map_of(
     )
 
 
-def charts_of(release: ServedRelease, result: Result, name: str) -> tuple[Picture, ...]:
+def charts_of(release: Release, result: Result, name: str) -> tuple[Picture, ...]:
     """The charts of an answer, as PNG, because PDF viewers draw letters unevenly as paths; empty without workers."""
     made = chart_pictures(release, result, form="png", scale=_SCALE)
     return tuple(

@@ -14,12 +14,11 @@ from commutemap import Filters
 from geodata.distance import distance_mi
 from geodata.store import open_store
 from mapapp.answers import served_answers, words
-from mapapp.answers.analyses import Release
 from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
 from mapapp.answers.errors.distance_errors import miles_within
 from mapapp.answers.errors.expected_error import ExpectedErrors
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.explore.pages import answer
 from mapapp.files import answer_files
 from mapapp.files.reports.numbers import key_numbers
@@ -29,13 +28,13 @@ from tests.oracles import analyses as twin
 
 
 @pytest.fixture(scope="module")
-def served(demo_release: Path) -> ServedRelease:
-    return ServedRelease(demo_release, "demo")
+def served(demo_release: Path) -> Release:
+    return Release.open(demo_release, "demo")
 
 
 @pytest.fixture(scope="module")
-def release(served: ServedRelease) -> Release:
-    return served.analyses
+def release(served: Release) -> Release:
+    return served
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,7 @@ def test_real_medians_and_means_lie_within_four_expected_errors(
     )
 
 
-def test_every_way_to_read_an_answer_has_the_errors(served: ServedRelease, counties: list[str]) -> None:
+def test_every_way_to_read_an_answer_has_the_errors(served: Release, counties: list[str]) -> None:
     state = Question(areas=(counties[0],), analysis="distance-direction")
     found: Any = served_answers.with_errors(served, settled(served, state))
     shown = {name: getattr(found, name) for name in ("median_mi", "mean_under_100_mi")}

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mapapp.answers.analyses import Release
 from mapapp.answers.errors.typical_errors import FLOW_CLASSES, MOST_FLOWS, MOST_TOWNS, typical_errors
 from mapapp.answers.method_words import exactness
+from mapapp.answers.release import Release
 from tests.releases import write_release
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from geodata.store import open_store
 from mapapp.answers import served_answers
-from mapapp.answers.analyses import Release
 from mapapp.answers.commute_pick import Pick
 from mapapp.answers.errors import record_errors
 from mapapp.answers.errors.answer_errors import ROWS
@@ -22,7 +21,7 @@ from mapapp.answers.method_words import chapters
 from mapapp.answers.records.certificate import NO_EDGE
 from mapapp.answers.records.record_words import error_words
 from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.explore.pages import records_page
 from mapapp.question.address import Address
@@ -129,7 +128,7 @@ def test_every_attribute_of_a_profile_has_its_error_however_few_rows_are_asked_f
     assert profile["attribute"].nunique() > 5
     assert len(profile) > 40
     assert profile["expected_error"].notna().all()
-    served = ServedRelease(seedless_records, "demo")
+    served = Release.open(seedless_records, "demo")
     counties = served.store.table("counties")
     county = f"county:{counties.loc[~counties['elsewhere'], 'county_id'].iloc[0]}"
     shown = served_answers.with_errors(served, settled(served, Question(analysis="profile", areas=(county,))))
@@ -175,7 +174,7 @@ def test_a_number_without_an_error_has_the_mark_of_the_note_that_says_why(
 def test_totals_of_a_cross_table_have_their_errors_and_the_number_of_all_records_has_the_note_that_it_is_public(
     seedless_records: Path,
 ) -> None:
-    served = ServedRelease(seedless_records, "demo")
+    served = Release.open(seedless_records, "demo")
     shown = served_answers.with_errors(
         served, settled(served, Question(analysis="cross-table", areas=("all",), by=("sex", "education")))
     )
@@ -230,7 +229,7 @@ def test_attributes_without_an_edge_get_a_caution(release: Release) -> None:
 
 
 def test_the_method_says_what_a_row_means(demo_records: Path) -> None:
-    text = json.dumps([(each.title, each.parts) for each in chapters(ServedRelease(demo_records, "demo"))])
+    text = json.dumps([(each.title, each.parts) for each in chapters(Release.open(demo_records, "demo"))])
     assert "No row is a person" in text
     assert "Here \\u03b5 is 1 for a record left out, and 2 for a record changed" in text
     assert "Are these the records that were published?" in text
@@ -238,7 +237,7 @@ def test_the_method_says_what_a_row_means(demo_records: Path) -> None:
 
 
 def test_rows_come_a_page_at_a_time(demo_records: Path, rows: pandas.DataFrame) -> None:
-    served = ServedRelease(demo_records, "demo")
+    served = Release.open(demo_records, "demo")
     question = Question(attributes=("sex:1",))
     n_women = int((rows["sex"] == 1).sum())
     first, last = (record_rows(served, question, page) for page in (1, 10**9))
@@ -261,7 +260,7 @@ def test_rows_come_a_page_at_a_time(demo_records: Path, rows: pandas.DataFrame) 
 
 
 def test_the_page_of_rows_says_what_a_row_means(demo_records: Path) -> None:
-    served = ServedRelease(demo_records, "demo")
+    served = Release.open(demo_records, "demo")
     shown = str(records_page.page(served, Address(question=Question(attributes=("sex:0",))), 1))
     assert "No row is a person" in shown
     assert "Sex: Male" in shown
@@ -271,7 +270,7 @@ def test_the_page_of_rows_says_what_a_row_means(demo_records: Path) -> None:
 
 
 def test_a_page_without_rows_says_so_and_offers_to_clear_the_filters(demo_records: Path) -> None:
-    served = ServedRelease(demo_records, "demo")
+    served = Release.open(demo_records, "demo")
     question = Question(areas=("all", "&circle:0,0,0.1"), attributes=("sex:0",))
     shown = str(records_page.page(served, Address(question=question), 1))
     assert "No synthetic worker matches" in shown

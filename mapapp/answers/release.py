@@ -1,0 +1,48 @@
+"""A release that is open for questions, with its analyses and whatever is computed once from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mapapp.answers.commute_analyses import CommuteAnalyses
+from mapapp.answers.release_names import NamedRelease, menu_names, names_apart
+from mapapp.answers.served_publication import free_slug
+from mapapp.answers.worker_analyses import WorkerAnalyses
+
+
+class Release(WorkerAnalyses, CommuteAnalyses):
+    """A verified release and its analyses; safe to use from several threads at once.
+
+    Parameters
+    ----------
+    store : Store
+        The release's store; :meth:`open` opens it.
+    slug : str
+        Name of the release in addresses; by default its version.
+    report : callable
+        Called with (stage, done, total) while the release is prepared, once per machine.
+    """
+
+
+def open_releases(paths: list[Path]) -> dict[str, Release]:
+    """Open releases, in the given order, by name in addresses; a number is added to repeated names."""
+    found: dict[str, Release] = {}
+    for path in paths:
+        slug = free_slug(path, found)
+        found[slug] = Release.open(path, slug)
+    return found
+
+
+def names_of(releases: Sequence[Release]) -> dict[str, str]:
+    """Return a distinct title for each release, by its name in addresses."""
+    return dict(zip((release.slug for release in releases), names_apart(_known(releases)), strict=True))
+
+
+def menu_names_of(releases: Sequence[Release]) -> dict[str, str]:
+    """Return a distinct name for each release in a narrow menu, by its name in addresses."""
+    return dict(zip((release.slug for release in releases), menu_names(_known(releases)), strict=True))
+
+
+def _known(releases: Sequence[Release]) -> list[NamedRelease]:
+    return [(release.title, release.promise, release.version) for release in releases]
