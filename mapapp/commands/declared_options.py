@@ -12,7 +12,7 @@ import click
 from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, Function, config_option_named
 from mapapp.publishing.option import Option, declared, made
-from mapapp.publishing.release_options import PRESETS, ReleaseOptions
+from mapapp.publishing.release_options import PRESETS, RELEASE_OPTIONS, ReleaseOptions
 
 __all__ = ["axis_value", "declared_options", "read_setting"]
 
@@ -96,7 +96,7 @@ def read_setting(spec: str) -> ReleaseOptions:
             "`synthesize`"
         )
     command = click.Command("synthesize", params=[])
-    for add in (config_option_named("--setting"), declared_options(setting=ReleaseOptions)):
+    for add in (config_option_named("--setting"), *map(_click_option, RELEASE_OPTIONS.values())):
         command = add(command)
     with command.make_context("synthesize", arguments) as context:
         return made(ReleaseOptions, context.params)()

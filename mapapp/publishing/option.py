@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Control", "Option", "declared", "exact", "made", "number_or_none", "whole", "with_values"]
 
-_MOST_DIGITS: Final = 15
+_MOST_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
