@@ -22,7 +22,7 @@ import pytest
 import shapely
 
 import commutemap as cm
-from mapapp.answers import analyses
+from mapapp.answers.release import Release
 from mapapp.answers.asking import ask, question_of
 from mapapp.answers.release import Release
 from mapapp.drawing.paper import map_picture
@@ -268,7 +268,7 @@ def test_a_release_and_its_answers_go_to_other_processes(release: cm.Release) ->
 
 
 def test_answers_of_the_pages_are_plain(paths: list[Path]) -> None:
-    answer = analyses.Release.open(paths[0]).profile()
+    answer = Release.open(paths[0]).profile()
     assert answer._repr_html_() is None
     with pytest.raises(cm.UsageError, match=r"commutemap\.open_release"):
         answer.to_frame()
