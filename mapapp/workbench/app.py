@@ -25,7 +25,6 @@ from mapapp.workbench import (
     kept_callbacks,
     lab,
     lab_callbacks,
-    preset_callbacks,
     publish_callbacks,
     records_callbacks,
     sweep_callbacks,
@@ -112,7 +111,6 @@ def create_app(
     tradeoff_callbacks.register(app, session)
     design_callbacks.register(app, session)
     kept_callbacks.register(app, session, geography.title)
-    preset_callbacks.register(app, session)
     publish_callbacks.register(app, session)
     serve_layers(app.server, geography)
     app.server.extensions[_SESSION] = (session, geography)

@@ -16,7 +16,7 @@ from mapapp.measuring.audit.questions import Target
 from mapapp.measuring.audit.result import CLASSES, LIMITS, Attacker, Audit
 from mapapp.measuring.audit.words import TARGET_WORDS, alarm_line, place_of
 from mapapp.workbench.audit_chart import BARS, audit_chart
-from mapapp.workbench.audit_results import THIS_SETTING, AuditedSettings
+from mapapp.workbench.audits import THIS_SETTING, AuditedSettings
 from mapapp.workbench.fields import percent, table
 from mapapp.workbench.figures import GRAPH_CONFIG
 from mapapp.workbench.job_progress import outdated, start_row
@@ -61,7 +61,6 @@ def audit_panel() -> Component:
                 className="spaced",
             ),
             html.Div(id="audit-results", className="cards"),
-            dcc.Store(id="audit-shown"),
         ],
         className="answer",
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import get_args
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, State, html
+from dash.development.base_component import Component
 
 from engine.parameters import Mechanism, PrivacyParameters, Unit
 from geodata.json_objects import JsonMapping
@@ -17,76 +19,58 @@ from mapapp.publishing.chosen_setting import (
     expected_line,
     exposure_line,
 )
-from mapapp.publishing.drawn_design import COMPARED_MECHANISMS
+from mapapp.publishing.design import DesignFacts
+from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, DrawnDesignFacts
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.release_options import DEFAULT_PRESET
 from mapapp.publishing.settings import preset_ceiling
 from mapapp.workbench.dash_types import Answers
-from mapapp.workbench.job_progress import add_cancel, ask, ended, more, refused, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS
-from mapapp.workbench.session import Design, Session
+from mapapp.workbench.job_progress import JobKind, attach
+from mapapp.workbench.jobs import Work
+from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting, values_of
-from mapapp.workbench.tune_callbacks import PROPERTIES, control_inputs
+from mapapp.workbench.tune_callbacks import control_inputs, control_outputs
+
+Design = tuple[Setting, DesignFacts | DrawnDesignFacts]
+"""A setting chosen from public data, and how it was chosen."""
 
 
 def register(app: Dash, session: Session) -> None:
     """Attach them to an app."""
-
-    @app.callback(
-        Output("design-more", "data"),
-        Output("design-progress", "children"),
-        *row_outputs("design"),
-        Input("design", "n_clicks"),
-        State("tab", "data"),
-        State("design-mechanism", "checked"),
-        State("design-unit", "checked"),
-        *control_inputs(State),
-        prevent_initial_call=True,
+    kind = JobKind(
+        name="design",
+        what="The search",
+        states=[
+            State("design-mechanism", "checked"),
+            State("design-unit", "checked"),
+            *control_inputs(State),
+        ],
+        begin=partial(_begin, session),
+        outputs=control_outputs(),
+        show=_show,
     )
-    def start(clicks: int, tab: str, any_mechanism: bool, any_unit: bool, *controls: ControlValue) -> Answers:
-        if not clicks:
-            return (no_update,) * 5
-        given = dict(zip(CONTROLS, controls, strict=True))
-        try:
-            search = search_for(
-                read_setting(given),
-                any_mechanism=any_mechanism,
-                any_unit=any_unit,
-                cleans=given["cleaning"] == "on",
-            )
-        except EXPECTED_ERRORS as error:
-            return None, refused(error), *row_state(None)
-        job = session.start_design(tab, lambda report: design(session, search, report))
-        return ask(), None, *row_state(job)
+    attach(app, session, kind)
 
-    @app.callback(
-        Output("design-more", "data", allow_duplicate=True),
-        Output("design-progress", "children", allow_duplicate=True),
-        *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
-        *row_outputs("design"),
-        Input("design-pulse", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
+
+def _begin(
+    session: Session, _tab: str, any_mechanism: bool, any_unit: bool, *controls: ControlValue
+) -> Work[Design]:
+    given = dict(zip(CONTROLS, controls, strict=True))
+    search = search_for(
+        read_setting(given),
+        any_mechanism=any_mechanism,
+        any_unit=any_unit,
+        cleans=given["clean"] == "on",
     )
-    def follow(_pulse: int | None, tab: str) -> Answers:
-        still = [no_update] * len(CONTROLS)
-        state = session.tab(tab)
-        job = state.design
-        if job is None:
-            return None, None, *still, *row_state(None)
-        if job.result is None:
-            line = None if job.state == "running" else ended(job, "The search")
-            return more(job), line, *still, *row_state(job)
-        setting, facts = job.result
-        values = values_of(setting)
-        line = html.P(
-            chosen_line({**facts}),
-            className="quiet small",
-            role="status",
-        )
-        return None, line, *[values[name] for name in CONTROLS], *row_state(job)
+    return lambda report: design(session, search, report)
 
-    add_cancel(app, session, "design")
+
+def _show(found: Design) -> tuple[Component, Answers]:
+    """How the setting was chosen, and the controls that make it."""
+    setting, facts = found
+    values = values_of(setting)
+    line = html.P(chosen_line({**facts}), className="quiet small", role="status")
+    return line, [values[name] for name in CONTROLS]
 
 
 def search_for(

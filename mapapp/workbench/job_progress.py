@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import Final, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar, cast
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.explore.pages.controls import segments
-from mapapp.workbench.dash_types import Answer, Answers, clientside
-from mapapp.workbench.jobs import Job, one_line
-from mapapp.workbench.session import Session
+from mapapp.workbench.dash_types import Answer, Answers, Dependency, clientside
+from mapapp.workbench.jobs import EXPECTED_ERRORS, Job, Work, one_line
+from mapapp.workbench.session import Session, Tab
+
+Result = TypeVar("Result")
 
 WORK: Final = (
     "measure",
@@ -28,9 +32,115 @@ WORK: Final = (
 """Kinds of work whose progress the page asks for."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobKind(Generic[Result]):
+    """A kind of longer work that a tab can start, follow, and cancel.
+
+    Attributes
+    ----------
+    name : str
+        What the names of its components begin with.
+    what : str
+        Subject of a sentence about it.
+    states : sequence of Dependency
+        What the page holds when it starts.
+    begin : callable
+        Takes the name of the tab and the values of `states`, and returns the work. What it refuses, it raises.
+    button : str
+        The component that starts it; by default `name`.
+    line : str
+        The component for a line about how it ended; by default `{name}-progress`.
+    outputs : sequence of Output
+        What changes when it is done, as :meth:`show` says. By default `{name}-shown`, which gets the job's number.
+    show : callable or None
+        Takes the result; returns the line, and the values of `outputs`.
+    mark : callable or None
+        Takes the tab; what `{name}-shown` gets while the work goes on, whenever it is another value.
+    """
+
+    name: str
+    what: str
+    states: Sequence[Dependency]
+    begin: Callable[..., Work[Result]]
+    button: str = ""
+    line: str = ""
+    outputs: Sequence[Output] = ()
+    show: Callable[[Result], tuple[Component | None, Answers]] | None = None
+    mark: Callable[[Tab], Answer] | None = None
+
+
+def attach(app: Dash, session: Session, kind: JobKind[Result]) -> None:
+    """Attach the callbacks that start, follow, and cancel a kind of work."""
+    line = kind.line or f"{kind.name}-progress"
+    outputs = kind.outputs or [Output(f"{kind.name}-shown", "data")]
+
+    @app.callback(
+        Output(f"{kind.name}-more", "data"),
+        Output(line, "children"),
+        *_row_outputs(kind.name),
+        Input(kind.button or kind.name, "n_clicks"),
+        State("tab", "data"),
+        *kind.states,
+        prevent_initial_call=True,
+    )
+    def start(clicks: int, tab: str, *values: object) -> Answers:
+        if not clicks:
+            return (no_update,) * 5
+        try:
+            work = kind.begin(tab, *values)
+        except EXPECTED_ERRORS as error:
+            return None, refused(error), *_row_state(None)
+        return ask(), None, *_row_state(session.start_job(tab, kind.name, work))
+
+    @app.callback(
+        Output(f"{kind.name}-more", "data", allow_duplicate=True),
+        Output(line, "children", allow_duplicate=True),
+        *outputs,
+        *_row_outputs(kind.name),
+        Input(f"{kind.name}-pulse", "data"),
+        State("tab", "data"),
+        State(f"{kind.name}-shown", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_pulse: int | None, tab: str, shown: Answer) -> Answers:
+        state = session.tab(tab)
+        job = state.jobs.get(kind.name)
+        again = more(job)  # before the rest is read: what ends meanwhile is shown by the next answer
+        said, news = _news(kind, state, job, shown, runs=again is not None)
+        return again, said, *(news or (no_update,) * len(outputs)), *_row_state(job)
+
+    @app.callback(
+        Output(f"{kind.name}-cancel", "n_clicks"),
+        Input(f"{kind.name}-cancel", "n_clicks"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def cancel(clicks: int, tab: str) -> Answer:
+        job = session.tab(tab).jobs.get(kind.name)
+        if clicks and job is not None:
+            job.cancel()
+        return no_update
+
+
+def _news(
+    kind: JobKind[Result], tab: Tab, job: Job[object] | None, shown: Answer, *, runs: bool
+) -> tuple[Component | None, Answers | None]:
+    """The line about a job, and the values of its kind's outputs; None if they stay."""
+    if job is None:
+        return None, None
+    is_done = not runs and job.state == "done"
+    if is_done and kind.show is not None:
+        return kind.show(cast("Result", job.result))
+    said = None if runs or is_done else ended(job, kind.what)
+    if kind.mark is None:
+        return said, (job.number,) if is_done else None
+    mark = [job.number, kind.mark(tab), runs]
+    return said, None if mark == shown else (mark,)
+
+
 def stores() -> list[Component]:
-    """What the page needs to ask for the progress of work."""
-    return [dcc.Store(id=f"{kind}-{part}") for kind in WORK for part in ("pulse", "more")]
+    """What the page needs to ask for the progress of work, apart from dialogs, which come and go."""
+    return [dcc.Store(id=f"{kind}-{part}") for kind in WORK for part in ("pulse", "more", "shown")]
 
 
 def register(app: Dash) -> None:
@@ -79,7 +189,6 @@ def start_row(kind: str, *, action: str, label: str) -> list[Component]:
     Parameters
     ----------
     kind : str
-        One of `WORK`.
     action : str
         Text of the button.
     label : str
@@ -99,46 +208,17 @@ def start_row(kind: str, *, action: str, label: str) -> list[Component]:
     ]
 
 
-def row_outputs(kind: str) -> list[Output]:
-    """The parts of :func:`cancel_row` that change; :func:`row_state` returns their values."""
+def _row_outputs(kind: str) -> list[Output]:
+    """The parts of :func:`cancel_row` that change; :func:`_row_state` returns their values."""
     places = ((f"{kind}-row", "hidden"), (f"{kind}-bar", "value"), (f"{kind}-stage", "children"))
     return [Output(*place, allow_duplicate=True) for place in places]
 
 
-def row_state(job: Job[object] | None) -> tuple[bool, str | None, str]:
+def _row_state(job: Job[object] | None) -> tuple[bool, str | None, str]:
     """State of the row of a job; it is hidden unless the job runs."""
     if job is None or job.state != "running":
         return True, None, ""
     return False, _value(job), job.stage
-
-
-def add_cancel(
-    app: Dash,
-    session: Session,
-    kind: Literal["design", "sweep", "audit", "tradeoff", "tables", "worker-records", "justify"],
-) -> None:
-    """Let the button of :func:`cancel_row` cancel a tab's work."""
-
-    @app.callback(
-        Output(f"{kind}-cancel", "n_clicks"),
-        Input(f"{kind}-cancel", "n_clicks"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def cancel(clicks: int, tab: str) -> Answer:
-        state = session.tab(tab)
-        job: Job[object] | None = {
-            "design": state.design,
-            "sweep": state.sweep,
-            "audit": state.audit,
-            "tradeoff": state.tradeoff,
-            "tables": state.tables,
-            "worker-records": state.records,
-            "justify": state.justify,
-        }[kind]
-        if clicks and job is not None:
-            job.cancel()
-        return no_update
 
 
 def progress_row(job: Job[object]) -> Component:
@@ -159,16 +239,6 @@ def progress_row(job: Job[object]) -> Component:
 
 def _value(job: Job[object]) -> str | None:
     return None if job.percent is None else f"{job.percent:.0f}"
-
-
-def followed(job: Job[object] | None, what: str) -> Answers:
-    """How a job gets on: whether to ask again, a line, the number of a job that is done, and :func:`row_state`."""
-    state = None if job is None else job.state
-    if job is None or state == "running":
-        return None if job is None else ask(), None, no_update, *row_state(job)
-    if state == "done":
-        return None, None, job.number, *row_state(job)
-    return None, ended(job, what), no_update, *row_state(job)
 
 
 def refused(error: Exception) -> Component:

@@ -8,13 +8,13 @@ from dash import ALL, Dash, Input, Output, State, ctx, html, no_update
 
 from mapapp.workbench import side_by_side
 from mapapp.workbench.dash_types import Answer, Answers
-from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
+from mapapp.workbench.job_progress import JobKind, ask, attach
+from mapapp.workbench.jobs import EXPECTED_ERRORS, Work, one_line
 from mapapp.workbench.justification import justification_pdf
 from mapapp.workbench.kept_settings import MOST_KEPT
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, read_setting
-from mapapp.workbench.tune_callbacks import PROPERTIES, control_inputs
+from mapapp.workbench.tune_callbacks import control_inputs, control_outputs
 
 
 def register(app: Dash, session: Session, title: str) -> None:
@@ -73,7 +73,7 @@ def _compare(app: Dash, session: Session) -> None:
 
 def _use_and_delete(app: Dash, session: Session) -> None:
     @app.callback(
-        *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
+        *control_outputs(),
         Output("compare-dialog", "opened", allow_duplicate=True),
         Input({"type": "kept-use", "name": ALL}, "n_clicks"),
         prevent_initial_call=True,
@@ -105,43 +105,20 @@ def _clicked(clicks: list[int]) -> str:
 
 
 def _justify(app: Dash, session: Session, title: str) -> None:
-    @app.callback(
-        Output("justify-more", "data"),
-        Output("justify-said", "children"),
-        *row_outputs("justify"),
-        Input("justify", "n_clicks"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def start(clicks: int, tab: str) -> Answers:
-        if not clicks:
-            return (no_update,) * 5
+    def begin(_tab: str) -> Work[bytes]:
         settings = {kept.name: kept.setting for kept in session.kept.all()}
-        job = session.start_justify(
-            tab, lambda report: justification_pdf(session.path, title, settings, report=report)
-        )
-        return ask(), None, *row_state(job)
+        return lambda report: justification_pdf(session.path, title, settings, report=report)
 
-    @app.callback(
-        Output("justify-more", "data", allow_duplicate=True),
-        Output("justify-said", "children", allow_duplicate=True),
-        Output("justification", "data"),
-        *row_outputs("justify"),
-        Input("justify-pulse", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
+    kind = JobKind(
+        name="justify",
+        what="The justification",
+        states=(),
+        begin=begin,
+        line="justify-said",
+        outputs=[Output("justification", "data")],
+        show=lambda pdf: (html.P("Written as justification.pdf.", className="quiet small"), [_download(pdf)]),
     )
-    def follow(_pulse: int | None, tab: str) -> Answers:
-        job = session.tab(tab).justify
-        if job is None:
-            return None, None, no_update, *row_state(None)
-        if job.result is None:
-            line = None if job.state == "running" else ended(job, "The justification")
-            return more(job), line, no_update, *row_state(job)
-        said = html.P("Written as justification.pdf.", className="quiet small")
-        return None, said, _download(job.result), *row_state(job)
-
-    add_cancel(app, session, "justify")
+    attach(app, session, kind)
 
 
 def _download(pdf: bytes) -> dict[str, object]:

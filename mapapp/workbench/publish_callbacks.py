@@ -11,14 +11,14 @@ from mapapp.workbench.dash_types import Answer, Answers
 from mapapp.workbench.job_progress import ask, ended, more, progress_row
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.workbench.publish_dialog import summary
-from mapapp.workbench.session import Session
+from mapapp.workbench.session import PUBLISH, Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting
 from mapapp.workbench.spending import publish, release_path, spending
 from mapapp.workbench.tune_callbacks import control_inputs
 
 
 def register(app: Dash, session: Session) -> None:
-    """Attach them to an app."""
+    """Attach them to an app. Making a release is not cancelled, and one dialog makes one release."""
     _opening(app, session)
     _making(app, session)
 
@@ -100,12 +100,12 @@ def _making(app: Dash, session: Session) -> None:
         prevent_initial_call=True,
     )
     def follow(_pulse: int | None, tab: str) -> Answers:
-        job = session.tab(tab).publish
+        job, found = session.tab(tab).jobs.get(PUBLISH), session.result(tab, PUBLISH, Outcome)
         if job is None:
             return None, no_update
         if job.state == "running":
             return more(job), progress_row(job)
-        return None, ended(job, "Publishing") if job.result is None else _outcome_lines(job.result)
+        return None, ended(job, "Publishing") if found is None else _outcome_lines(found)
 
 
 def _outcome_lines(outcome: Outcome) -> Component:

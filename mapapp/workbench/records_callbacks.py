@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 
@@ -14,8 +15,8 @@ from mapapp.publishing.records.choice import Choice
 from mapapp.publishing.records.plan import Plan
 from mapapp.workbench import records_figures, records_panel
 from mapapp.workbench.dash_types import Answer, Answers, Dependency, DependencyType, clientside
-from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS
+from mapapp.workbench.job_progress import JobKind, attach, refused
+from mapapp.workbench.jobs import EXPECTED_ERRORS, Work
 from mapapp.workbench.records_expected import RecordsExpectation
 from mapapp.workbench.records_results import comparison_cards
 from mapapp.workbench.records_setting import (
@@ -41,9 +42,15 @@ def register(app: Dash, session: Session, expectation: RecordsExpectation) -> No
     _expect(app, session, expectation)
     _chart_groups(app, expectation)
     _chart_rates(app, expectation)
-    _draw(app, session, expectation)
     _show(app, session, expectation)
-    add_cancel(app, session, KIND)
+    kind = JobKind(
+        name=KIND,
+        what="The comparison",
+        button=f"{KIND}-draw",
+        states=[*_values(State), *control_inputs(State)],
+        begin=partial(_begin, session, expectation),
+    )
+    attach(app, session, kind)
 
 
 def _values(kind: DependencyType) -> list[Dependency]:
@@ -175,39 +182,12 @@ def _chart_rates(app: Dash, expectation: RecordsExpectation) -> None:
         return *rates, False, tries, records_panel.tries_words(plan), records_panel.tries_table(cost)
 
 
-def _draw(app: Dash, session: Session, expectation: RecordsExpectation) -> None:
-    @app.callback(
-        Output(f"{KIND}-more", "data"),
-        Output(f"{KIND}-progress", "children"),
-        *row_outputs(KIND),
-        Input(f"{KIND}-draw", "n_clicks"),
-        State("tab", "data"),
-        *_values(State),
-        *control_inputs(State),
-        prevent_initial_call=True,
-    )
-    def start(clicks: int, tab: str, *values: object) -> Answers:
-        if not clicks:
-            return (no_update,) * 5
-        try:
-            plan = _plan(expectation, _given(values[: len(CONTROLS)]))
-            flows = _flows(dict(zip(FLOW_CONTROLS, values[len(CONTROLS) :], strict=True)))
-        except EXPECTED_ERRORS as error:
-            return None, refused(error), *row_state(None)
-        job = session.start_records(tab, lambda report: _compared(session, expectation, plan, flows, report))
-        return ask(), None, *row_state(job)
-
-    @app.callback(
-        Output(f"{KIND}-more", "data", allow_duplicate=True),
-        Output(f"{KIND}-progress", "children", allow_duplicate=True),
-        Output(f"{KIND}-shown", "data"),
-        *row_outputs(KIND),
-        Input(f"{KIND}-pulse", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def follow(_pulse: int | None, tab: str) -> Answers:
-        return followed(session.tab(tab).records, "The comparison")
+def _begin(
+    session: Session, expectation: RecordsExpectation, _tab: str, *values: object
+) -> Work[ComparedRecords]:
+    plan = expectation.workers.plan(choice_of(_given(values[: len(CONTROLS)]), expectation.workers))
+    flows = _flows(dict(zip(FLOW_CONTROLS, values[len(CONTROLS) :], strict=True)))
+    return lambda report: _compared(session, expectation, plan, flows, report)
 
 
 def _show(app: Dash, session: Session, expectation: RecordsExpectation) -> None:
@@ -220,14 +200,10 @@ def _show(app: Dash, session: Session, expectation: RecordsExpectation) -> None:
     )
     def show(_number: int | None, *values: object) -> Answer:
         *controls, tab = values
-        job = session.tab(str(tab)).records
-        if job is None or job.result is None:
+        found = session.result(str(tab), KIND, ComparedRecords)
+        if found is None:
             return no_update
-        return comparison_cards(job.result, _choice(expectation, _given(tuple(controls))))
-
-
-def _plan(expectation: RecordsExpectation, given: Mapping[str, object]) -> Plan:
-    return expectation.workers.plan(choice_of(given, expectation.workers))
+        return comparison_cards(found, _choice(expectation, _given(tuple(controls))))
 
 
 def _choice(expectation: RecordsExpectation, given: Mapping[str, object]) -> Choice | None:

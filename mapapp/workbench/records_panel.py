@@ -110,7 +110,6 @@ def records_panel(workers: RecordWorkers) -> Component:
                 className="cards",
                 hidden=True,
             ),
-            dcc.Store(id=f"{KIND}-shown"),
         ],
         className="answer",
     )

@@ -26,23 +26,17 @@ from mapapp.measuring.audit.audited import audited_setting
 from mapapp.measuring.audit.questions import QUESTIONS, Question
 from mapapp.measuring.audit.result import Audit
 from mapapp.measuring.audit.run import AuditedWorkers, audited_workers, joined
-from mapapp.measuring.compared_records import ComparedRecords
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.publishing.chosen_setting import Choice, choose_setting
-from mapapp.publishing.design import DesignFacts
-from mapapp.publishing.drawn_design import DrawnDesignFacts
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.release_options import DEFAULT_PRESET, Preset
 from mapapp.publishing.run import Outcome
 from mapapp.publishing.settings import is_designed, preset_ceiling
-from mapapp.workbench.audit_results import AuditedSettings
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.kept_settings import KeptSettings
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
 from mapapp.workbench.setting import Setting, Values, preset_values, read_setting, values_of
 from mapapp.workbench.sweep_results import SweepResults
-from mapapp.workbench.table_plans import CountedTable
-from mapapp.workbench.tradeoff_results import TradeOff
 
 _SAMPLE_PAIRS: Final = 120_000  # of destination and origin tracts: measured in a fraction of a second
 _SAMPLE_TRACTS: Final = (12, 40)
@@ -52,8 +46,8 @@ _SOON_S: Final = 4.0
 
 _Found = TypeVar("_Found")
 
-Design = tuple[Setting, DesignFacts | DrawnDesignFacts]
-"""A setting chosen from public data, and how it was chosen."""
+PUBLISH: Final = "publish"
+"""The kind of work that makes a release."""
 
 
 @dataclass(slots=True)
@@ -70,7 +64,7 @@ class Tab:
         None until the first setting is measured.
     previous_setting : Setting or None
         The one shown before.
-    design, sweep, audit, tradeoff, tables, records, justify, publish : Job or None
+    jobs : dict of str to Job
         The tab's latest work of each kind.
     sweeps : SweepResults or None
         What its sweeps have found so far.
@@ -82,38 +76,20 @@ class Tab:
     n_requests: int = 0
     shown: MeasuredSetting | None = None
     previous_setting: Setting | None = None
-    design: Job[Design] | None = None
-    sweep: Job[SweepResults] | None = None
-    audit: Job[AuditedSettings] | None = None
-    tradeoff: Job[TradeOff] | None = None
-    tables: Job[CountedTable] | None = None
-    records: Job[ComparedRecords] | None = None
-    justify: Job[bytes] | None = None
-    publish: Job[Outcome] | None = None
+    jobs: dict[str, Job[object]] = field(default_factory=dict)
     sweeps: SweepResults | None = None
     pending: Setting | None = None
 
     @property
     def is_publishing(self) -> bool:
         """Whether it is making a release."""
-        return self.publish is not None and self.publish.state == "running"
+        return PUBLISH in self.jobs and self.jobs[PUBLISH].state == "running"
 
     def cancel_all(self) -> None:
         """Cancel all of its work."""
-        measuring = None if self.shown is None else self.shown.job
-        for job in (
-            self.design,
-            self.sweep,
-            self.audit,
-            self.tradeoff,
-            self.tables,
-            self.records,
-            self.justify,
-            self.publish,
-            measuring,
-        ):
-            if job is not None:
-                job.cancel()
+        measuring = [] if self.shown is None or self.shown.job is None else [self.shown.job]
+        for job in (*self.jobs.values(), *measuring):
+            job.cancel()
 
 
 class Superseded(Exception):
@@ -260,56 +236,21 @@ class Session:
         usual = self._whole_s.get(measured.setting.parameters.mechanism)
         return usual is not None and usual < _SOON_S and measured.job.age_s < _SOON_S
 
-    def start_design(self, name: str, work: Work[Design]) -> Job[Design]:
-        """Start to search for a setting; cancels the tab's search before."""
+    def start_job(self, name: str, kind: str, work: Work[object]) -> Job[object]:
+        """Start a tab's work of a kind in the background; cancels its earlier work of this kind."""
         tab = self.tab(name)
         with self._lock:
-            tab.design = _in_place_of(tab.design, work)
-            return tab.design
+            if kind in tab.jobs:
+                tab.jobs[kind].cancel()
+            tab.jobs[kind] = Job(work)
+            return tab.jobs[kind]
 
-    def start_sweep(self, name: str, work: Work[SweepResults]) -> Job[SweepResults]:
-        """Start to sweep; cancels the tab's sweep before."""
-        tab = self.tab(name)
-        with self._lock:
-            tab.sweep = _in_place_of(tab.sweep, work)
-            return tab.sweep
+    def result(self, name: str, kind: str, of: type[_Found]) -> _Found | None:
+        """What a tab's work of a kind has found; None while there is nothing."""
+        job = self.tab(name).jobs.get(kind)
+        return job.result if job is not None and isinstance(job.result, of) else None
 
-    def start_audit(self, name: str, work: Work[AuditedSettings]) -> Job[AuditedSettings]:
-        """Start to audit settings; cancels the tab's audit before."""
-        tab = self.tab(name)
-        with self._lock:
-            tab.audit = _in_place_of(tab.audit, work)
-            return tab.audit
-
-    def start_tradeoff(self, name: str, work: Work[TradeOff]) -> Job[TradeOff]:
-        """Start to compare settings with other schemes; cancels the tab's comparison before."""
-        tab = self.tab(name)
-        with self._lock:
-            tab.tradeoff = _in_place_of(tab.tradeoff, work)
-            return tab.tradeoff
-
-    def start_tables(self, name: str, work: Work[CountedTable]) -> Job[CountedTable]:
-        """Start to count a table with suppressed cells; cancels the tab's count before."""
-        tab = self.tab(name)
-        with self._lock:
-            tab.tables = _in_place_of(tab.tables, work)
-            return tab.tables
-
-    def start_records(self, name: str, work: Work[ComparedRecords]) -> Job[ComparedRecords]:
-        """Start to draw worker records beside others; cancels the tab's comparison before."""
-        tab = self.tab(name)
-        with self._lock:
-            tab.records = _in_place_of(tab.records, work)
-            return tab.records
-
-    def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
-        """Start to write the justification of the kept settings; cancels the tab's work on one before."""
-        tab = self.tab(name)
-        with self._lock:
-            tab.justify = _in_place_of(tab.justify, work)
-            return tab.justify
-
-    def publish(self, name: str, work: Callable[[Setting, Report], Outcome]) -> Job[Outcome] | None:
+    def publish(self, name: str, work: Callable[[Setting, Report], Outcome]) -> Job[object] | None:
         """Start to make the release that a tab's dialog offers; None if an earlier click has started it.
 
         Raises
@@ -323,8 +264,8 @@ class Session:
             if setting is None or tab.is_publishing:
                 return None
             self.require_no_release_in_progress()
-            tab.publish = Job(lambda report: work(setting, report))
-            return tab.publish
+            tab.jobs[PUBLISH] = Job(lambda report: work(setting, report))
+            return tab.jobs[PUBLISH]
 
     def require_no_release_in_progress(self) -> None:
         """Refuse to go on while a tab is making a release.
@@ -432,13 +373,6 @@ def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:
         read_public_part(store, choice.units), setting.privacy, setting.parameters, choice, report=report
     )
     return values_of(Setting(privacy, parameters))
-
-
-def _in_place_of(job: Job[_Found] | None, work: Work[_Found]) -> Job[_Found]:
-    """Start work in the background; cancels the earlier job, if there is one."""
-    if job is not None:
-        job.cancel()
-    return Job(work)
 
 
 def new_tab() -> str:

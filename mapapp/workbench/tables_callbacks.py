@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
-from dash import Dash, Input, Output, State, ctx, no_update
+from dash import Dash, Input, Output, State, ctx
 
 from mapapp.base.progress import Report
 from mapapp.publishing.tables.expected import expected_table
 from mapapp.workbench.dash_types import Answers, Dependency, DependencyType
-from mapapp.workbench.job_progress import add_cancel, ask, followed, refused, row_outputs, row_state
-from mapapp.workbench.jobs import EXPECTED_ERRORS
+from mapapp.workbench.job_progress import JobKind, attach, refused
+from mapapp.workbench.jobs import EXPECTED_ERRORS, Work
 from mapapp.workbench.session import Session
 from mapapp.workbench.table_plans import CountedTable, TablePlans, actual_table, spec_of
 from mapapp.workbench.tables_panel import actual_cards, delta_at, expected_cards, share_card
 
+_KIND: Final = "tables"
 _TABLE: Final = ("rows", "columns", "counts", "miles", "prior")
 _PROMISE: Final = ("epsilon", "delta")
 
@@ -26,9 +28,15 @@ def register(app: Dash, session: Session, plans: TablePlans) -> None:
     _heed(app)
     _expect(app, plans)
     _draw_shares(app, plans)
-    _count(app, session, plans)
     _show_count(app, session)
-    add_cancel(app, session, "tables")
+    kind = JobKind(
+        name=_KIND,
+        what="The count",
+        button="tables-count",
+        states=_values(State, (*_TABLE, *_PROMISE)),
+        begin=partial(_begin, plans),
+    )
+    attach(app, session, kind)
 
 
 def _values(kind: DependencyType, names: Sequence[str]) -> list[Dependency]:
@@ -93,44 +101,19 @@ def _draw_shares(app: Dash, plans: TablePlans) -> None:
         return share_card(shares, (float(epsilon), float(delta)))
 
 
-def _count(app: Dash, session: Session, plans: TablePlans) -> None:
-    @app.callback(
-        Output("tables-more", "data"),
-        Output("tables-progress", "children"),
-        *row_outputs("tables"),
-        Input("tables-count", "n_clicks"),
-        State("tab", "data"),
-        *_values(State, (*_TABLE, *_PROMISE)),
-        prevent_initial_call=True,
-    )
-    def start(clicks: int, tab: str, *values: object) -> Answers:
-        if not clicks:
-            return (no_update,) * 5
-        job = session.start_tables(tab, lambda report: _counted(plans, values, report))
-        return ask(), None, *row_state(job)
-
-    @app.callback(
-        Output("tables-more", "data", allow_duplicate=True),
-        Output("tables-progress", "children", allow_duplicate=True),
-        Output("tables-shown", "data"),
-        *row_outputs("tables"),
-        Input("tables-pulse", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def follow(_pulse: int | None, tab: str) -> Answers:
-        return followed(session.tab(tab).tables, "The count")
-
-
-def _counted(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
+def _begin(plans: TablePlans, _tab: str, *values: object) -> Work[CountedTable]:
     """Count the table that the controls describe."""
-    given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
-    epsilon, delta = _promise(given)
-    report("planning", 0, 0)
-    nodes = plans.nodes(spec_of(given), str(given["prior"] or ""))
-    expected = expected_table(nodes, epsilon, delta)
-    actual = actual_table(plans.store, nodes, epsilon, delta, report)
-    return CountedTable(asked=values, expected=expected, actual=actual)
+
+    def count(report: Report) -> CountedTable:
+        given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
+        epsilon, delta = _promise(given)
+        report("planning", 0, 0)
+        nodes = plans.nodes(spec_of(given), str(given["prior"] or ""))
+        expected = expected_table(nodes, epsilon, delta)
+        actual = actual_table(plans.store, nodes, epsilon, delta, report)
+        return CountedTable(asked=values, expected=expected, actual=actual)
+
+    return count
 
 
 def _show_count(app: Dash, session: Session) -> None:
@@ -143,11 +126,9 @@ def _show_count(app: Dash, session: Session) -> None:
     )
     def show(_number: int | None, *values: object) -> object:
         *asked, tab = values
-        job = session.tab(str(tab)).tables
-        if job is None:
-            return None
-        if job.result is None or job.result.asked != tuple(asked):
-            if ctx.triggered_id != "tables-shown":
-                job.cancel()  # the controls describe another table now
-            return None
-        return actual_cards(job.result.expected, job.result.actual)
+        job, found = session.tab(str(tab)).jobs.get(_KIND), session.result(str(tab), _KIND, CountedTable)
+        if found is not None and found.asked == tuple(asked):
+            return actual_cards(found.expected, found.actual)
+        if job is not None and ctx.triggered_id != "tables-shown":
+            job.cancel()  # the controls describe another table now
+        return None

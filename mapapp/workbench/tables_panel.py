@@ -125,7 +125,6 @@ def tables_panel(layers: Sequence[str], usual: str) -> Component:
                 **aria(label="Expected, and then actual"),
             ),
             html.Div(id="tables-actual", className="cards"),
-            dcc.Store(id="tables-shown"),
         ],
         className="answer",
     )

@@ -21,7 +21,7 @@ from mapapp.workbench.fields import percent, table
 from mapapp.workbench.figures import GRAPH_CONFIG
 from mapapp.workbench.job_progress import outdated, start_row
 from mapapp.workbench.setting import Setting
-from mapapp.workbench.tradeoff_results import TradeOff
+from mapapp.workbench.tradeoffs import TradeOff
 
 __all__ = ["DEFAULT_SCHEMES", "tradeoff_cards", "tradeoff_panel"]
 
@@ -59,7 +59,6 @@ def tradeoff_panel() -> Component:
             ),
             *start_row("tradeoff", action="Draw the trade-off", label="Tracts to compare on"),
             html.Div(id="tradeoff-results", className="cards"),
-            dcc.Store(id="tradeoff-shown"),
         ],
         className="answer",
         **aria(label="Other schemes at the same error"),

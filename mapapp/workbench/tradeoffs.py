@@ -1,8 +1,11 @@
-"""Settings beside other schemes on the same workers: what leaks at equal error."""
+"""Settings beside other schemes on the same workers: what leaks at equal error. Confidential."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, part_of
@@ -12,13 +15,35 @@ from mapapp.measuring.audit.questions import Question
 from mapapp.measuring.audit.schemes import Scheme, read_schemes
 from mapapp.publishing.marginal_segments import assigns_from_margins
 from mapapp.publishing.release_options import PRESETS
-from mapapp.workbench.audit_results import THIS_SETTING
+from mapapp.workbench.audits import THIS_SETTING
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Setting, read_setting
-from mapapp.workbench.tradeoff_results import TradeOff
 
-__all__ = ["marked_settings", "run_tradeoff", "schemes_of"]
+__all__ = ["TradeOff", "marked_settings", "run_tradeoff", "schemes_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeOff:
+    """Error of counts and share of workers named right, of settings and of other schemes.
+
+    Attributes
+    ----------
+    extent : {"sample", "whole"}
+        Whose workers were attacked.
+    setting : Setting
+        That of the controls when the work began.
+    names : tuple of str
+        The marked settings in order; the first is `setting`.
+    schemes, tradeoff : DataFrame
+        As docs/audit.md describes them.
+    """
+
+    extent: Extent
+    setting: Setting
+    names: tuple[str, ...]
+    schemes: pandas.DataFrame
+    tradeoff: pandas.DataFrame
 
 
 def schemes_of(session: Session, text: str, question: Question) -> list[Scheme]:

@@ -12,6 +12,7 @@ from dash import ClientsideFunction, Dash, Input, Output, Patch, State, ctx, no_
 
 from mapapp.explore.pages.explore import notes
 from mapapp.measuring.validity_tract import TractPoints, measure_tract
+from mapapp.publishing.release_options import PRESETS
 from mapapp.workbench import drawn_parts, panels, plain_panel, tract_panel, tune_map
 from mapapp.workbench.dash_types import Answer, Answers, Click, Dependency, DependencyType, clientside
 from mapapp.workbench.drawn_parts import Drawn, drawn
@@ -31,6 +32,7 @@ def register(app: Dash, session: Session, geography: PublicGeography) -> None:
     """Attach the callbacks of the page to an app."""
     drawn_parts.register(app)
     _pair_numbers_and_sliders(app)
+    _move_to_preset(app, session)
     _measure_on_change(app, session)
     _follow_the_measuring(app, session)
     _show_weights(app, session)
@@ -48,6 +50,11 @@ def sometimes_unused() -> list[str]:
 def control_inputs(kind: DependencyType) -> list[Dependency]:
     """Every control as Input or State."""
     return [kind(name, PROPERTIES.get(name, "value")) for name in CONTROLS]
+
+
+def control_outputs() -> list[Output]:
+    """Every control as an output of a callback that moves them all."""
+    return [Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS]
 
 
 def _pair_numbers_and_sliders(app: Dash) -> None:
@@ -71,6 +78,22 @@ def _pair_numbers_and_sliders(app: Dash) -> None:
         Input("mechanism", "value"),
         State("unused", "data"),
     )
+
+
+def _move_to_preset(app: Dash, session: Session) -> None:
+    """Let the button of a preset move all controls."""
+
+    @app.callback(
+        *control_outputs(),
+        *[Input(f"preset-{preset}", "n_clicks") for preset in PRESETS],
+        prevent_initial_call=True,
+    )
+    def move(*clicks: int | None) -> Answers:
+        chosen = next((preset for preset in PRESETS if ctx.triggered_id == f"preset-{preset}"), None)
+        if not any(clicks) or chosen is None:
+            return (no_update,) * len(CONTROLS)
+        values = session.preset_values(chosen)
+        return tuple(values[name] for name in CONTROLS)
 
 
 def _measure_on_change(app: Dash, session: Session) -> None:

@@ -81,10 +81,7 @@ def page(
             dialog(),
             side_by_side.dialog(),
             dcc.Store(id="unused", data=UNUSED),
-            *[
-                dcc.Store(id=name)
-                for name in ("job", "chosen-tract", "requested-tract", "tract-data", "sweep-shown")
-            ],
+            *[dcc.Store(id=name) for name in ("job", "chosen-tract", "requested-tract", "tract-data")],
             *stores(),
             *drawn_parts.stores(),
         ],

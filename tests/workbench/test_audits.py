@@ -11,8 +11,7 @@ from mapapp.measuring.audit.questions import QUESTIONS
 from mapapp.measuring.audit.run import audited_workers, joined
 from mapapp.workbench.audit_chart import BARS, audit_chart
 from mapapp.workbench.audit_panel import audit_cards, live_card
-from mapapp.workbench.audit_results import THIS_SETTING, AuditedSettings
-from mapapp.workbench.audits import run_audits
+from mapapp.workbench.audits import THIS_SETTING, AuditedSettings, run_audits
 from mapapp.workbench.jobs import Cancelled
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Setting, preset_values, read_setting

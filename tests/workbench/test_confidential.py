@@ -165,8 +165,9 @@ def drive(app: Any) -> str:
         say("map.figure", **{"chosen-tract__data": tract_id, "map-shows__value": shows})
     say("chosen-tract.data", map__clickData={"points": [{"location": tract_id}]})
     say("sweep-progress.children", sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
-    assert session.tab("a tab").sweep.wait(PATIENCE_S)
-    say("sweep-charts.children", **{"sweep-pulse__data": 1})
+    assert session.tab("a tab").jobs["sweep"].wait(PATIENCE_S)
+    say("sweep-shown.data", **{"sweep-pulse__data": 1})
+    say("sweep-charts.children", **{"sweep-shown__data": 1})
     say("audit-live.children", job__data=[1])
     audited = {
         "audit-extent__value": "sample",
@@ -174,7 +175,7 @@ def drive(app: Any) -> str:
         "audit-target__value": "home tract",
     }
     say("audit-progress.children", audit__n_clicks=1, **audited)
-    assert session.tab("a tab").audit.wait(PATIENCE_S)
+    assert session.tab("a tab").jobs["audit"].wait(PATIENCE_S)
     say("audit-shown.data", **{"audit-pulse__data": 1})
     say("audit-results.children", **audited)
     compared = {
@@ -183,14 +184,14 @@ def drive(app: Any) -> str:
         "tradeoff-schemes__value": "k=2,50",
     }
     say("tradeoff-progress.children", tradeoff__n_clicks=1, **compared)
-    assert session.tab("a tab").tradeoff.wait(PATIENCE_S)
+    assert session.tab("a tab").jobs["tradeoff"].wait(PATIENCE_S)
     say("tradeoff-shown.data", **{"tradeoff-pulse__data": 1})
     say("tradeoff-results.children", **compared)
     say("tables-miles.disabled...", **{"tables-counts__value": "beyond"})
     say("tables-expected.children", **tables)
     say("tables-shares.children", **tables)
     say("tables-progress.children", **{"tables-count__n_clicks": 1}, **tables)
-    assert session.tab("a tab").tables.wait(PATIENCE_S)
+    assert session.tab("a tab").jobs["tables"].wait(PATIENCE_S)
     say("tables-shown.data", **{"tables-pulse__data": 1})
     say("tables-actual.children", **tables)
     records = {
@@ -201,14 +202,14 @@ def drive(app: Any) -> str:
     say(f"{KIND}-groups-chart.figure", **records, tabs__value="records")
     say(f"{KIND}-said.children", **{**records, f"{KIND}-forced__value": "0"}, tabs__value="records")
     say(f"{KIND}-progress.children", **records, **{f"{KIND}-draw__n_clicks": 1})
-    assert session.tab("a tab").records.wait(PATIENCE_S)
+    assert session.tab("a tab").jobs[KIND].wait(PATIENCE_S)
     say(f"{KIND}-shown.data", **{f"{KIND}-pulse__data": 1})
     say(f"{KIND}-results.children", **records)
     say("publish-dialog.opened...", publish__n_clicks=1)
     say("kept-said.children", keep__n_clicks=1)
     say("kept-table.children", **{"compare-dialog__opened": True})
     say("justify-said.children", justify__n_clicks=1)
-    assert session.tab("a tab").justify.wait(PATIENCE_S)
+    assert session.tab("a tab").jobs["justify"].wait(PATIENCE_S)
     say("justification.data", **{"justify-pulse__data": 1})
     return "\n".join(said)
 
@@ -294,15 +295,15 @@ def test_a_sweep_that_has_ended_before_the_page_asks_is_shown(
 ) -> None:
     """As one of values that are all known does."""
     session = app.server.extensions["workbench"][0]
-    start = session.start_sweep
+    start = session.start_job
 
-    def start_and_wait(name: str, work: Any) -> Any:
-        job = start(name, work)
+    def start_and_wait(name: str, kind: str, work: Any) -> Any:
+        job = start(name, kind, work)
         assert job.wait(PATIENCE_S)
         return job
 
     monkeypatch.setattr("mapapp.workbench.sweep_callbacks.run_sweeps", lambda *_: None)
-    monkeypatch.setattr(session, "start_sweep", start_and_wait)
+    monkeypatch.setattr(session, "start_job", start_and_wait)
     answer = ask(
         entered(app), app, "sweep-more.data", values(sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
     )

@@ -165,7 +165,7 @@ def test_the_page_gets_the_justification_as_a_download(app: Any) -> None:
     client, session = entered(app), app.server.extensions["workbench"][0]
     keep(client, app, "A", mechanism="exponential")
     ask(client, app, "justify-said.children", {"justify.n_clicks": 1, "tab.data": "tab"})
-    job = session.tab("tab").justify
+    job = session.tab("tab").jobs["justify"]
     assert job.wait(PATIENCE_S)
     assert job.error == ""
     found = response(ask(client, app, "justification.data", {"justify-pulse.data": 1, "tab.data": "tab"}))

@@ -63,7 +63,7 @@ def publish(app: Any, change: dict[str, Any], path: str, *, test_key: bool) -> A
         "publish-test-key.checked": test_key,
     }
     answer(ask(client, app, "publish-more.data...publish-outcome", values))
-    job = app.server.extensions["workbench"][0].tab("tab").publish
+    job = app.server.extensions["workbench"][0].tab("tab").jobs.get("publish")
     if job is not None:
         assert job.wait(PATIENCE_S)
     return job
@@ -95,7 +95,7 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
         "publish-path.value": str(tmp_path / "again.release"),
     }
     ask(client, app, "publish-more.data...publish-outcome", values)
-    assert app.server.extensions["workbench"][0].tab("tab").publish is job
+    assert app.server.extensions["workbench"][0].tab("tab").jobs["publish"] is job
     assert not (tmp_path / "again.release").exists()
 
 
@@ -118,7 +118,7 @@ def test_two_tabs_do_not_make_a_release_at_the_same_time(session: Session) -> No
         session.publish("two", make)
     for number in range(20):
         session.tab(f"opened later {number}")
-    assert session.tab("one").publish is job
+    assert session.tab("one").jobs["publish"] is job
     go.set()
     assert job.wait(PATIENCE_S)
     assert made == [setting]

@@ -381,7 +381,7 @@ def test_the_page_follows_its_controls_and_draws_on_request(
     refused = ask(client, app, draw, given(start | {"min_seeds": "x"}, **{f"{KIND}-draw.n_clicks": 1}))
     assert "give a whole number" in refused.get_data(as_text=True)
     ask(client, app, draw, given(start | {"kept": 2}, **{f"{KIND}-draw.n_clicks": 1}))
-    job = session.tab("a tab").records
+    job = session.tab("a tab").jobs[KIND]
     assert job.wait(PATIENCE_S)
     assert job.state == "done", job.error
     followed = ask(client, app, f"{KIND}-shown.data", given(start, **{f"{KIND}-pulse.data": 1}))
@@ -401,7 +401,7 @@ def test_the_page_follows_its_controls_and_draws_on_request(
     monkeypatch.setattr("mapapp.workbench.records_callbacks.draw_variants", endless)
     ask(client, app, draw, given(start, **{f"{KIND}-draw.n_clicks": 2}))
     ask(client, app, f"{KIND}-cancel.n_clicks", given(start, **{f"{KIND}-cancel.n_clicks": 1}))
-    job = session.tab("a tab").records
+    job = session.tab("a tab").jobs[KIND]
     assert job.wait(PATIENCE_S)
     assert job.state == "cancelled"
     ended = ask(client, app, f"{KIND}-shown.data", given(start, **{f"{KIND}-pulse.data": 2}))

@@ -123,7 +123,7 @@ def test_tabs_are_forgotten_and_their_work_ended(session: Session) -> None:
             report("", 0, 0)
         raise AssertionError("the work was not cancelled")
 
-    job = session.start_sweep("first", work)
+    job = session.start_job("first", "sweep", work)
     for number in range(20):
         session.tab(f"tab {number}")
     assert job.wait(PATIENCE_S)

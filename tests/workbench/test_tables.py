@@ -223,7 +223,7 @@ def test_count_runs_behind_the_page_and_shows_what_the_controls_still_say(
     }
     started = ask(client, app, "tables-progress.children", {"tables-count.n_clicks": 1} | given)
     assert started.get_json()["response"]["tables-row"] == {"hidden": False}
-    job = session.tab("a tab").tables
+    job = session.tab("a tab").jobs["tables"]
     assert job.wait(PATIENCE_S)
     followed = ask(client, app, "tables-shown.data", {"tables-pulse.data": 1} | given).get_json()["response"]
     assert followed["tables-shown"] == {"data": job.number}
@@ -242,6 +242,6 @@ def test_count_runs_behind_the_page_and_shows_what_the_controls_still_say(
         "tables-progress.children",
         {"tables-count.n_clicks": 2} | given | {"tables-prior.value": ""},
     )
-    assert session.tab("a tab").tables.wait(PATIENCE_S)
+    assert session.tab("a tab").jobs["tables"].wait(PATIENCE_S)
     refused = ask(client, app, "tables-shown.data", {"tables-pulse.data": 2} | given)
     assert "the prior is missing" in refused.get_data(as_text=True)

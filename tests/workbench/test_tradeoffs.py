@@ -13,13 +13,12 @@ from mapapp.measuring.audit.comparison import comparison_tables
 from mapapp.measuring.audit.questions import QUESTIONS, Question
 from mapapp.measuring.audit.run import audited_workers
 from mapapp.workbench.audit_chart import tradeoff_chart
-from mapapp.workbench.audit_results import THIS_SETTING
+from mapapp.workbench.audits import THIS_SETTING
 from mapapp.workbench.jobs import Cancelled
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Values, preset_values, read_setting
 from mapapp.workbench.tradeoff_panel import DEFAULT_SCHEMES, tradeoff_cards
-from mapapp.workbench.tradeoff_results import TradeOff
-from mapapp.workbench.tradeoffs import marked_settings, run_tradeoff, schemes_of
+from mapapp.workbench.tradeoffs import TradeOff, marked_settings, run_tradeoff, schemes_of
 
 PUBLISHED = preset_values("onthemap-v3", has_flows=True)
 RECOMMENDED = preset_values("recommended", has_flows=True)
