@@ -93,11 +93,16 @@ def certificate(rows: str, flows: str, *, n_decisions: int) -> dict[str, Any]:
         },
         "decisions": n_decisions,
         "decision_delta": {"value": float(DELTA / n_decisions), "exact": str(DELTA / n_decisions)},
+        "remainders": True,
         "tables": tables,
         "prior": {"origin": "release", "digest": "0" * 64, "year": 2018, "smoothing": None},
         "breach": None,
         "does_not_promise": ["It is not differential privacy.", "It is void if the prior is wrong."],
+        "public_inputs": {},
+        "confidential_inputs": {},
+        "versions": {},
         "beside": [],
+        "beside_in_words": "",
     }
 
 

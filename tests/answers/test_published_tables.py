@@ -50,8 +50,8 @@ def test_cells_after_a_breach_are_suppressed_because_the_table_stopped() -> None
         }
     )
 
-    stopped = with_reasons(cells, {"breach": {"position": 7, "in_words": ""}})
-    whole = with_reasons(cells, {"breach": None})
+    stopped = with_reasons(cells, stops=True)
+    whole = with_reasons(cells, stops=False)
 
     assert stopped["reason"].tolist() == ["", "", "", "stopped", "stopped"]
     assert whole["reason"].tolist() == ["", "", "", "too-small", "not-shown-safe"]

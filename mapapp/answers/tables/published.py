@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, Literal, NamedTuple, Self, cast
+from typing import Literal, NamedTuple, Self
 
+import msgspec
 import numpy
 import numpy.typing as npt
 import pandas
@@ -21,6 +21,13 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.cells import Cells
 from mapapp.answers.prepared import prepare_cells
 from mapapp.answers.publication import CERTIFICATE, open_publication, title_with_year
+from mapapp.answers.tables.certificate import (
+    Counted,
+    FlowsClaim,
+    TableCertificate,
+    TableClaim,
+    read_table_certificate,
+)
 
 CellKind = Literal["cell", "row_total", "column_total", "grand_total", "remainder"]
 Reason = Literal["", "too-small", "not-shown-safe", "stopped"]
@@ -28,7 +35,6 @@ Reason = Literal["", "too-small", "not-shown-safe", "stopped"]
 
 Each is a function of public numbers: of the people, the prior, and the counts printed before.
 """
-_UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 
 
 class Cell(NamedTuple):
@@ -63,25 +69,6 @@ class TablePromise:
     decide: str
     n_decisions: int
     decision_delta: Fraction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """What a table counts.
-
-    Attributes
-    ----------
-    kind : str
-        `same-unit`, `outside-state`, `beyond`, or `flows`.
-    in_words : str
-        Such as "workers who live in the unit where they work".
-    miles : float or None
-        Of `beyond`.
-    """
-
-    kind: str
-    in_words: str
-    miles: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,16 +183,16 @@ class PublishedTable:
         self.store = store
         self.facts: JsonObject = store.manifest
         self.certificate: JsonObject = store.document(CERTIFICATE)
+        self.claims = read_table_certificate(store)
         self.digest = store_digest(store.path)
         self.version = self.digest[:12]
         try:
-            self.promise = _promise(self.certificate)
-            self.tables = _tables(store, self.certificate)
-        except _UNREADABLE as error:
+            self.tables = _tables(store, self.claims)
+        except ValueError as error:
             raise StoreError(
-                f"{store.path / CERTIFICATE}: cannot be interpreted ({type(error).__name__}: {str(error)[:80]}); do "
-                "not use this table"
+                f"{store.path / CERTIFICATE}: does not go with its tables ({str(error)[:80]}); do not use this table"
             ) from error
+        self.promise = _promise(self.claims)
         prepared = prepare_cells(store, report=report)
         self._lease = prepared.lease
         self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
@@ -233,8 +220,7 @@ class PublishedTable:
     @property
     def breach(self) -> str:
         """Where the table stopped, in words; empty if it did not."""
-        stated = self.certificate.get("breach")
-        return str(stated["in_words"]) if isinstance(stated, Mapping) else ""
+        return "" if self.claims.breach is None else self.claims.breach.in_words
 
     @property
     def title(self) -> str:
@@ -247,37 +233,28 @@ class PublishedTable:
         return str(self.facts.get("year") or "")
 
 
-def _promise(certificate: Mapping[str, object]) -> TablePromise:
-    promise = cast(Mapping[str, object], certificate["promise"])
-    found = TablePromise(
-        epsilon=_fraction(promise["epsilon"]),
-        delta=_fraction(promise["delta"]),
-        decide=str(promise["decide"]),
-        n_decisions=int(cast(int, certificate["decisions"])),
-        decision_delta=_fraction(certificate["decision_delta"]),
+def _promise(claims: TableCertificate) -> TablePromise:
+    return TablePromise(
+        epsilon=claims.promise.epsilon.fraction,
+        delta=claims.promise.delta.fraction,
+        decide=claims.promise.decide,
+        n_decisions=claims.decisions,
+        decision_delta=claims.decision_delta.fraction,
     )
-    if not (0 < found.epsilon < 1 and 0 < found.delta < 1):
-        raise ValueError("epsilon and delta must be between 0 and 1")
-    return found
 
 
-def _fraction(stated: object) -> Fraction:
-    return Fraction(str(cast(Mapping[str, object], stated)["exact"]))
-
-
-def _tables(store: Store, certificate: Mapping[str, object]) -> tuple[OneTable, ...]:
-    cells = with_reasons(store.table("table_cells"), certificate)
+def _tables(store: Store, claims: TableCertificate) -> tuple[OneTable, ...]:
+    cells = with_reasons(store.table("table_cells"), stops=claims.breach is not None)
     prior = store.table("table_prior")
-    claims = cast(Sequence[Mapping[str, object]], certificate["tables"])
-    if not claims or int(cells["table"].max()) >= len(claims):
+    if int(cells["table"].max()) >= len(claims.tables):
         raise ValueError("it does not describe every table")
     return tuple(
         _one_table(position, claim, cells[cells["table"] == position], prior[prior["table"] == position])
-        for position, claim in enumerate(claims)
+        for position, claim in enumerate(claims.tables)
     )
 
 
-def with_reasons(cells: pandas.DataFrame, certificate: Mapping[str, object]) -> pandas.DataFrame:
+def with_reasons(cells: pandas.DataFrame, *, stops: bool) -> pandas.DataFrame:
     """Add the reason of every star.
 
     A table with a breach stopped at its first printed count outside its safe interval. Not every decision has a row, so
@@ -286,7 +263,6 @@ def with_reasons(cells: pandas.DataFrame, certificate: Mapping[str, object]) -> 
     value, low, high = (cells[name].to_numpy() for name in ("value", "low", "high"))
     is_outside = (cells["state"] == "released").to_numpy() & (cells["people"] > 0).to_numpy()
     is_outside &= (value < low) | (value > high)
-    stops = certificate.get("breach") is not None
     after = (numpy.cumsum(is_outside) > 0) & stops
     starred = value < 0
     reason = numpy.select([~starred, after, low > high], ["", "stopped", "too-small"], "not-shown-safe")
@@ -294,13 +270,9 @@ def with_reasons(cells: pandas.DataFrame, certificate: Mapping[str, object]) -> 
 
 
 def _one_table(
-    position: int, claim: Mapping[str, object], cells: pandas.DataFrame, prior: pandas.DataFrame
+    position: int, claim: TableClaim, cells: pandas.DataFrame, prior: pandas.DataFrame
 ) -> OneTable:
-    rows, counts, columns = (
-        cast(Mapping[str, object], claim[name]) for name in ("rows", "counts", "columns")
-    )
-    flows = str(columns["flows"]) if isinstance(columns, Mapping) else ""
-    miles = counts.get("miles")
+    columns = claim.columns
     rates = prior.assign(rate=prior["numerator"] / prior["denominator"])
     keys = ["row_id", "column_id"]
     cells = cells.merge(rates[[*keys, "rate"]], on=keys, how="left", validate="many_to_one").drop(
@@ -309,17 +281,13 @@ def _one_table(
     cells.loc[cells["kind"] != "cell", "rate"] = numpy.nan
     return OneTable(
         position=position,
-        title=str(claim["title"]),
-        row_layer=str(rows["layer"]),
-        row_label=str(rows["label"]),
-        columns=() if flows else tuple(map(str, cast(Sequence[str], columns))),
-        home_layer=flows,
-        counts=Counted(
-            kind=str(counts["kind"]),
-            in_words=str(counts["in_words"]),
-            miles=None if miles is None else float(cast(float, miles)),
-        ),
-        totals=str(claim["totals"]),
-        jobs=str(cast(Mapping[str, object], claim["jobs"])["in_words"]) if "jobs" in claim else "",
+        title=claim.title,
+        row_layer=claim.rows.layer,
+        row_label=claim.rows.label,
+        columns=() if isinstance(columns, FlowsClaim) else columns,
+        home_layer=columns.flows if isinstance(columns, FlowsClaim) else "",
+        counts=claim.counts,
+        totals=claim.totals,
+        jobs="" if claim.jobs is msgspec.UNSET else claim.jobs.in_words,
         cells=cells.reset_index(drop=True),
     )

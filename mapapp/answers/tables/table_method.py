@@ -33,7 +33,7 @@ def table_chapters(table: ServedTable) -> list[Chapter]:
                 "So a star has a public reason: for example, a cell with few people is too small to be safe whatever "
                 "its value.",
                 table_words.promise_sentence(published.promise),
-                table_words.prior_sentence(published.certificate),
+                table_words.prior_sentence(published.claims.prior),
             ),
         ),
         Chapter(title="What a table does not promise", parts=(table_words.limits(published),)),

@@ -7,10 +7,10 @@ anything about a suppressed count.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final, cast
+from typing import Final
 
+from mapapp.answers.tables.certificate import PriorClaim
 from mapapp.answers.tables.published import Cell, OneTable, PublishedTable, Reason, TablePromise
 from mapapp.answers.words import plain
 
@@ -22,16 +22,6 @@ REASON_TITLES: Final[dict[Reason, str]] = {
     "stopped": "The table had stopped",
 }
 """The reason of a star in a few words."""
-LIMITS: Final = (
-    "It is not differential privacy.",
-    "It holds only if the prior is right and workers are independent of each other. Where the prior is wrong, nothing "
-    "is promised.",
-    "It does not add up: two tables of the same jobs, each with this promise, have no promise together.",
-    "It does not cover people who know most of a cell already. An employer who knows the homes of all but one of its "
-    "workers in a cell learns the last one from the count.",
-    "A synthetic release of the same jobs beside this table is not accounted for.",
-)
-"""What the promise does not cover, for a certificate that does not say it."""
 _CHARACTERISTICS: Final = {"age": "age", "earnings": "earnings", "industry": "industry"}
 _EXAMPLE: Final = Fraction(1, 5)
 
@@ -81,20 +71,15 @@ def promise_sentence(promise: TablePromise, *, of_flows: bool = False) -> str:
 
 def limits(published: PublishedTable) -> tuple[str, ...]:
     """Return what the promise does not cover, in the words of the certificate."""
-    stated = published.certificate.get("does_not_promise")
-    return tuple(map(str, stated)) if isinstance(stated, list) and stated else LIMITS
+    return tuple(published.claims.does_not_promise)
 
 
-def prior_sentence(certificate: Mapping[str, object]) -> str:
+def prior_sentence(prior: PriorClaim) -> str:
     """Return where the prior comes from."""
-    prior = certificate.get("prior")
-    if not isinstance(prior, Mapping):
-        return "The certificate does not say where the prior comes from."
-    year = f" of {prior['year']}" if prior.get("year") else ""
-    if prior.get("origin") == "release":
-        digest = str(prior.get("digest") or "")[:12]
-        return f"The prior comes from a synthetic release{year} (digest {digest}…)."
-    return f"The prior comes from a file{year}; its origin is {prior.get('origin') or 'not stated'}."
+    if prior.origin != "release":
+        return f"The prior comes from a file; its origin is {prior.origin}."
+    year = f" of {prior.year}" if prior.year else ""
+    return f"The prior comes from a synthetic release{year} (digest {str(prior.digest)[:12]}…)."
 
 
 def how_decided(promise: TablePromise) -> str:
@@ -186,12 +171,7 @@ def percent(share: float | Fraction) -> str:
 def facts_of(published: PublishedTable) -> list[tuple[str, str]]:
     """Return the certificate of a table as terms and values."""
     promise = published.promise
-    beside = published.certificate.get("beside")
-    named = [
-        f"{each.get('kind', 'publication')} {str(each.get('digest', ''))[:12]}…"
-        for each in (cast(list[object], beside) if isinstance(beside, list) else [])
-        if isinstance(each, Mapping)
-    ]
+    named = [f"{each.kind} {str(each.digest)[:12]}…" for each in published.claims.beside]
     return [
         ("ε (epsilon)", _exact(promise.epsilon)),
         ("δ (delta)", _exact(promise.delta)),

@@ -371,7 +371,7 @@ def foot(served: ServedTable, found: Sheet, prefix: str) -> list[Component]:
     return [
         html.P(
             f"Source: {served.title}{job_type}; table digest {served.version}…. "
-            f"{table_words.prior_sentence(served.certificate)}",
+            f"{table_words.prior_sentence(served.published.claims.prior)}",
             className="quiet small",
         ),
         html.Ul(

@@ -190,7 +190,7 @@ def _notes(served: ServedTable) -> list[str]:
     return [
         *([stopped] if stopped else []),
         table_words.how_decided(published.promise),
-        table_words.prior_sentence(published.certificate),
+        table_words.prior_sentence(published.claims.prior),
     ]
 
 

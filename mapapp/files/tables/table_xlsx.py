@@ -139,7 +139,7 @@ class _Book:
         rows = [
             ("promise", promise_sentence(published.promise)),
             ("how decided", how_decided(published.promise)),
-            ("prior", prior_sentence(published.certificate)),
+            ("prior", prior_sentence(published.claims.prior)),
             *(("not promised", text) for text in limits(published)),
             *TableProvenance.of(published).texts().items(),
         ]

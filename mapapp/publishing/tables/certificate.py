@@ -6,43 +6,32 @@ It is a function of public inputs and of the released values, so that `certify` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from engine.suppression.sum_tree import DecidedTree
 from engine.suppression.suppressed import share_delta
-from geodata.json_objects import JsonMapping, JsonObject
+from geodata.json_objects import JsonMapping
 from geodata.schema import GEOGRAPHY
 from geodata.store import Store
 from mapapp.answers.publication import CLAIMS_SCHEMA
-from mapapp.publishing.beside import BESIDE_FIELDS, beside_claims
+from mapapp.answers.tables.certificate import (
+    BesideClaim,
+    BreachClaim,
+    Decide,
+    ExactNumber,
+    PriorClaim,
+    PromiseClaim,
+    TableCertificate,
+)
+from mapapp.publishing.beside import beside_claims
 from mapapp.publishing.certificate.stamps import software_versions
-from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE, RUN_ID, exact_number
+from mapapp.publishing.certificate.terms import FOR_RELEASE, NOT_FOR_RELEASE
 from mapapp.publishing.tables.forest import Forest
 from mapapp.publishing.tables.frames import name_of
-from mapapp.publishing.tables.spec import Decide
 
-__all__ = ["FIELDS", "TEST_KEY_REASON", "Promise", "make_table_certificate", "public_hashes"]
-
-FIELDS: Final = (
-    "schema_version",
-    "kind",
-    "status",
-    "status_reasons",
-    "promise",
-    "decisions",
-    "decision_delta",
-    "remainders",
-    "tables",
-    "prior",
-    "breach",
-    "does_not_promise",
-    "public_inputs",
-    "confidential_inputs",
-    "versions",
-    *BESIDE_FIELDS,
-    RUN_ID,
-)
+__all__ = ["TEST_KEY_REASON", "Promise", "make_table_certificate", "public_hashes"]
 
 TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"
 
@@ -80,11 +69,11 @@ def make_table_certificate(
     decided: Sequence[DecidedTree],
     *,
     promise: Promise,
-    prior: JsonMapping,
+    prior: PriorClaim,
     reasons: Sequence[str],
     confidential_inputs: Mapping[str, str],
     beside: Sequence[JsonMapping],
-) -> JsonObject:
+) -> TableCertificate:
     """Write the claims of a table's certificate; `mapapp.answers.publication.bind_publication` completes them.
 
     Parameters
@@ -94,8 +83,8 @@ def make_table_certificate(
     forest, decided
         What was decided, and how, for each set of jobs.
     promise : Promise
-    prior : mapping
-        Where the prior comes from.
+    prior : PriorClaim
+        Where the prior comes from; its smoothing is added.
     reasons : sequence of str
         Why the table is not for release.
     confidential_inputs : mapping of str to str
@@ -103,34 +92,35 @@ def make_table_certificate(
     beside : sequence of mapping
         From `publications_beside`.
     """
-    more = [_PRIOR_DECLARED] if prior["origin"] != "release" else []
+    more = [_PRIOR_DECLARED] if prior.origin != "release" else []
     more += [_SAMPLED] if promise.decide == "sampled" else []
     n_decisions = len(forest)
     smoothing = [nodes.plan.smoothing for nodes in forest.trees]
-    return {
-        "schema_version": CLAIMS_SCHEMA,
-        "kind": "table",
-        "status": NOT_FOR_RELEASE if reasons else FOR_RELEASE,
-        "status_reasons": list(reasons),
-        "promise": {
-            "name": "epsilon_semantic_privacy",
-            "epsilon": exact_number(promise.epsilon),
-            "delta": exact_number(promise.delta),
-            "decide": promise.decide,
-            "in_words": promise_in_words(promise.epsilon, promise.delta),
-        },
-        "decisions": n_decisions,
-        "decision_delta": exact_number(share_delta(promise.delta, n_decisions)),
-        "remainders": forest.has_remainders,
-        "tables": [spec.to_dict() for spec in forest.specs],
-        "prior": {**prior, "smoothing": smoothing[0] if len(smoothing) == 1 else smoothing},
-        "breach": _breach_claim(forest, decided),
-        "does_not_promise": [*DOES_NOT_PROMISE, *more],
-        "public_inputs": public_hashes(store),
-        "confidential_inputs": dict(confidential_inputs),
-        "versions": software_versions(),
-        **beside_claims(beside, "table"),
-    }
+    return TableCertificate(
+        schema_version=CLAIMS_SCHEMA,
+        kind="table",
+        status=NOT_FOR_RELEASE if reasons else FOR_RELEASE,
+        status_reasons=list(reasons),
+        promise=PromiseClaim(
+            name="epsilon_semantic_privacy",
+            epsilon=ExactNumber.of(promise.epsilon),
+            delta=ExactNumber.of(promise.delta),
+            decide=promise.decide,
+            in_words=promise_in_words(promise.epsilon, promise.delta),
+        ),
+        decisions=n_decisions,
+        decision_delta=ExactNumber.of(share_delta(promise.delta, n_decisions)),
+        remainders=forest.has_remainders,
+        tables=[spec.claim() for spec in forest.specs],
+        prior=replace(prior, smoothing=smoothing[0] if len(smoothing) == 1 else smoothing),
+        breach=_breach_claim(forest, decided),
+        does_not_promise=[*DOES_NOT_PROMISE, *more],
+        public_inputs=public_hashes(store),
+        confidential_inputs=dict(confidential_inputs),
+        versions=software_versions(),
+        beside=[BesideClaim(**each) for each in beside],
+        beside_in_words=beside_claims(beside, "table")["beside_in_words"],
+    )
 
 
 def promise_in_words(epsilon: Fraction, delta: Fraction) -> str:
@@ -142,21 +132,21 @@ def promise_in_words(epsilon: Fraction, delta: Fraction) -> str:
     )
 
 
-def _breach_claim(forest: Forest, decided: Sequence[DecidedTree]) -> JsonObject | None:
+def _breach_claim(forest: Forest, decided: Sequence[DecidedTree]) -> BreachClaim | None:
     """Where a table stopped; None if it did not. What is named is released."""
     breach = forest.breach(decided)
     if breach is None:
         return None
     position, nodes, place = breach
     table = f" in table {nodes.table_of(place) + 1}" if len(forest.trees) > 1 else ""
-    return {
-        "position": position,
-        "in_words": (
+    return BreachClaim(
+        position=position,
+        in_words=(
             f"The table stopped at decision {position + 1:,} of {len(forest):,} "
             f"({name_of(nodes, place)}{table}): its released count is outside its safe interval, so the promise does "
             "not hold for it, and everything after it is suppressed. The prior does not seem to fit."
         ),
-    }
+    )
 
 
 def public_hashes(store: Store) -> dict[str, str]:

@@ -13,8 +13,8 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.answers.areas import Areas
+from mapapp.answers.tables.certificate import AreaClaim, JobsClaim
 from mapapp.base.errors import UsageError
 from mapapp.question.area_text import Everything, Unit, parse_area
 from mapapp.question.filters import CHARACTERISTICS, Filters
@@ -62,20 +62,22 @@ class Jobs:
         return cls(filters=filters, work_area=(area or "").strip())
 
     @classmethod
-    def from_dict(cls, stated: JsonMapping | None) -> Self:
-        """Read what a certificate says; the opposite of :meth:`to_dict`. A table of all jobs states nothing."""
-        if stated is None:
-            return cls()
-        area = stated["work_area"] or {"area": "", "name": ""}
-        bands = {name: tuple(stated[name]) for name in CHARACTERISTICS}
-        filters = Filters(bands["age"], bands["earnings"], bands["industry"])
-        return cls(filters=filters, work_area=str(area["area"]), work_area_name=str(area["name"]))
+    def from_claim(cls, stated: JobsClaim) -> Self:
+        """Read what a certificate says; the opposite of :meth:`claim`."""
+        area = stated.work_area or AreaClaim(area="", name="")
+        filters = Filters(stated.age, stated.earnings, stated.industry)
+        return cls(filters=filters, work_area=area.area, work_area_name=area.name)
 
-    def to_dict(self) -> JsonObject:
-        """Return plain values for the certificate."""
-        area = {"area": self.work_area, "name": self.work_area_name} if self.work_area else None
-        bands = {name: list(getattr(self.filters, name)) for name in CHARACTERISTICS}
-        return {**bands, "work_area": area, "in_words": self.in_words}
+    def claim(self) -> JobsClaim:
+        """Return what the certificate says of the jobs."""
+        kept = self.filters
+        return JobsClaim(
+            age=tuple(kept.age),
+            earnings=tuple(kept.earnings),
+            industry=tuple(kept.industry),
+            work_area=AreaClaim(area=self.work_area, name=self.work_area_name) if self.work_area else None,
+            in_words=self.in_words,
+        )
 
     @property
     def are_all(self) -> bool:

@@ -26,6 +26,7 @@ from engine.suppression.rates import LARGEST_DENOMINATOR, Rates
 from geodata.json_objects import JsonObject
 from geodata.manifest import read_manifest
 from geodata.store import Store, open_store, store_digest
+from mapapp.answers.tables.certificate import PriorClaim
 from mapapp.base.errors import UsageError
 from mapapp.publishing.certificate.stamps import keyed_file_hash
 from mapapp.publishing.certificate.terms import FOR_RELEASE
@@ -52,14 +53,14 @@ class Prior:
     ----------
     source : Store or PriorFile
         An earlier release, or a file.
-    facts : dict
+    facts : PriorClaim
         For the certificate, but `smoothing`.
     is_for_release : bool
         False if the source is a release that may not be published.
     """
 
     source: Store | PriorFile
-    facts: JsonObject
+    facts: PriorClaim
     is_for_release: bool
 
     def of_table(self, table: int, is_alone: bool) -> Prior:
@@ -142,7 +143,7 @@ def open_prior(path: Path, dataset: Store) -> Prior:
     """
     if path.is_file():
         declared = read_prior_file(path)
-        facts: JsonObject = {"origin": "declared by the publisher", "sha256": declared.sha256}
+        facts = PriorClaim(origin="declared by the publisher", sha256=declared.sha256, smoothing=None)
         return Prior(source=declared, facts=facts, is_for_release=True)
     if not path.exists():
         raise UsageError(f"--prior {path}: no such directory or file; check the path")
@@ -155,13 +156,14 @@ def open_prior(path: Path, dataset: Store) -> Prior:
     certificate = release.document("certificate.json")
     _refuse_same_jobs(release, certificate, dataset)
     _refuse_other_vintage(release, dataset)
-    facts = {
-        "origin": "release",
-        "digest": store_digest(path),
-        "title": release.manifest.get("title"),
-        "year": release.manifest.get("year"),
-        "status": str(certificate.get("status")),
-    }
+    facts = PriorClaim(
+        origin="release",
+        digest=store_digest(path),
+        title=release.manifest.get("title"),
+        year=release.manifest.get("year"),
+        status=str(certificate.get("status")),
+        smoothing=None,
+    )
     return Prior(source=release, facts=facts, is_for_release=certificate.get("status") == FOR_RELEASE)
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
 
 from engine.errors import EngineError
-from engine.parameters import exact_fraction
 from engine.streams import SecretKey
 from engine.suppression.rates import Rates
 from engine.suppression.sum_tree import DecidedTree
@@ -27,11 +27,17 @@ from geodata.json_objects import JsonObject
 from geodata.schema import CELL_KINDS, CELL_STATES
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers.areas import Areas
-from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
+from mapapp.answers.publication import BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
+from mapapp.answers.tables.certificate import (
+    PriorClaim,
+    PromiseClaim,
+    TableCertificate,
+    read_table_certificate,
+)
 from mapapp.base.errors import UsageError
 from mapapp.publishing.beside import check_beside
 from mapapp.publishing.certificate.geography_check import check_geography
-from mapapp.publishing.certificate.made_again import compare_again
+from mapapp.publishing.certificate.made_again import compare_again, is_written_alike
 from mapapp.publishing.certificate.publication_check import (
     check_facts,
     check_files,
@@ -39,14 +45,12 @@ from mapapp.publishing.certificate.publication_check import (
     check_sizes,
 )
 from mapapp.publishing.certificate.terms import (
-    RUN_ID,
     CertificateCheck,
-    has_run_id,
     require_hashes,
     without_run_id,
 )
 from mapapp.publishing.residents_only import reasons_of_homes
-from mapapp.publishing.tables.certificate import FIELDS, TEST_KEY_REASON, Promise, make_table_certificate
+from mapapp.publishing.tables.certificate import TEST_KEY_REASON, Promise, make_table_certificate
 from mapapp.publishing.tables.counts import Ground, read_ground
 from mapapp.publishing.tables.decide import (
     Rule,
@@ -60,24 +64,17 @@ from mapapp.publishing.tables.forest import Forest, forest_of, stopped
 from mapapp.publishing.tables.frames import rows_of_all
 from mapapp.publishing.tables.nodes import Nodes, fill_in
 from mapapp.publishing.tables.prior import Planned, Prior, plan_table
-from mapapp.publishing.tables.spec import Decide, TableSpec
+from mapapp.publishing.tables.spec import TableSpec
 
-__all__ = ["check_prior", "check_table"]
+__all__ = ["UNREADABLE", "check_prior", "check_table"]
 
 Ints = npt.NDArray[np.int64]
 
-_UNREADABLE: Final = (
-    EngineError,
-    UsageError,
-    KeyError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    AttributeError,
-    IndexError,
-)
+UNREADABLE: Final = (EngineError, UsageError, KeyError, ValueError, ArithmeticError, IndexError)
+"""What a certificate whose fields have the right types can still raise if it does not go with its tables."""
+
 _NO_BLOCKS: Final = np.zeros(0, dtype=np.int64)
-_NOT_COMPARED: Final = ("schema_version", "versions", *("beside", "beside_in_words"))
+_NOT_COMPARED: Final = ("schema_version", "versions", "beside", "beside_in_words")
 
 
 def check_table(path: Path) -> list[CertificateCheck]:
@@ -110,7 +107,7 @@ def check_table(path: Path) -> list[CertificateCheck]:
     ]
     try:
         checks += _claims(table, certificate)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be interpreted ({type(error).__name__})")
         )
@@ -126,12 +123,12 @@ def check_prior(path: Path, release: Path) -> CertificateCheck:
         One of the two is no table or release.
     """
     table, earlier = open_store(path, "table"), open_store(release, "release")
-    certificate = table.document(CERTIFICATE)
+    stated = read_table_certificate(table)
     prior = table.table("table_prior")
     name = f"prior from {release}"
-    if certificate.get("prior", {}).get("digest") != store_digest(release):
+    if stated.prior.digest != store_digest(release):
         return CertificateCheck(name, False, "the certificate names another release, or a file")
-    again = [_prior_again(nodes.plan, earlier) for nodes in _forest(table, certificate, prior).trees]
+    again = [_prior_again(nodes.plan, earlier) for nodes in _forest(table, stated, prior).trees]
     same = all(again)
     return CertificateCheck(name, same, f"{len(prior):,} rates {'made again' if same else 'differ'}")
 
@@ -140,7 +137,7 @@ def _prior_again(plan: Planned, earlier: Store) -> bool:
     """Whether the rates of a table's cells are those that a release gives."""
     people = np.zeros((plan.ground.shape[0], 1 if plan.spec.flows else plan.ground.shape[1]), dtype=np.int64)
     people[plan.row, 0 if plan.spec.flows else plan.column] = plan.people
-    source = Prior(source=earlier, facts={}, is_for_release=True)
+    source = Prior(source=earlier, facts=PriorClaim(origin="release", smoothing=None), is_for_release=True)
     again = plan_table(plan.spec, plan.ground, people, source)
     rates = (again.rates.numerator, again.rates.denominator), (plan.rates.numerator, plan.rates.denominator)
     same = again.smoothing == plan.smoothing and all(map(np.array_equal, *rates))
@@ -148,40 +145,35 @@ def _prior_again(plan: Planned, earlier: Store) -> bool:
 
 
 def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
+    try:
+        stated = msgspec.convert(certificate, TableCertificate)
+    except msgspec.ValidationError as error:
+        return [CertificateCheck("schema", False, str(error))]
     cells, prior = table.table("table_cells"), table.table("table_prior")
-    checks = [_check_schema(certificate), _check_cells(cells, prior)]
+    checks = [_check_schema(stated, certificate), _check_cells(cells, prior)]
     if not all(check.ok for check in checks):
         return checks
     checks += without_run_id(certificate)
-    forest = _forest(table, certificate, prior)
-    stated = certificate["promise"]
-    promise = Promise(
-        exact_fraction(str(stated["epsilon"]["exact"]), "epsilon"),
-        exact_fraction(str(stated["delta"]["exact"]), "delta"),
-        stated["decide"],
-    )
-    checks.append(_check_promise(forest, promise))
+    forest = _forest(table, stated, prior)
     values = [_released_values(nodes, part) for nodes, part in _parts(forest, cells)]
-    decided = _decided_again(forest, certificate, values, promise)
-    checks.append(_check_decisions(forest, decided, values, promise))
+    decided = _decided_again(forest, stated, values)
+    checks.append(_check_decisions(forest, decided, values, stated.promise))
     checks.append(_check_rows(forest, cells, prior, decided, values))
-    checks.append(_check_claims(table, forest, decided, certificate, promise))
+    checks.append(_check_claims(table, forest, decided, stated, certificate))
     checks.append(check_beside(certificate, "table"))
-    require_hashes(certificate["public_inputs"], {"jobs": certificate["confidential_inputs"]["jobs"]})
+    require_hashes(stated.public_inputs, {"jobs": stated.confidential_inputs["jobs"]})
     return checks
 
 
-def _check_schema(certificate: JsonObject) -> CertificateCheck:
-    is_earlier = certificate.get("schema_version") == FIRST_BOUND_SCHEMA
-    expected = {*FIELDS, BOUND_FIELD} - ({RUN_ID} if is_earlier else set())
-    strange = sorted(set(certificate) ^ expected)
+def _check_schema(stated: TableCertificate, certificate: JsonObject) -> CertificateCheck:
+    """All fields of its schema are there, and no others."""
+    is_earlier = stated.run_id is msgspec.UNSET
     ok = (
-        not strange
-        and has_run_id(certificate)
-        and certificate["schema_version"] in (FIRST_BOUND_SCHEMA, BOUND_SCHEMA)
-        and certificate["kind"] == "table"
+        is_written_alike(msgspec.to_builtins(stated), certificate)
+        and stated.publication is not msgspec.UNSET
+        and stated.schema_version == (FIRST_BOUND_SCHEMA if is_earlier else BOUND_SCHEMA)
     )
-    detail = f"unexpected or missing: {strange}" if strange else f"all {len(expected)} fields"
+    detail = f"all {len(certificate)} fields" if ok else "fields that its schema lacks, or too few"
     return CertificateCheck("schema", ok, detail)
 
 
@@ -206,18 +198,18 @@ def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> Certificat
     return CertificateCheck("cells", not wrong, detail)
 
 
-def _forest(table: Store, certificate: JsonObject, prior: pandas.DataFrame) -> Forest:
+def _forest(table: Store, stated: TableCertificate, prior: pandas.DataFrame) -> Forest:
     """Everything that was decided, as the table states it, over its own geography."""
     areas = Areas(table)
-    specs = [TableSpec.from_dict(each).located(areas) for each in certificate["tables"]]
+    specs = [TableSpec.from_claim(each).located(areas) for each in stated.tables]
     grounds = [read_ground(table, spec, areas) for spec in specs]
-    stated = certificate["prior"]["smoothing"]
-    smoothing = list(stated) if isinstance(stated, list) else [stated]
+    smoothed = stated.prior.smoothing
+    smoothing = list(smoothed) if isinstance(smoothed, list) else [smoothed]
 
     def plan_of(place: int, _is_alone: bool) -> Planned:
         return _plan(specs[place], grounds[place], prior[prior["table"] == place], smoothing.pop(0))
 
-    return forest_of(specs, grounds, plan_of, remainders=certificate["remainders"] is True)
+    return forest_of(specs, grounds, plan_of, remainders=stated.remainders)
 
 
 def _plan(spec: TableSpec, ground: Ground, prior: pandas.DataFrame, smoothing: JsonObject | None) -> Planned:
@@ -264,30 +256,17 @@ def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
     return np.concatenate(found)
 
 
-def _check_promise(forest: Forest, promise: Promise) -> CertificateCheck:
-    """The promise promises something; that its delta is shared is compared with the certificate made again."""
-    ok = 0 < promise.epsilon < 1 and 0 < promise.delta < 1 and promise.decide in get_args(Decide)
-    share = share_delta(promise.delta, len(forest))
-    return CertificateCheck(
-        "delta is shared among all decisions",
-        ok,
-        f"{float(promise.delta):g} / {len(forest):,} = {float(share):.3g}",
-    )
-
-
-def _decided_again(
-    forest: Forest, certificate: JsonObject, values: Sequence[Ints], promise: Promise
-) -> list[DecidedTree]:
+def _decided_again(forest: Forest, stated: TableCertificate, values: Sequence[Ints]) -> list[DecidedTree]:
     """Every decision again, from public inputs and the published values alone."""
-    key = None
-    if promise.decide == "sampled":
-        if TEST_KEY_REASON not in certificate["status_reasons"]:  # nobody can repeat secret coins
+    key, epsilon = None, stated.promise.epsilon.fraction
+    if stated.promise.decide == "sampled":
+        if TEST_KEY_REASON not in stated.status_reasons:  # nobody can repeat secret coins
             return [
-                decide_as_stated(nodes, shown, promise.epsilon)
+                decide_as_stated(nodes, shown, epsilon)
                 for nodes, shown in zip(forest.trees, values, strict=True)
             ]
         key = SecretKey.for_tests()
-    rule = Rule(promise.epsilon, share_delta(promise.delta, len(forest)), key)
+    rule = Rule(epsilon, share_delta(stated.promise.delta.fraction, len(forest)), key)
     found: list[DecidedTree] = []
     for nodes, shown in zip(forest.trees, values, strict=True):
         has_stopped = any(decided.breach >= 0 for decided in found)
@@ -297,12 +276,14 @@ def _decided_again(
 
 
 def _check_decisions(
-    forest: Forest, decided: Sequence[DecidedTree], values: Sequence[Ints], promise: Promise
+    forest: Forest, decided: Sequence[DecidedTree], values: Sequence[Ints], promise: PromiseClaim
 ) -> CertificateCheck:
     n, differing, as_stated = len(forest), 0, promise.decide == "sampled"
     for nodes, found, shown in zip(forest.trees, decided, values, strict=True):
         differing += int((found.released != (shown >= 0)).sum())
-        as_stated = as_stated and same_decisions(found, decide_as_stated(nodes, shown, promise.epsilon))
+        as_stated = as_stated and same_decisions(
+            found, decide_as_stated(nodes, shown, promise.epsilon.fraction)
+        )
     if as_stated:
         return CertificateCheck(
             "decisions", True, "sampled: coins cannot be repeated unless they are the published ones"
@@ -348,22 +329,22 @@ def _check_claims(
     table: Store,
     forest: Forest,
     decided: Sequence[DecidedTree],
+    stated: TableCertificate,
     certificate: JsonObject,
-    promise: Promise,
 ) -> CertificateCheck:
     """Write the certificate again from the table, and compare it field by field."""
-    prior = {name: value for name, value in certificate["prior"].items() if name != "smoothing"}
+    promise = stated.promise
     again = make_table_certificate(
         table,
         forest,
         decided,
-        promise=promise,
-        prior=prior,
+        promise=Promise(promise.epsilon.fraction, promise.delta.fraction, promise.decide),
+        prior=stated.prior,
         reasons=[
-            *([TEST_KEY_REASON] if TEST_KEY_REASON in certificate["status_reasons"] else []),
+            *([TEST_KEY_REASON] if TEST_KEY_REASON in stated.status_reasons else []),
             *reasons_of_homes(table.manifest),
         ],
-        confidential_inputs=certificate["confidential_inputs"],
-        beside=certificate["beside"],
+        confidential_inputs=stated.confidential_inputs,
+        beside=msgspec.to_builtins(stated.beside),
     )
-    return compare_again(again, certificate, "the table", skipped=_NOT_COMPARED)
+    return compare_again(msgspec.to_builtins(again), certificate, "the table", skipped=_NOT_COMPARED)

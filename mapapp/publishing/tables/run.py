@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -27,11 +28,11 @@ from geodata.schema import GEOGRAPHY
 from geodata.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas import Areas
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
+from mapapp.answers.tables.certificate import Decide
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.publishing.beside import confidential_hashes, publications_beside
 from mapapp.publishing.certificate.stamps import new_run_id
-from mapapp.publishing.certificate.terms import RUN_ID
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerEntry, LedgerError
 from mapapp.publishing.public_tables import copy_public_tables
@@ -44,7 +45,7 @@ from mapapp.publishing.tables.forest import Forest, decide_forest, forest_of
 from mapapp.publishing.tables.frames import rows_of_all
 from mapapp.publishing.tables.nodes import Nodes, entry_name
 from mapapp.publishing.tables.prior import Planned, Prior, open_prior, plan_table
-from mapapp.publishing.tables.spec import Decide, TableSpec
+from mapapp.publishing.tables.spec import TableSpec
 
 Ints = npt.NDArray[np.int64]
 
@@ -184,7 +185,7 @@ def make_table(
         counted = [_values_of(dataset, nodes.plan, report) for nodes in forest.trees]
         report("deciding", 0, 0)
         decided, values = zip(*decide_forest(forest, counted, rule, report), strict=True)
-        claims = make_table_certificate(
+        certificate = make_table_certificate(
             dataset,
             forest,
             decided,
@@ -194,7 +195,7 @@ def make_table(
             confidential_inputs=confidential_hashes(dataset),
             beside=beside,
         )
-        claims[RUN_ID] = run_id
+        claims = msgspec.to_builtins(replace(certificate, run_id=run_id))
         report("writing the table", 0, 0)
         _write(writer, dataset, *rows_of_all(forest.trees, decided, values), claims)
     return _outcome(table_path, forest, values, claims)
@@ -245,7 +246,7 @@ def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Pr
     prior = open_prior(choice.prior, dataset)
     if not prior.is_for_release and not choice.test_key:
         raise UsageError(
-            f"--prior {choice.prior}: its certificate says {prior.facts['status']!r}, so a table made from it would "
+            f"--prior {choice.prior}: its certificate says {prior.facts.status!r}, so a table made from it would "
             "not be for release either; give a release that may be published, or add --test-key"
         )
     report("counting people", 0, 0)

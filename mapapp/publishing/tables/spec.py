@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Literal, Self, get_args
 
+import msgspec
+
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
-from geodata.json_objects import JsonMapping, JsonObject
 from mapapp.answers.areas import Areas
 from mapapp.answers.levels import LEVEL_LABELS, level_named
+from mapapp.answers.tables.certificate import Counted, FlowsClaim, LayerClaim, TableClaim, Totals
 from mapapp.base.errors import UsageError
 from mapapp.publishing.tables.jobs import JOB_OPTIONS, Jobs
 from mapapp.question.filters import CHARACTERISTICS
 
-__all__ = ["Counts", "Decide", "TableSpec", "Totals", "check_epsilon_and_delta"]
+__all__ = ["Counts", "TableSpec", "check_epsilon_and_delta"]
 
 Kind = Literal["same-unit", "outside-state", "beyond", "flows"]
-Totals = Literal["none", "rows", "columns", "both"]
-Decide = Literal["exact", "sampled"]
 
 _ENTRY: Final = frozenset(("rows", "columns", "counts", "flows", "totals", "title", *JOB_OPTIONS))
 _MOST_MILES: Final = 3_000.0
@@ -84,10 +84,6 @@ class Counts:
         if self.kind == "beyond":
             return f"workers who live more than {self.miles:g} miles from where they work"
         return f"workers by the {home_label} where they live"
-
-    def to_dict(self, row_label: str, home_label: str = "") -> JsonObject:
-        """Return plain values for the certificate."""
-        return {"kind": self.kind, "miles": self.miles, "in_words": self.in_words(row_label, home_label)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,34 +187,39 @@ class TableSpec:
         return cls.from_options(given)
 
     @classmethod
-    def from_dict(cls, stated: JsonMapping) -> Self:
-        """Read what a certificate says of a table; the opposite of :meth:`to_dict`."""
-        columns, counts = stated["columns"], stated["counts"]
-        is_flows = isinstance(columns, dict)
+    def from_claim(cls, stated: TableClaim) -> Self:
+        """Read what a certificate says of a table; the opposite of :meth:`claim`."""
+        columns, counts = stated.columns, stated.counts
         return cls(
-            rows=str(stated["rows"]["layer"]),
-            columns=() if is_flows else tuple(map(str, columns)),
-            counts=Counts(kind=counts["kind"], miles=counts["miles"]),
-            flows=str(columns["flows"]) if is_flows else "",
-            totals=stated["totals"],
-            jobs=Jobs.from_dict(stated.get("jobs")),
-            title=str(stated["title"]),
+            rows=stated.rows.layer,
+            columns=() if isinstance(columns, FlowsClaim) else columns,
+            counts=Counts(kind=counts.kind, miles=counts.miles),
+            flows=columns.flows if isinstance(columns, FlowsClaim) else "",
+            totals=stated.totals,
+            jobs=Jobs() if stated.jobs is msgspec.UNSET else Jobs.from_claim(stated.jobs),
+            title=stated.title,
         )
 
     def located(self, areas: Areas) -> Self:
         """Return the same table, with the area of its jobs as identifiers; see `Jobs.located`."""
         return replace(self, jobs=self.jobs.located(areas))
 
-    def to_dict(self) -> JsonObject:
-        """Return plain values for the certificate."""
-        return {
-            "title": self.shown_title,
-            "rows": {"layer": self.rows, "label": label_of(self.rows)},
-            "columns": {"flows": self.flows} if self.flows else list(self.columns),
-            "counts": self.counts.to_dict(unit_word(self.rows), unit_word(self.flows) if self.flows else ""),
-            "totals": self.totals,
-            **({} if self.jobs.are_all else {"jobs": self.jobs.to_dict()}),
-        }
+    def claim(self) -> TableClaim:
+        """Return what the certificate says of the table."""
+        return TableClaim(
+            title=self.shown_title,
+            rows=LayerClaim(layer=self.rows, label=label_of(self.rows)),
+            columns=FlowsClaim(flows=self.flows) if self.flows else self.columns,
+            counts=Counted(
+                kind=self.counts.kind,
+                miles=self.counts.miles,
+                in_words=self.counts.in_words(
+                    unit_word(self.rows), unit_word(self.flows) if self.flows else ""
+                ),
+            ),
+            totals=self.totals,
+            jobs=msgspec.UNSET if self.jobs.are_all else self.jobs.claim(),
+        )
 
     @property
     def shown_title(self) -> str:

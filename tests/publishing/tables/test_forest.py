@@ -213,6 +213,6 @@ def test_an_area_of_jobs_consists_of_known_units(later_dataset: Path) -> None:
 
 def test_jobs_are_written_in_a_certificate_and_read_back() -> None:
     jobs = Jobs.from_options({"age": "1,2", "earnings": [3], "work-area": "county:81001"})
-    assert Jobs.from_dict(jobs.to_dict()) == jobs
+    assert Jobs.from_claim(jobs.claim()) == jobs
     assert jobs.in_words.startswith("age 29 or younger or 30 to 54; earnings More than")
     assert Jobs.from_options({"industry": [1, 2, 3]}).are_all
