@@ -15,7 +15,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,25 +22,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import rhode_island
+from benchmarks.nation_data import write_nation
 from commutemap import Filters, Release, open_release
-from geodata.demo.nation import NATION, write_nation
 
-REGION_SHARE = 5 / 140
-"""Of the generated nation: 5 million workers."""
 SMALLEST = ("{release}", "--areas", "2")
 
 
 def make_region(folder: Path) -> Path:
-    scale = replace(
-        NATION,
-        size="region",
-        extent_deg=(-80.0, 38.0, -70.0, 42.0),
-        n_cities=40,
-        n_states=4,
-        n_places=int(NATION.n_places * REGION_SHARE),
-        n_jobs=int(NATION.n_jobs * REGION_SHARE),
-    )
-    write_nation(folder / "region.dataset", seed=1, scale=scale)
+    write_nation(folder / "region.dataset", millions=5)
     return rhode_island.synthesize(folder / "region.dataset")
 
 

@@ -1,7 +1,7 @@
 """Time and memory against size: `python -m benchmarks.growth [--sizes 0.5 2 8] [--stages audit] [--scratch DIR]`.
 
-Generates a country of each size, in millions of workers, from a state like Rhode Island to a nation, each a cut-out of
-the nation that `demo --size nation` makes. Runs `import`, `synthesize`, `certify`, and `audit` on it, each in a process
+Generates a country of each size, in millions of workers, from a state like Rhode Island to a nation, each a part of
+the nation of `benchmarks.nation_data`. Runs `import`, `synthesize`, `certify`, and `audit` on it, each in a process
 of its own, and asks a release a few dozen questions. Processor time and peak memory of each are added to a JSON file as
 soon as they are measured. What is in the file is not measured again, so a run that was stopped goes on. What would need
 more memory than the machine has, by the growth so far, is left out and named.
@@ -22,7 +22,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -32,8 +31,8 @@ from matplotlib.figure import Figure
 from benchmarks import commands
 from benchmarks.analyses import asks, draw_areas
 from benchmarks.census_files import write_census_files
+from benchmarks.nation_data import write_nation
 from commutemap import Filters, open_release
-from geodata.demo.nation import NATION, NationScale, write_nation
 from geodata.store import open_store
 
 BLUE, GREY = "#2b6ca3", "#8a8a8a"
@@ -55,34 +54,6 @@ class Growth(NamedTuple):
 
     of_all: float
     at_the_end: float
-
-
-def cut_out(millions: float) -> NationScale:
-    """The scale of a part of the nation with this many workers, as densely settled."""
-    share = millions * 1e6 / NATION.n_jobs
-    if share >= 1:
-        return NATION
-    west, south, east, north = NATION.extent_deg
-    side = share**0.5
-    middle_lon, middle_lat = (west + east) / 2, (south + north) / 2
-    # Of less land no city would be away from its border.
-    half_lon, half_lat = max(side * (east - west) / 2, 0.6), max(side * (north - south) / 2, 0.6)
-    return replace(
-        NATION,
-        size=f"{millions:g} million",
-        extent_deg=(
-            middle_lon - half_lon,
-            middle_lat - half_lat,
-            middle_lon + half_lon,
-            middle_lat + half_lat,
-        ),
-        n_cities=max(round(NATION.n_cities * share), 3),
-        n_states=max(round(NATION.n_states * share), 2),
-        n_places=int(NATION.n_places * share),
-        superpuma_people=min(NATION.superpuma_people, int(NATION.n_people * share / 8)),
-        puma_people=min(NATION.puma_people, int(NATION.n_people * share / 32)),
-        n_jobs=int(NATION.n_jobs * share),
-    )
 
 
 def measure_size(
@@ -122,7 +93,7 @@ def measure_size(
 
 def generate(path: Path, millions: float, files: Path | None) -> None:
     """Write a country, and the files that an import reads, if wanted."""
-    write_nation(path, seed=1, scale=cut_out(millions))
+    write_nation(path, millions=millions)
     if files is not None:
         write_census_files(open_store(path, "dataset"), files)
 

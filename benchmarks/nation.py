@@ -42,7 +42,7 @@ STAGES = {
     "drawing points": "drawing points; writing `points`",
     "writing the release": "copying public tables, hashes",
 }
-SMALLEST = ("--size", "small")
+SMALLEST = ("--millions", "0.01")
 
 Made = TypeVar("Made")
 
@@ -172,7 +172,7 @@ def argument_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", type=Path, default=None)
-    parser.add_argument("--size", default="nation", help="of the country to generate")
+    parser.add_argument("--millions", type=float, default=140, help="of workers of the generated nation")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--every", type=int, default=None, help="work on every few batches only")
     parser.add_argument("--release", type=Path, default=None, help=argparse.SUPPRESS)
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         place = Path(name)
         dataset = chosen.dataset or place / "nation.dataset"
         if chosen.dataset is None:
-            made = commands.commutemap("demo", dataset, "--size", chosen.size)
+            made = commands.run("benchmarks.nation_data", dataset, "--millions", chosen.millions)
             print(f"generating the country: {made.wall_s:.1f} s, {made.peak_gib:.1f} GiB\n", flush=True)
         if chosen.every is not None:
             for preset in PRESETS:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.commands import commutemap
+from benchmarks import commands
 from engine.streams import SecretKey, Stage, stream_words
 from geodata.schema import JOBS, POINTS
 from geodata.store import Store, open_store
@@ -30,7 +30,7 @@ from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.inputs import synthesizers_of
 
 _WORKER_WORDS = 6
-SMALLEST = ("--size", "small", "--every", "1")
+SMALLEST = ("--millions", "0.01", "--every", "1")
 
 
 class Spent:
@@ -105,7 +105,7 @@ def argument_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", type=Path)
-    parser.add_argument("--size", default="nation", help="of the country to generate")
+    parser.add_argument("--millions", type=float, default=140, help="of workers of the generated nation")
     parser.add_argument("--every", type=int, default=14, help="take one of so many batches")
     return parser
 
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = Path(name)
         dataset = chosen.dataset or folder / "nation.dataset"
         if chosen.dataset is None:
-            commutemap("demo", dataset, "--size", chosen.size)
+            commands.run("benchmarks.nation_data", dataset, "--millions", chosen.millions)
         measure(open_store(dataset, "dataset", verify=False), chosen.every, folder)
 
 

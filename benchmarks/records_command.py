@@ -22,7 +22,7 @@ from benchmarks.replications import line, table
 from geodata.store import open_store
 from mapapp.publishing.records.workers import count_workers
 
-SMALLEST: Final = ("--size", "small", "--records", "1000", "--records", "3000")
+SMALLEST: Final = ("--millions", "0.01", "--records", "1000", "--records", "3000")
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -30,7 +30,7 @@ def argument_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", type=Path, default=None)
-    parser.add_argument("--size", default="nation", help="of the country to generate")
+    parser.add_argument("--millions", type=float, default=140, help="of workers of the generated nation")
     parser.add_argument(
         "--records", type=int, action="append", help="how many, once or several times; one for each worker"
     )
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = Path(name)
         dataset = chosen.dataset or folder / "generated.dataset"
         if chosen.dataset is None:
-            commands.commutemap("demo", dataset, "--size", chosen.size)
+            commands.run("benchmarks.nation_data", dataset, "--millions", chosen.millions)
         n_workers = count_workers(open_store(dataset, "dataset", verify=False))
         table(
             f"{n_workers:,} workers, kept: {chosen.kept}",

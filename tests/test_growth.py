@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import commands, growth
 from benchmarks.census_files import write_census_files
-from benchmarks.growth import Results, cut_out, growth_of, has_room, measure_size
-from geodata.demo.nation import NATION, write_nation
+from benchmarks.growth import Results, growth_of, has_room, measure_size
+from benchmarks.nation_data import write_nation
 from geodata.importing import import_dataset
 from geodata.recognize import sources_in
 from geodata.store import open_store
@@ -72,19 +72,8 @@ def test_what_is_in_the_file_is_not_measured_again(monkeypatch: pytest.MonkeyPat
     assert ran == []
 
 
-def test_a_part_of_the_nation_is_as_densely_settled() -> None:
-    def area(extent: tuple[float, float, float, float]) -> float:
-        return (extent[2] - extent[0]) * (extent[3] - extent[1])
-
-    part = cut_out(35)
-    assert part.n_jobs == 35_000_000
-    assert area(part.extent_deg) == pytest.approx(area(NATION.extent_deg) / 4)
-    assert (part.n_places, part.n_cities, part.tract_people) == (500_000, 225, NATION.tract_people)
-    assert cut_out(140) is NATION
-
-
 def test_an_import_of_the_files_counts_the_same_jobs(tmp_path: Path) -> None:
-    write_nation(tmp_path / "d", seed=1, scale=cut_out(0.01))
+    write_nation(tmp_path / "d", millions=0.01)
     dataset = open_store(tmp_path / "d", "dataset")
     write_census_files(dataset, tmp_path / "files")
     sources, unknown = sources_in(tmp_path / "files")

@@ -2,8 +2,7 @@
 
 It has a long island of four states, with a bay and a river between two of them and a twin city at the head of the
 bay; a fifth state on an island more than 500 miles away; and states overseas that are known only by name. Population
-thins out from the centres, jobs crowd into centres and strips, and commutes follow gravity with a long tail. For
-measurements there is a plainer country as large as a real one, the nation.
+thins out from the centres, jobs crowd into centres and strips, and commutes follow gravity with a long tail.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import get_args
 import pandas
 
 from geodata.demo.country import make_country
-from geodata.demo.nation import NATION, write_nation
 from geodata.demo.sizes import Size
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
@@ -24,7 +22,7 @@ from geodata.store import refuse_existing, writing_store
 
 __all__ = ["SIZES", "Size", "generate", "write_demo"]
 
-SIZES = (*get_args(Size), NATION.size)
+SIZES = get_args(Size)
 """What `write_demo` can make."""
 
 
@@ -54,7 +52,10 @@ def generate(
     GeodataError
         The size is unknown, or the seed is negative.
     """
-    _check(size, seed, get_args(Size))
+    if size not in SIZES:
+        raise GeodataError(f"size {size!r}: no such demo; choose {' or '.join(SIZES)}")
+    if seed < 0:
+        raise GeodataError(f"seed {seed}: must be 0 or more; choose another")
     return make_country(size, seed, progress)  # type: ignore[arg-type]  # checked above
 
 
@@ -65,10 +66,8 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
     ----------
     path : Path
         Where there is nothing yet.
-    size : {"small", "metro", "state", "nation"}
-        As `generate`, or "nation": 72,000 tracts and 140 million workers, written as they are made.
-    seed : int
-        At least 0.
+    size, seed
+        As for `generate`.
     progress : callable
         Called with (stage, done, total).
 
@@ -84,9 +83,6 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
     StoreError
         When the place is taken or cannot be written.
     """
-    _check(size, seed, SIZES)
-    if size == NATION.size:
-        return write_nation(path, seed=seed, progress=progress)
     refuse_existing(path)
     tables, facts = generate(size, seed, progress)
     with writing_store(path, "dataset") as writer:
@@ -95,10 +91,3 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
         for name in (table.name for table in kinds if table.name in tables):
             writer.table(name, tables[name])
     return facts
-
-
-def _check(size: str, seed: int, sizes: tuple[str, ...]) -> None:
-    if size not in sizes:
-        raise GeodataError(f"size {size!r}: no such demo; choose {' or '.join(sizes)}")
-    if seed < 0:
-        raise GeodataError(f"seed {seed}: must be 0 or more; choose another")

@@ -16,10 +16,10 @@ from mapapp.commands.options import STORE, json_option, print_result, quiet_opti
 @click.argument("dataset", type=STORE)
 @click.option(
     "--size",
-    type=click.Choice(["small", "metro", "state", "nation"]),
+    type=click.Choice(["small", "metro", "state"]),
     default="metro",
     show_default=True,
-    help="3 thousand, 312 thousand, 5 million, or 140 million workers.",
+    help="3 thousand, 312 thousand, or 5 million workers.",
 )
 @click.option(
     "--seed",
@@ -40,12 +40,9 @@ from mapapp.commands.options import STORE, json_option, print_result, quiet_opti
 def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: bool, quiet: bool) -> None:
     """Generate a demo country and its confidential jobs as DATASET.
 
-    Except in a nation, every worker also has a sex, race, ethnicity, education, NAICS sector, and firm size.
+    Every worker also has a sex, race, ethnicity, education, NAICS sector, and firm size.
 
     A state of 5 million workers takes three minutes on 2 cores, 5 GiB of memory, and 20 MB of disk.
-
-    A nation has 8 million blocks, 1.4 million of them workplaces. To generate one on 2 cores takes about a minute,
-    1.7 GiB of memory, and 0.5 GB of disk.
 
     \b
     Example:
@@ -57,10 +54,6 @@ def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: boo
     from geodata.store import open_store, refuse_existing
 
     if sources is not None:
-        if size == "nation":
-            raise UsageError(
-                "--sources with --size nation: a nation has no worker records; take a smaller size"
-            )
         if Path(os.path.abspath(sources)) == Path(os.path.abspath(dataset)):
             raise UsageError(f"--sources {sources}: this is the place of the dataset; name another one")
         refuse_existing(sources)
