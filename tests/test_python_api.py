@@ -22,7 +22,6 @@ import pytest
 import shapely
 
 import commutemap as cm
-from mapapp.answers.release import Release
 from mapapp.answers.asking import ask, question_of
 from mapapp.answers.release import Release
 from mapapp.drawing.paper import map_picture
