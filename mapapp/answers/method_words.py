@@ -12,10 +12,10 @@ from mapapp.answers.errors.certificate_terms import unit_of
 from mapapp.answers.errors.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
 from mapapp.answers.records.record_words import record_chapters
 from mapapp.answers.release import Release
-from mapapp.answers.served_publication import ServedPublication
 
 _HOW_DRAWN: Final = {
     "exponential": (
@@ -38,7 +38,7 @@ _UNITS: Final = {"block": "each workplace block", "tract": "each workplace tract
 def chapters(
     release: Release,
     served: Iterable[Release] = (),
-    tables: Iterable[ServedPublication] = (),
+    tables: Iterable[OpenedPublication] = (),
 ) -> list[Chapter]:
     """Return the sections of text on one release.
 
@@ -47,7 +47,7 @@ def chapters(
     release : Release
     served : iterable of Release
         All releases that readers see beside it. If there are some, the text says what the promises add up to.
-    tables : iterable of ServedPublication
+    tables : iterable of OpenedPublication
         All tables that they see beside it; worker records then promise less.
     """
     certificate = release.certificate

@@ -22,6 +22,7 @@ from mapapp.answers.errors.release_errors import ReleaseErrors
 from mapapp.answers.flows import Flows
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.levels import level_named
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.place_characteristics import PlaceCharacteristics
 from mapapp.answers.prepared import prepare
 from mapapp.answers.publication import RELEASED, is_of_records, open_publication
@@ -31,7 +32,6 @@ from mapapp.answers.results import (
     check_answers,
 )
 from mapapp.answers.selection import Selected
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.unit_names import state_names
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
@@ -46,7 +46,7 @@ COVERAGE: Final = "coverage"
 """Code of the note that residents who work in other states are not counted."""
 
 
-class OpenedRelease(ServedPublication):
+class OpenedRelease(OpenedPublication):
     """A verified release, prepared for questions; `mapapp.answers.release.Release` adds the analyses."""
 
     def __init__(self, store: Store, slug: str = "", *, report: Progress = silent) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mapapp.answers.commute_analyses import CommuteAnalyses
+from mapapp.answers.opened_publication import free_slug
 from mapapp.answers.release_names import NamedRelease, menu_names, names_apart
-from mapapp.answers.served_publication import free_slug
 from mapapp.answers.worker_analyses import WorkerAnalyses
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.unit_names import state_names
 from mapapp.question.question import Question
 
@@ -46,12 +46,12 @@ def aria(**attributes: object) -> Attributes:
     return {f"aria-{name}": value for name, value in attributes.items()}
 
 
-def place_name(release: ServedPublication, question: Question) -> str:
+def place_name(release: OpenedPublication, question: Question) -> str:
     """Return a short name of the chosen areas, of which there must be at least one."""
     return steps_name(release, question.areas)
 
 
-def steps_name(release: ServedPublication, steps: tuple[str, ...]) -> str:
+def steps_name(release: OpenedPublication, steps: tuple[str, ...]) -> str:
     """Return a short name of the steps of an area, of which there must be at least one."""
     units = all(step in release.areas for step in steps)
     if units and len(steps) > 2:
@@ -165,12 +165,12 @@ def may_be_released(certificate: Mapping[str, object]) -> bool:
     return str(certificate.get("status", "")).strip().lower() == "for release"
 
 
-def covered_states(release: ServedPublication) -> list[str]:
+def covered_states(release: OpenedPublication) -> list[str]:
     """Return names of the states whose workplaces are in the release; empty if the manifest does not say."""
     return release.once(("covered states",), lambda: state_names(release.store, release.covered_states))
 
 
-def source_words(release: ServedPublication) -> str:
+def source_words(release: OpenedPublication) -> str:
     """Return source and year for a picture."""
     sources = release.facts.get("sources")
     first = sources[0] if isinstance(sources, list) and sources else None
@@ -180,7 +180,7 @@ def source_words(release: ServedPublication) -> str:
     )
 
 
-def caption(release: ServedPublication, what: str) -> list[str]:
+def caption(release: OpenedPublication, what: str) -> list[str]:
     """Return the lines on a picture: a warning if needed, its subject, source, year, epsilon and delta."""
     warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
     source = f"Synthetic workers · {source_words(release)} · {promise(release.certificate)}"

@@ -18,8 +18,8 @@ from mapapp.answers import watch
 from mapapp.answers.areas import Areas
 from mapapp.answers.layer_units import TABLES
 from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.release import Release
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.unit_names import name_parts
 from mapapp.drawing.geojson import packed
 from mapapp.drawing.ground import GROUND, Ground, ground, has_ground, water_names
@@ -68,12 +68,12 @@ def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
     return {name: layer_url(prefix, release, name) for name in ("states", "counties", PLACES, *found)}
 
 
-def unit_levels(release: ServedPublication) -> list[str]:
+def unit_levels(release: OpenedPublication) -> list[str]:
     """Levels whose units can be clicked and colored, largest first."""
     return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
 
 
-def unit_layer(release: ServedPublication, level: str) -> bytes:
+def unit_layer(release: OpenedPublication, level: str) -> bytes:
     """Gzipped GeoJSON of all units of a level that have shapes, each with its `id`."""
 
     def make() -> bytes:
@@ -83,13 +83,13 @@ def unit_layer(release: ServedPublication, level: str) -> bytes:
     return release.once(("unit layer", level), make)
 
 
-def is_made(release: ServedPublication, name: str) -> bool:
+def is_made(release: OpenedPublication, name: str) -> bool:
     """Whether the shapes of a base layer, or of "unit-" and a level, are cached and need only be sent."""
     level = name.removeprefix("unit-")
     return release.keeps(("layer", name) if level == name else ("unit layer", level))
 
 
-def unit_shapes(release: ServedPublication, level: str) -> dict[str, shapely.Geometry]:
+def unit_shapes(release: OpenedPublication, level: str) -> dict[str, shapely.Geometry]:
     """Simplified polygons of a level's units: published boundaries, or unions of block cells."""
 
     def make() -> dict[str, shapely.Geometry]:
@@ -125,7 +125,7 @@ def cut_shapes(release: Release, question: SettledQuestion) -> dict[str, shapely
     return release.once(("cut shapes", question.area, level, has_jobs), make)
 
 
-def unit_at(release: ServedPublication, level: str, lon_deg: float, lat_deg: float) -> str | None:
+def unit_at(release: OpenedPublication, level: str, lon_deg: float, lat_deg: float) -> str | None:
     """Identifier of the level's unit at a place, as the map shows it, or None."""
     found = unit_shapes(release, level)
     tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(found.values())))
@@ -242,7 +242,7 @@ def _middle(shape: shapely.Geometry) -> shapely.Geometry:
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
 
 
-def outlines(release: ServedPublication, areas: tuple[str, ...]) -> bytes:
+def outlines(release: OpenedPublication, areas: tuple[str, ...]) -> bytes:
     """Gzipped GeoJSON of the chosen areas' shapes, without areas that have none."""
 
     def make() -> bytes:
@@ -252,7 +252,7 @@ def outlines(release: ServedPublication, areas: tuple[str, ...]) -> bytes:
     return release.once(("outlines", areas), make)
 
 
-def shapes(release: ServedPublication, areas: tuple[str, ...]) -> dict[str, shapely.Geometry]:
+def shapes(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, shapely.Geometry]:
     """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
 
     def make() -> dict[str, shapely.Geometry]:
@@ -265,7 +265,7 @@ def shapes(release: ServedPublication, areas: tuple[str, ...]) -> dict[str, shap
     return release.once(("shapes", areas), make)
 
 
-def unit_outlines(release: ServedPublication, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
+def unit_outlines(release: OpenedPublication, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
     """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None."""
     found: dict[str, shapely.Geometry | None] = {}
     for key in keys:
@@ -286,7 +286,7 @@ def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
 
 
-def selected_shape(release: ServedPublication, areas: tuple[str, ...]) -> shapely.Geometry:
+def selected_shape(release: OpenedPublication, areas: tuple[str, ...]) -> shapely.Geometry:
     """Polygon of the blocks in an area, or None."""
     shape = release.areas.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
     if shape is None or shape.is_empty:
@@ -294,7 +294,7 @@ def selected_shape(release: ServedPublication, areas: tuple[str, ...]) -> shapel
     return shapely.set_precision(shapely.simplify(shape, 5e-5), _GRID_DEG)
 
 
-def bounds(release: ServedPublication, areas: tuple[str, ...]) -> Bounds | None:
+def bounds(release: OpenedPublication, areas: tuple[str, ...]) -> Bounds | None:
     """West, south, east and north of the areas' shapes, degrees; None if no area has a shape."""
     found = shapes(release, areas)
     if not found:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.release import names_of
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.tables import table_words
 from mapapp.explore import view_names
 from mapapp.explore.callbacks.views import METHOD_PAGE, TABLES_PAGE, Views
@@ -18,7 +18,7 @@ class PageHead:
 
     Attributes
     ----------
-    publication : ServedPublication
+    publication : OpenedPublication
         The release or table that it is about.
     name : str
         Name of the publication, distinct from the others of the server.
@@ -28,7 +28,7 @@ class PageHead:
         As the address says.
     """
 
-    publication: ServedPublication
+    publication: OpenedPublication
     name: str
     title: str
     description: str

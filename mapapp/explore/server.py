@@ -23,9 +23,9 @@ from werkzeug.exceptions import HTTPException, InternalServerError
 
 from geodata.manifest import read_manifest
 from mapapp.answers import served_answers, watch
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.records import record_words
 from mapapp.answers.release import Release, open_releases
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.tables.beside import beside_sentences
 from mapapp.answers.tables.served_table import ServedTable, open_tables
 from mapapp.answers.watch import Refused, Watch
@@ -456,7 +456,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         return response
 
 
-def _shapes(publication: ServedPublication, name: str) -> bytes:
+def _shapes(publication: OpenedPublication, name: str) -> bytes:
     """The shapes of a base layer, or of "unit-" and a level."""
     level = name.removeprefix("unit-")
     if level != name and level in map_layers.unit_levels(publication):

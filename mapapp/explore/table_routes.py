@@ -8,7 +8,7 @@ from typing import Final
 
 import flask
 
-from mapapp.answers.served_publication import certificate_json
+from mapapp.answers.opened_publication import certificate_json
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.tables.sheet import sheet
 from mapapp.answers.watch import Refused

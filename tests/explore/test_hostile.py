@@ -12,7 +12,7 @@ from typing import Any
 import pandas
 import pytest
 
-from mapapp.answers import selection, served_publication
+from mapapp.answers import opened_publication, selection
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
@@ -188,7 +188,7 @@ def test_slow_visitors_keep_nobody_out_and_a_large_body_is_not_taken(path: Path)
 def test_answers_are_kept_by_their_size_and_the_ground_always(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served_publication, "CACHED_BYTES", 50_000)
+    monkeypatch.setattr(opened_publication, "CACHED_BYTES", 50_000)
     release = Release.open(path, "squareland")
     made: list[Any] = []
 

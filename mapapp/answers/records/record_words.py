@@ -17,8 +17,8 @@ from mapapp.answers.chance_words import chance_in_words
 from mapapp.answers.chapters import Chapter
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.lone_worker_words import rounded
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.answers.tables.beside import same_jobs
 
 NO_PERSON: Final = (
@@ -48,13 +48,13 @@ _ALSO_CELLS: Final = (
 )
 
 
-def record_chapters(release: ServedPublication, served: Iterable[ServedPublication] = ()) -> list[Chapter]:
+def record_chapters(release: OpenedPublication, served: Iterable[OpenedPublication] = ()) -> list[Chapter]:
     """Return the sections of text on one publication of worker records.
 
     Parameters
     ----------
-    release : ServedPublication
-    served : iterable of ServedPublication
+    release : OpenedPublication
+    served : iterable of OpenedPublication
         All publications that readers see beside it: releases, records, and tables.
     """
     certificate = release.certificate
@@ -93,12 +93,12 @@ def _drawn_rows(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
     return found
 
 
-def whole_record_void(release: ServedPublication, served: Iterable[ServedPublication]) -> list[str]:
+def whole_record_void(release: OpenedPublication, served: Iterable[OpenedPublication]) -> list[str]:
     """Return the titles of releases and tables of the same jobs, beside which whole records are not protected."""
     return [other.title for other in _exact_beside(release, served)]
 
 
-def _exact_beside(release: ServedPublication, served: Iterable[ServedPublication]) -> list[ServedPublication]:
+def _exact_beside(release: OpenedPublication, served: Iterable[OpenedPublication]) -> list[OpenedPublication]:
     """Publications of the same jobs that show exact numbers of workers."""
     if not is_of_records(release.certificate):
         return []
@@ -108,7 +108,7 @@ def _exact_beside(release: ServedPublication, served: Iterable[ServedPublication
     return same_jobs(release, others)
 
 
-def beside_sentences(release: ServedPublication, served: Iterable[ServedPublication]) -> list[str]:
+def beside_sentences(release: OpenedPublication, served: Iterable[OpenedPublication]) -> list[str]:
     """Return a sentence for each release or table of the same jobs, beside which whole records are not protected."""
     return [
         f"This server also shows a {_kind(other)} of the same jobs, {other.title} (digest {other.version}…). "
@@ -117,7 +117,7 @@ def beside_sentences(release: ServedPublication, served: Iterable[ServedPublicat
     ]
 
 
-def _kind(publication: ServedPublication) -> str:
+def _kind(publication: OpenedPublication) -> str:
     return "table" if publication.certificate.get("kind") == "table" else "release"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records
-from mapapp.answers.served_publication import ServedPublication
 
 _SAME: Final = ("year", "job_type", "vintage")
 
 
-def same_jobs(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[ServedPublication]:
+def same_jobs(table: OpenedPublication, releases: Iterable[OpenedPublication]) -> list[OpenedPublication]:
     """Return the releases of the jobs that a table counts.
 
     They are those that one of the certificates names beside the other, those made from the same file of jobs, and those
@@ -22,7 +22,7 @@ def same_jobs(table: ServedPublication, releases: Iterable[ServedPublication]) -
     return [release for release in releases if any(test(table, release) for test in tests)]
 
 
-def beside_sentences(table: ServedPublication, releases: Iterable[ServedPublication]) -> list[str]:
+def beside_sentences(table: OpenedPublication, releases: Iterable[OpenedPublication]) -> list[str]:
     """Return a sentence for each release of the same jobs."""
     return [
         f"This server also shows {_kind(release)} of the same jobs, {release.title} (digest {release.version}…). "
@@ -31,11 +31,11 @@ def beside_sentences(table: ServedPublication, releases: Iterable[ServedPublicat
     ]
 
 
-def _kind(release: ServedPublication) -> str:
+def _kind(release: OpenedPublication) -> str:
     return "synthetic worker records" if is_of_records(release.certificate) else "a synthetic release"
 
 
-def _is_named(table: ServedPublication, release: ServedPublication) -> bool:
+def _is_named(table: OpenedPublication, release: OpenedPublication) -> bool:
     return _names(table.certificate, release.version) or _names(release.certificate, table.version)
 
 
@@ -46,14 +46,14 @@ def _names(certificate: Mapping[str, object], version: str) -> bool:
     )
 
 
-def _has_same_jobs(table: ServedPublication, release: ServedPublication) -> bool:
+def _has_same_jobs(table: OpenedPublication, release: OpenedPublication) -> bool:
     """Return whether both certificates have the same keyed hash of the jobs."""
     stated = [each.certificate.get("confidential_inputs") for each in (table, release)]
     hashes = [each.get("jobs") if isinstance(each, Mapping) else None for each in stated]
     return hashes[0] is not None and hashes[0] == hashes[1]
 
 
-def _is_alike(table: ServedPublication, release: ServedPublication) -> bool:
+def _is_alike(table: OpenedPublication, release: OpenedPublication) -> bool:
     facts = [[str(each.facts.get(name) or "") for name in _SAME] for each in (table, release)]
     states = set(table.covered_states), set(release.covered_states)
     return facts[0] == facts[1] and bool(states[0] & states[1])

@@ -10,7 +10,7 @@ import numpy
 import numpy.typing as npt
 import pandas
 
-from mapapp.answers.served_publication import ServedPublication, free_slug
+from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.tables.published import OneTable, PublishedTable
 
 SUFFIX = ".table"
@@ -53,7 +53,7 @@ class Shown:
         return numbers
 
 
-class ServedTable(ServedPublication):
+class ServedTable(OpenedPublication):
     """A verified published table, opened for reading.
 
     Parameters

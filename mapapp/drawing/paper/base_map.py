@@ -18,7 +18,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from geodata.distance import EARTH_RADIUS_MI
-from mapapp.answers.served_publication import ServedPublication
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.drawing import map_layers
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.map_content import MapContent
@@ -127,12 +127,12 @@ def mercator(shapes: Shapes) -> Shapes:
     return projected
 
 
-def base_units(release: ServedPublication, name: str) -> Units:
+def base_units(release: OpenedPublication, name: str) -> Units:
     """States, counties or tracts."""
     return release.once(("picture base", name), lambda: _units(*map_layers.base_shapes(release, name)))
 
 
-def layer_units(release: ServedPublication, level: str) -> Units:
+def layer_units(release: OpenedPublication, level: str) -> Units:
     """Units of a layer that can be colored."""
 
     def make() -> Units:
@@ -186,7 +186,7 @@ def lines(shapes: Shapes, frame: Frame) -> Path | None:
     return Path(places, codes)
 
 
-def draw_land(axes: Axes, release: ServedPublication, frame: Frame, scheme: ColorScheme) -> None:
+def draw_land(axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme) -> None:
     """Draw the area outside the release's states, the land, and where people live on it."""
     axes.set_xlim(frame.west, frame.east)
     axes.set_ylim(frame.south, frame.north)
@@ -224,7 +224,7 @@ def stroke(axes: Axes, path: Path | None, color: str, pixels: float, **options: 
         axes.add_artist(PathPatch(path, **(look | options)))
 
 
-def draw_borders(axes: Axes, release: ServedPublication, frame: Frame, scheme: ColorScheme) -> None:
+def draw_borders(axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme) -> None:
     """Draw borders of counties and states, thicker at higher zoom."""
     lines = {"counties": scheme.county_line, "states": scheme.state_line}
     for place, (name, color) in enumerate(lines.items()):
@@ -240,7 +240,7 @@ def draw_unit_borders(axes: Axes, units: Units, frame: Frame, scheme: ColorSchem
     stroke(axes, outline(units.shapes[near], frame), scheme.tract_line, width, zorder=3.5)
 
 
-def draw_ground(axes: Axes, release: ServedPublication, frame: Frame, scheme: ColorScheme) -> None:
+def draw_ground(axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme) -> None:
     """Draw water over fills and borders, so that they end at the shore, then rail and main roads."""
     water = _ground(release, "water")
     path = outline(water.shapes[water.inside(frame)], frame)
@@ -260,7 +260,7 @@ def draw_ground(axes: Axes, release: ServedPublication, frame: Frame, scheme: Co
             stroke(axes, path, color, width, zorder=4.5 + place / 100)
 
 
-def _ground(release: ServedPublication, name: str) -> Units:
+def _ground(release: OpenedPublication, name: str) -> Units:
     def make() -> Units:
         shapes = map_layers.ground_of(release, name).shapes
         return _units([str(at) for at in range(len(shapes))], list(shapes))

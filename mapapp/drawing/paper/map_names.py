@@ -10,7 +10,7 @@ import numpy
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from mapapp.answers.served_publication import ServedPublication
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.drawing import map_layers
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.ground import water_names
@@ -67,7 +67,7 @@ class MapName(NamedTuple):
 
 
 def draw_names(
-    axes: Axes, release: ServedPublication, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
+    axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
 ) -> None:
     """Draw as many names as fit without overlaps; `taken` are boxes to avoid, in inches."""
     for name in chosen_names(map_names(release), frame, taken):
@@ -98,12 +98,12 @@ def chosen_names(names: Sequence[MapName], frame: Frame, taken: Sequence[Box] = 
     return chosen
 
 
-def map_names(release: ServedPublication) -> list[MapName]:
+def map_names(release: OpenedPublication) -> list[MapName]:
     """Names of a release, from the most to the least wanted, as in the page's script."""
     return release.once(("picture names",), lambda: _map_names(release))
 
 
-def _map_names(release: ServedPublication) -> list[MapName]:
+def _map_names(release: OpenedPublication) -> list[MapName]:
     of_kind: dict[str, list[MapName]] = {kind: [] for kind in ("middle", "water", "small", "county", "state")}
     for place in map_layers.places_of(release):
         kind = (

@@ -12,9 +12,9 @@ from dash.exceptions import PreventUpdate
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.release import Release
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.served_publication import ServedPublication, free_slug
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.base.errors import UsageError
 from mapapp.drawing import map_layers
@@ -97,7 +97,7 @@ class Views:
         found = "/" + path.removeprefix(self.prefix).strip("/")
         return next(iter(self.pages)) if found == "/" else found
 
-    def publication(self, slug: str) -> ServedPublication | None:
+    def publication(self, slug: str) -> OpenedPublication | None:
         """The release or table with a name in addresses."""
         return self.releases.get(slug) or self.tables.get(slug)
 

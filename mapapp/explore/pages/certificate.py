@@ -10,16 +10,16 @@ from dash.development.base_component import Component
 
 from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise
+from mapapp.answers.opened_publication import OpenedPublication, certificate_json
 from mapapp.answers.publication import is_bound, is_of_records
 from mapapp.answers.records.record_words import promised_rows, whole_record_void
 from mapapp.answers.release import Release
-from mapapp.answers.served_publication import ServedPublication, certificate_json
 from mapapp.answers.tables.beside import same_jobs
 from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.words import aria
 
 
-def banner(publication: ServedPublication) -> Component | None:
+def banner(publication: OpenedPublication) -> Component | None:
     """A prominent warning if a publication is not for release; nothing otherwise."""
     if words.may_be_released(publication.certificate):
         return None
@@ -120,7 +120,7 @@ def _promised(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
     ]
 
 
-def in_full(publication: ServedPublication) -> Component:
+def in_full(publication: OpenedPublication) -> Component:
     """The complete certificate."""
     return html.Pre(
         certificate_json(publication.certificate),

@@ -13,10 +13,10 @@ from mapapp.answers.change import change
 from mapapp.answers.entries import n_about
 from mapapp.answers.errors.error_marks import EXCEEDS_NOTE, has_exceeding, has_row_errors
 from mapapp.answers.findings import findings
+from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.release import Release, names_of
 from mapapp.answers.results import Result
-from mapapp.answers.served_publication import ServedPublication
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
 from mapapp.base.progress import silent
@@ -165,7 +165,7 @@ def _with_rows(tables: Iterable[Table]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.rows)
 
 
-def usual_paper(publications: Sequence[ServedPublication]) -> Paper:
+def usual_paper(publications: Sequence[OpenedPublication]) -> Paper:
     """Letter for places in the United States, A4 for made-up ones."""
     covered = [state for each in publications for state in each.covered_states]
     return "letter" if any(state in states() for state in covered) else "a4"

@@ -43,7 +43,7 @@ _SHAPES: Final = (
 Value = TypeVar("Value")
 
 
-class ServedPublication:
+class OpenedPublication:
     """A verified publication, opened for reading; safe to use from several threads.
 
     Parameters
