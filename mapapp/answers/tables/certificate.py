@@ -13,24 +13,6 @@ from geodata.json_objects import JsonObject
 from geodata.store import Store
 from mapapp.answers.publication import CERTIFICATE
 
-__all__ = [
-    "AreaClaim",
-    "BesideClaim",
-    "BreachClaim",
-    "Counted",
-    "Decide",
-    "ExactNumber",
-    "FlowsClaim",
-    "JobsClaim",
-    "LayerClaim",
-    "PriorClaim",
-    "PromiseClaim",
-    "TableCertificate",
-    "TableClaim",
-    "Totals",
-    "read_table_certificate",
-]
-
 Totals = Literal["none", "rows", "columns", "both"]
 Decide = Literal["exact", "sampled"]
 _MaybeText = str | msgspec.UnsetType
