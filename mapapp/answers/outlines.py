@@ -21,7 +21,6 @@ from geodata.atomic_writes import writing_beside
 from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers import watch
-from mapapp.answers.border_edges import united_by_edges
 from mapapp.answers.commute_pick import Blocks
 from mapapp.answers.dissolving import Codes, Shapes, dissolved, joined, without_slivers
 from mapapp.answers.layer_units import TABLES
@@ -57,11 +56,11 @@ class Outlines:
     def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         left = np.arange(len(self._units.places), dtype=np.int32) if blocks is None else blocks
-        shapes, group = self._pieces(left, np.zeros(left.size, dtype=np.int64))
+        shapes, _ = self._pieces(left, np.zeros(left.size, dtype=np.int64))
         if not shapes.size:
             return None
-        united = united_by_edges(shapes)
-        return dissolved(shapes, group)[0][0] if united is None else without_slivers(np.array([united]))[0]
+        # Tracts have corners of their own along their borders, so the pieces are no coverage.
+        return without_slivers(np.array([shapely.union_all(shapes)]))[0]
 
     def _pieces(self, left: Blocks, group: Codes) -> tuple[Shapes, Codes]:
         """Return shapes of which the cells of each group of blocks consist, and the group of each."""
