@@ -11,7 +11,6 @@ import numpy.typing as npt
 Bounds = tuple[float, float, float, float]
 Positions = npt.NDArray[np.int64]
 _BOXES_A_TILE: Final = 4  # on average, if boxes are spread evenly
-_FEW: Final = 32  # if fewer than one box in this many is found, sort the found boxes
 
 
 class _Level(NamedTuple):
@@ -67,12 +66,7 @@ class BoxIndex:
         meets &= south.take(near) <= rectangle[3]
         meets &= east.take(near) >= rectangle[0]
         meets &= north.take(near) >= rectangle[1]
-        near = near[meets]
-        if near.size * _FEW < self._bounds.shape[1]:
-            return np.sort(near).astype(np.int64)
-        mark = np.zeros(self._bounds.shape[1], dtype=bool)  # marking sorts many positions faster
-        mark[near] = True
-        return np.flatnonzero(mark)
+        return np.sort(near[meets]).astype(np.int64)
 
     def n_expected(self, rectangle: Bounds) -> float:
         """Return how many boxes would meet a rectangle if they were spread evenly."""

@@ -83,11 +83,10 @@ def smoothed(row: Ints, column: Ints, shape: tuple[int, int], spread: float) -> 
     size = _TILE * -(-reach // _TILE)
     for axis in (0, 1):
         row, column = _reflected((row, column), axis, shape[axis], reach)
-    # Small numbers are divided faster, and a remainder takes longer than what is left after a division.
-    row, column = ((each + size).astype(numpy.int32) for each in (row, column))
+    row, column = row + size, column + size
     number, tile_row, tile_column = _reached(row, column, shape, reach, size)
-    tile = number[down := row // size, across := column // size]
-    place = (tile * size + row - down * size) * size + column - across * size
+    tile = number[row // size, column // size]
+    place = (tile * size + row % size) * size + column % size
     counts = numpy.bincount(place, numpy.ones(len(place)), (len(tile_row) + 1) * size**2)
     # After the tiles comes an empty one, which stands for all that no point reaches.
     values = counts.reshape(-1, size, size).astype(numpy.float64, copy=False)
