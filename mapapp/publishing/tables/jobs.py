@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,9 @@ from mapapp.base.errors import UsageError
 from mapapp.question.area_text import Everything, Unit, parse_area
 from mapapp.question.filters import CHARACTERISTICS, Filters
 
-__all__ = ["JOB_OPTIONS", "Jobs"]
+__all__ = ["Jobs"]
 
 Bools = npt.NDArray[np.bool_]
-
-JOB_OPTIONS: Final = (*CHARACTERISTICS, "work-area")
-"""Options that limit the jobs of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

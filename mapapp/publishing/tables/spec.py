@@ -16,14 +16,15 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.levels import LEVEL_LABELS, level_named
 from mapapp.answers.tables.certificate import Counted, FlowsClaim, LayerClaim, TableClaim, Totals
 from mapapp.base.errors import UsageError
-from mapapp.publishing.tables.jobs import JOB_OPTIONS, Jobs
+from mapapp.publishing.tables.jobs import Jobs
+from mapapp.publishing.tables.options import ONE_TABLE
 from mapapp.question.filters import CHARACTERISTICS
 
 __all__ = ["Counts", "TableSpec", "check_epsilon_and_delta"]
 
 Kind = Literal["same-unit", "outside-state", "beyond", "flows"]
 
-_ENTRY: Final = frozenset(("rows", "columns", "counts", "flows", "totals", "title", *JOB_OPTIONS))
+_ENTRY: Final = frozenset((*(option.flag for option in ONE_TABLE.values()), "title"))
 _MOST_MILES: Final = 3_000.0
 
 
