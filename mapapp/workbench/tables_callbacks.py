@@ -102,18 +102,18 @@ def _draw_shares(app: Dash, plans: TablePlans) -> None:
 
 
 def _begin(plans: TablePlans, _tab: str, *values: object) -> Work[CountedTable]:
+    return lambda report: _counted(plans, values, report)
+
+
+def _counted(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
     """Count the table that the controls describe."""
-
-    def count(report: Report) -> CountedTable:
-        given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
-        epsilon, delta = _promise(given)
-        report("planning", 0, 0)
-        nodes = plans.nodes(spec_of(given), str(given["prior"] or ""))
-        expected = expected_table(nodes, epsilon, delta)
-        actual = actual_table(plans.store, nodes, epsilon, delta, report)
-        return CountedTable(asked=values, expected=expected, actual=actual)
-
-    return count
+    given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
+    epsilon, delta = _promise(given)
+    report("planning", 0, 0)
+    nodes = plans.nodes(spec_of(given), str(given["prior"] or ""))
+    expected = expected_table(nodes, epsilon, delta)
+    actual = actual_table(plans.store, nodes, epsilon, delta, report)
+    return CountedTable(asked=values, expected=expected, actual=actual)
 
 
 def _show_count(app: Dash, session: Session) -> None:

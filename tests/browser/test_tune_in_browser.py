@@ -279,8 +279,8 @@ def test_records_follow_the_keyboard_and_are_compared_on_request(visit: Visit) -
     said = visit.page.locator("#worker-records-said")
     changed = "([id, before]) => document.getElementById(id)?.innerText !== before"
     for name, key, shown in (
-        ("forced-slider", "ArrowRight", "epsilon-found"),
-        ("k-slider", "ArrowLeft", "k-found"),
+        ("forced_fail-slider", "ArrowRight", "epsilon-found"),
+        ("min_seeds-slider", "ArrowLeft", "k-found"),
         ("kept", "ArrowRight", "pass-rate"),
     ):
         before = visit.page.inner_text(f"#worker-records-{shown}")
