@@ -1,4 +1,4 @@
-# Two commands set everything up: `make run` and `make test`.
+# Two commands set everything up: `make run` and `make test`. `make test-all` runs every test.
 # Everything is installed into .venv beside this file; PYTHON selects the interpreter (3.11 or later).
 PYTHON ?= python3
 VENV := .venv
@@ -7,20 +7,25 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := pyproject.toml constraints.txt
 JOBS ?= auto
 
-.PHONY: run test tests lint types coverage browser nginx docs clean
+.PHONY: run test test-all tests lint types coverage browser nginx docs clean
 
 run: $(VENV)/.run-ready
 	@exec $(BIN)/commutemap
 
-# The type check runs on one processor beside the tests; `make` fails if either fails.
+# The first tier of the tests (tests/tiers.py), for every change. The type check runs on one processor beside the tests;
+# `make` fails if either fails.
 test: $(VENV)/.test-ready browser nginx lint
+	@$(MAKE) --no-print-directory -j 2 types tests TIER='-m "not second_tier"'
+
+# Both tiers.
+test-all: $(VENV)/.test-ready browser nginx lint
 	@$(MAKE) --no-print-directory -j 2 types tests
 
 # Tests that share fixtures run on one worker, slowest first (tests/sharing.py). Kernels are compiled before the workers
 # start; otherwise every worker would compile the same ones.
 tests: $(VENV)/.test-ready
 	$(BIN)/python -m engine.precompile --tables --audit --records
-	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder $(TIER)
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

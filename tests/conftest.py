@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 from tests.sharing import group_of, made_once, rank_of
+from tests.tiers import in_second_tier
 
 # Tests assert no clock times: a busy machine takes longer over one example than over another, and to make examples.
 hypothesis.settings.register_profile(
@@ -27,8 +28,12 @@ def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take longest."""
+    """Mark the second tier, and begin with the tests that take longest."""
+    for item in items:
+        if in_second_tier(item.nodeid):
+            item.add_marker(pytest.mark.second_tier)
     items.sort(key=lambda item: rank_of(group_of(item.nodeid)))
 
 

@@ -12,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.conftest import pytest_xdist_make_scheduler
 from tests.scheduling import GroupScheduling
 from tests.sharing import BROWSER_GROUPS, SLOWEST_FIRST, group_of, made_once, rank_of
+from tests.tiers import SECOND_TIER, in_second_tier
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +51,23 @@ def test_browser_tests_are_two_groups_and_come_first(request: pytest.FixtureRequ
         assert (ROOT / name).exists(), name
     ranks = [rank_of(group_of(item.nodeid)) for item in request.session.items]
     assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("test", SECOND_TIER)
+def test_what_the_second_tier_lists_exists(test: str) -> None:
+    """A test that got another name must not slip into the first tier, which everybody waits for."""
+    file, _, name = test.partition("::")
+    assert (ROOT / file).exists()
+    assert (
+        f"def {name.split('[')[0]}" in (ROOT / file).read_text(encoding="utf-8")
+        if name
+        else in_second_tier(file)
+    )
+
+
+def test_the_second_tier_is_marked(request: pytest.FixtureRequest) -> None:
+    marked = {item.nodeid for item in request.session.items if item.get_closest_marker("second_tier")}
+    assert marked == {item.nodeid for item in request.session.items if in_second_tier(item.nodeid)}
 
 
 def test_the_tests_of_a_group_run_on_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
