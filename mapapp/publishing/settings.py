@@ -124,8 +124,8 @@ def _setting_of(options: ReleaseOptions) -> tuple[PrivacyParameters, SynthesisPa
         accountant=options.accountant or "sound",
         epsilon=epsilon,
         epsilon_final=whole,
-        delta=(options.delta if _takes_delta(options) else None) or DEFAULT_DELTA,
-        min_retention=options.min_retention or DEFAULT_MIN_RETENTION,
+        delta=DEFAULT_DELTA if options.delta is None or not _takes_delta(options) else options.delta,
+        min_retention=DEFAULT_MIN_RETENTION if options.min_retention is None else options.min_retention,
     )
     shape: dict[str, object] = {
         name: value for name in _SHAPE if (value := getattr(options, name)) not in (None, AUTO)

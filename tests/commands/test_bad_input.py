@@ -32,6 +32,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
         ("--delta", "1", ["delta"]),
         ("--delta", "-1e-6", ["delta"]),
         ("--delta", "", ["delta"]),
+        ("--min-retention", "", ["min_retention"]),
         ("--min-retention", "0", ["min_retention"]),
         ("--min-retention", "1.5", ["min_retention"]),
         ("--q50", "30", ["q90_mi"]),

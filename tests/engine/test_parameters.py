@@ -87,7 +87,7 @@ def test_no_pruning_by_default() -> None:
         ({"delta": "-1e-9"}, "delta is -1e-09"),
         ({"min_retention": 0}, "min_retention is 0; .*reveal that worker"),
         ({"min_retention": "1.0001"}, "min_retention is 1.0001"),
-        ({"accountant": "renyi"}, "accountant is 'renyi'; it must be one of paper, sound"),
+        ({"accountant": "renyi"}, "accountant is 'renyi'; it must be one of sound, paper"),
     ],
 )
 def test_impossible_promises_are_refused_in_one_line(change: dict[str, Any], message: str) -> None:
@@ -143,7 +143,7 @@ def test_defaults_are_those_of_the_method() -> None:
         ({"q90_mi": math.inf}, "q90_mi is inf"),
         ({"q90_mi": math.nan}, "q90_mi is nan"),
         ({"q90_mi": "21"}, "q90_mi is '21'"),
-        ({"editing": "remove"}, "editing is 'remove'; it must be one of none, pool, drop"),
+        ({"editing": "remove"}, "editing is 'remove'; it must be one of pool, none, drop"),
         ({"prior": "ctpp"}, "prior is 'ctpp'"),
         ({"placement": "random"}, "placement is 'random'"),
         ({"strength": -0.1}, "strength is -0.1"),
