@@ -7,7 +7,7 @@
   const LABEL_WEIGHT = 20; // a label that covers another is worse than one that covers an arrow
   const GAP = 6; // pixels between names
   const PIXELS_PER_NAME = 14_000; // of the map: more names than that hide it
-  const LARGE = 100_000; // people; also in `mapapp.drawing.place_names`
+  const LARGE = 100_000; // people; also in `mapapp.show.content.map_layers`
   const MIDDLE = 25_000;
   const WIDE_ZOOM = 6.5; // below it, states are named first
   const MILES_PER_RADIAN = 3958.7613;

@@ -43,7 +43,7 @@ from benchmarks.connection_attacks import (
     wait_until_quiet,
 )
 from commutemap import Release, open_release
-from geodata.area_shapes import polygon_text
+from geodata.geography.area_shapes import polygon_text
 
 SMALLEST: Final = ("{release}", "--samples", "2", "--crowd", "3", "--patience", "30")
 N_QUESTIONS: Final = 10

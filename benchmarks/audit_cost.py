@@ -17,12 +17,12 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from benchmarks.commands import commutemap
-from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.audit.audited import audited_setting
-from mapapp.measuring.audit.questions import QUESTIONS
-from mapapp.measuring.audit.run import audited_workers
-from mapapp.publishing.release_options import PRESETS, Preset
-from mapapp.publishing.settings import preset_setting
+from mapapp.analyst.audit.audited import audited_setting
+from mapapp.analyst.audit.questions import QUESTIONS
+from mapapp.analyst.audit.run import audited_workers
+from mapapp.analyst.validity.confidential_parts import AnalystData
+from mapapp.kinds.release.make.options import PRESETS, Preset
+from mapapp.kinds.release.make.settings import preset_setting
 
 BLUE, GREY = "#2b6ca3", "#8a8a8a"
 PARTS = (8, 4, 2, 1)

@@ -15,7 +15,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from benchmarks.commands import commutemap
-from mapapp.drawing.paper.audit_picture import draw_tradeoff
+from mapapp.analyst.audit.files import draw_tradeoff
 
 SMALLEST = ("--output", "{folder}/audit-tradeoff.png")
 

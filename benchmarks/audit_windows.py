@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.commands import commutemap
-from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.audit.against import compared, error_of_release, scheme_rows
-from mapapp.measuring.audit.audited import audited_release
-from mapapp.measuring.audit.questions import Areas
-from mapapp.measuring.audit.records import HOME_GRID, CodedBlocks
-from mapapp.measuring.audit.run import audited_workers
-from mapapp.measuring.audit.schemes import read_schemes
+from mapapp.analyst.audit.audited import audited_release
+from mapapp.analyst.audit.comparison import compared, error_of_release, scheme_rows
+from mapapp.analyst.audit.questions import Areas
+from mapapp.analyst.audit.records import HOME_GRID, CodedBlocks
+from mapapp.analyst.audit.run import audited_workers
+from mapapp.analyst.audit.schemes import read_schemes
+from mapapp.analyst.validity.confidential_parts import AnalystData
 
 MARGINS_DEG = (0.0, 0.1, 0.25, 0.5, 1.0)
 SMALLEST = ("--margins", "0.1")

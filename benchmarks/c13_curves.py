@@ -11,16 +11,14 @@ import numpy as np
 
 from benchmarks.adult_file import CodedTable
 from engine.audit.criteria import SplitRule
-from engine.audit.decomposition import Decomposition
+from engine.audit.decomposition import Decomposition, Tree
 from engine.audit.empirical import accuracy, baseline_accuracy, breach_increase
-from engine.audit.level_epsilon import LevelBudget
 from engine.audit.lookup import lookup
 from engine.audit.naive_bayes import NaiveBayes
-from engine.audit.private_tree import PrivateTreeKind, private_tree
+from engine.audit.private_tree import LevelBudget, PrivateTreeKind, private_tree
 from engine.audit.syntactic_tree import syntactic_tree
-from engine.audit.tree import Tree
 from engine.audit.workload import Workload, median_relative_error, window_workload
-from mapapp.measuring.audit.tradeoff import interpolated
+from mapapp.analyst.audit.tradeoff import interpolated
 
 GROUP = 8
 """The k of C13's t-closeness and of its Figure 6."""

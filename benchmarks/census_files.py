@@ -18,10 +18,10 @@ import pandas
 import pyarrow
 import pyarrow.csv
 
-from geodata.elsewhere import states
-from geodata.lodes import COUNTS, HEADER
-from geodata.store import Store
-from mapapp.files.exports.pairs import pairs_in_parts
+from geodata.geography.elsewhere import states
+from geodata.sources.lodes import COUNTS, HEADER
+from geodata.store.store import Store
+from mapapp.show.exports.lodes import pairs_in_parts
 
 _DIGITS: Final = 15
 _STATE: Final = 10**13  # a block's number divided by this is its state's code

@@ -19,17 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import rhode_island
-from engine.cleaning import CLEANED_RANGES_MI, clean_points
+from engine.mechanisms.cleaning import CLEANED_RANGES_MI, clean_points
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from engine.validity import SMALL_WORKPLACE, cell_counts, kl_of_counts, total_variation
-from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.tract_workers import Panel
-from mapapp.publishing import drawn_points
-from mapapp.publishing.batch import draw_workers
-from mapapp.publishing.certified_weights import certify_weights
-from mapapp.publishing.prior import PublicPrior
-from mapapp.publishing.support import build_support
+from mapapp.analyst.validity.confidential_parts import AnalystData
+from mapapp.analyst.validity.tract_workers import Panel
+from mapapp.kinds.release.make import drawn_points
+from mapapp.kinds.release.make.batch import draw_workers
+from mapapp.kinds.release.make.certified_weights import certify_weights
+from mapapp.kinds.release.make.prior import PublicPrior
+from mapapp.kinds.release.make.support import build_support
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks import sampling, suppression
 from benchmarks.commands import commutemap, run
 from commutemap import Release, open_release
-from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.validity import measure_setting
-from mapapp.publishing.settings import preset_setting
+from mapapp.analyst.validity.confidential_parts import AnalystData
+from mapapp.analyst.validity.validity import measure_setting
+from mapapp.kinds.release.make.settings import preset_setting
 
 REFERENCE: Final = "reference"
 NUMPY_LOOP: Final = "NumPy loop"

@@ -3,9 +3,9 @@
 Destinations are blocks; KL is between the real home tracts and the posterior expectation on the grid of 29 cells around
 the workplace tract, weighted by workers; a small destination has 1 to 9. The first table has RI, MA and CT alone and
 every destination's workers in one synthesizer, as in other people's measurements, which stand beside it. The second
-has the settings that `mapapp.publishing.design` chooses from public data, what it expects of them on simulated homes,
-and what they come to on the real ones. The third asks how much the choice depends on the simulated homes, the fourth
-what strength and retention can do at fixed radii.
+has the settings that `mapapp.kinds.release.choose.design_by_validity` chooses from public data, what it expects of them
+on simulated homes, and what they come to on the real ones. The third asks how much the choice depends on the simulated
+homes, the fourth what strength and retention can do at fixed radii.
 """
 
 from __future__ import annotations
@@ -24,23 +24,14 @@ from benchmarks import rhode_island
 from benchmarks.imported_states import geography_without, jobs_without, tracts_elsewhere
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
-from geodata.schema import N_SEGMENTS
-from geodata.store import Store, open_store
-from mapapp.publishing.design import (
-    WHOLE_EARTH_MI,
-    design_parameters,
-)
-from mapapp.publishing.expected_validity import (
-    Expected,
-    HomeTracts,
-    expected_validity,
-    grid_around,
-)
-from mapapp.publishing.geography import Geography, Workplaces, read_geography, read_workplaces
-from mapapp.publishing.inputs import WorkplaceCounts, segment_of
-from mapapp.publishing.prior import public_prior
-from mapapp.publishing.public_part import PublicPart
-from mapapp.publishing.towns import Towns
+from geodata.store.schema import N_SEGMENTS
+from geodata.store.store import Store, open_store
+from mapapp.kinds.base.geography import Geography, Workplaces, read_geography, read_workplaces
+from mapapp.kinds.base.inputs import WorkplaceCounts, segment_of
+from mapapp.kinds.release.choose.design_by_validity import WHOLE_EARTH_MI, design_parameters
+from mapapp.kinds.release.choose.expected_validity import Expected, HomeTracts, expected_validity, grid_around
+from mapapp.kinds.release.choose.public_part import PublicPart, Towns
+from mapapp.kinds.release.make.prior import public_prior
 
 REFERENCE = (
     ("paper", "4.6", 6.9, 22.6, "0.248"),

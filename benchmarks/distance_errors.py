@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks.analyses import draw_areas
 from commutemap import Release, open_release
-from geodata.distance import bearing_deg, distance_mi
-from geodata.store import Store, open_store
-from mapapp.answers.commute_pick import MEAN_LIMIT_MI
-from mapapp.answers.prepared import DIRECTIONS, octant
+from geodata.geography.distance import bearing_deg, distance_mi
+from geodata.store.store import Store, open_store
+from mapapp.answers.commutes.pick import MEAN_LIMIT_MI
+from mapapp.answers.commutes.prepared import DIRECTIONS, octant
 from mapapp.question.fields import Side
 
 EDGES_MI = (10.0, 25.0, 50.0)

@@ -19,8 +19,8 @@ from benchmarks import rhode_island
 from benchmarks.commands import commutemap_json
 from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
-from geodata.store import open_store
-from mapapp.publishing.batch import open_source
+from geodata.store.store import open_store
+from mapapp.kinds.release.make.batch import open_source
 
 LEVELS = ("tract", "PUMA", "SuperPUMA", "remainder")
 SMALLEST = ("--dataset", "{dataset}")

@@ -19,14 +19,13 @@ import numpy as np
 from benchmarks import rhode_island
 from engine.parameters import Mechanism, SynthesisParameters, Unit
 from engine.precompile import ensure_compiled
-from geodata.store import Store, open_store
-from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing
-from mapapp.publishing.expected_validity import HomeTracts, grid_around
-from mapapp.publishing.geography import read_workplaces
-from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
-from mapapp.publishing.misplacement import Misplacement
-from mapapp.publishing.public_part import PublicPart, read_public_part
-from mapapp.publishing.towns import Towns
+from geodata.store.store import Store, open_store
+from mapapp.kinds.base.geography import read_workplaces
+from mapapp.kinds.base.inputs import WorkplaceCounts, read_inputs
+from mapapp.kinds.release.choose.design_by_reader_errors import COMPARED_MECHANISMS, design_by_drawing
+from mapapp.kinds.release.choose.expected_validity import HomeTracts, grid_around
+from mapapp.kinds.release.choose.misplacement import Misplacement
+from mapapp.kinds.release.choose.public_part import PublicPart, Towns, read_public_part
 
 CELL: tuple[Unit, ...] = ("cell",)
 UNITS: tuple[Unit, ...] = ("cell", "block", "tract")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks import rhode_island
 from benchmarks.commands import commutemap
-from mapapp.publishing.release_options import PRESETS
+from mapapp.kinds.release.make.options import PRESETS
 
 SMALLEST = ("--size", "small", "--runs", "1", "--data", "{data}")
 

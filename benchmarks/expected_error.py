@@ -18,7 +18,7 @@ import pandas
 
 from benchmarks import rhode_island
 from benchmarks.commands import commutemap
-from geodata.store import Store, open_store
+from geodata.store.store import Store, open_store
 from mapapp.answers.errors.expected_error import ExpectedErrors
 
 MOST = 300

@@ -22,8 +22,8 @@ from benchmarks import rhode_island
 from benchmarks.error_classes import HEAD, Asked, report, rows_of, summary
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed, SecretKey, attempt_key
-from geodata.schema import N_SEGMENTS
-from geodata.store import Store, open_store
+from geodata.store.schema import N_SEGMENTS
+from geodata.store.store import Store, open_store
 from mapapp.answers.errors.expected_error import (
     ExpectedErrors,
     UnitsOfTracts,
@@ -33,8 +33,8 @@ from mapapp.answers.errors.expected_error import (
 )
 from mapapp.answers.errors.exponential_noise import ReleasedRows
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.publishing.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
-from mapapp.publishing.promise import make_certificate
+from mapapp.kinds.release.make.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
+from mapapp.kinds.release.make.promise import make_certificate
 
 SMALL: Final = 9
 TOWN: Final = "layer_ctycsub"

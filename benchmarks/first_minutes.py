@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _largest_town(path: Path) -> tuple[str, str]:
     """The short name and the key of the unit with the most jobs, in the layer that the page counts by."""
     from commutemap import open_release
-    from mapapp.answers.unit_names import base_name
+    from mapapp.answers.areas.unit_names import base_name
 
     release = open_release(path)
     units = release.comparison(side="work").units

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _flows(n_flows: int, edges: list[list[float]]) -> dict[str, object]:
-    """Random flows within the view, in the form of `mapapp.drawing.plotly.flow_lines.flow_file`."""
+    """Random flows within the view, in the form of `mapapp.show.plotly.flow_lines.flow_file`."""
     random = numpy.random.default_rng(1)
     n_places = max(n_flows // 10, 2)
     (west, south), (east, north) = edges

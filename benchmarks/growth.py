@@ -33,7 +33,7 @@ from benchmarks.analyses import asks, draw_areas
 from benchmarks.census_files import write_census_files
 from benchmarks.nation_data import write_nation
 from commutemap import Filters, open_release
-from geodata.store import open_store
+from geodata.store.store import open_store
 
 BLUE, GREY = "#2b6ca3", "#8a8a8a"
 SIZES: Final = (0.5, 2.0, 8.0, 34.0, 140.0)

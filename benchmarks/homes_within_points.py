@@ -31,11 +31,11 @@ from benchmarks import rhode_island
 from benchmarks.expected_errors import Places, draw
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
-from geodata.distance import distance_mi
-from geodata.store import open_store
+from geodata.geography.distance import distance_mi
+from geodata.store.store import open_store
 from mapapp.answers.errors.certificate_terms import SupportTerms
 from mapapp.answers.errors.support_prior import Floats, SupportPriors
-from mapapp.publishing.batch import open_source
+from mapapp.kinds.release.make.batch import open_source
 
 LEAST_MI: Final = 3.0
 """Single tracts nearer than this are left out: within so few miles, gravity differs most."""

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from engine.tracts import OriginTracts
-from geodata.store import Store
-from mapapp.publishing.geography import Geography
+from engine.support.tracts import OriginTracts
+from geodata.store.store import Store
+from mapapp.kinds.base.geography import Geography
 
 
 def tracts_elsewhere(store: Store) -> npt.NDArray[np.bool_]:

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.accountant import SynthesizerClasses, certify_classes
+from engine.accountant.paper import SynthesizerClasses, certify_classes
+from engine.accountant.sound import SOUND_RULES, SoundAccounting, certify_sound, least_sound_weight
+from engine.accountant.theorems import RULES, least_prior_weight, pruned_epsilon
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import SynthesisParameters
-from engine.sound import SOUND_RULES, SoundAccounting, certify_sound, least_sound_weight
 from engine.streams import PublicSeed
-from engine.theorems import RULES, least_prior_weight, pruned_epsilon
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from geodata.store import open_store
-from mapapp.publishing.batch import open_source
-from mapapp.publishing.settings import privacy_of
+from geodata.store.store import open_store
+from mapapp.kinds.release.make.batch import open_source
+from mapapp.kinds.release.make.settings import privacy_of
 
 COUNTS = (1, 2, 5, 9, 15, 30, 100, 300)
 SMALLEST = ("--n-support", "20", "--dataset", "{dataset}")

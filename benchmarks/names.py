@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from mapapp.answers.areas.sentence_names import SentenceNames, example_place
 from mapapp.answers.release import Release
-from mapapp.answers.sentence_names import SentenceNames, example_place
 from mapapp.question.sentence.asked import ask_in_words
 
 SMALLEST = ("{release}", "--repeats", "1")

@@ -25,14 +25,14 @@ import numpy as np
 
 from benchmarks import commands
 from engine.streams import PublicSeed, SecretKey
-from geodata.schema import TABLES
-from geodata.store import Store, open_store, writing_store
-from mapapp.publishing.batch import PreparedBatch, SynthesisSource, draw_batch, jobs_of, open_source
-from mapapp.publishing.inputs import RowCounts
-from mapapp.publishing.promise import certify_batch
-from mapapp.publishing.release_options import PRESETS, Preset, ReleaseOptions
-from mapapp.publishing.run import run_synthesis
-from mapapp.publishing.settings import parameters_of
+from geodata.store.schema import TABLES
+from geodata.store.store import Store, open_store, writing_store
+from mapapp.kinds.base.inputs import RowCounts
+from mapapp.kinds.release.make.batch import PreparedBatch, SynthesisSource, draw_batch, jobs_of, open_source
+from mapapp.kinds.release.make.options import PRESETS, Preset, ReleaseOptions
+from mapapp.kinds.release.make.promise import certify_batch
+from mapapp.kinds.release.make.run import run_synthesis
+from mapapp.kinds.release.make.settings import parameters_of
 
 STAGES = {
     "reading the dataset": "reading the dataset, fitting the prior",

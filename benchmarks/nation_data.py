@@ -25,11 +25,11 @@ import pyarrow.compute
 import shapely
 from scipy.spatial import cKDTree
 
-from geodata.distance import EARTH_RADIUS_MI, KM_PER_MI, on_sphere
-from geodata.in_order import work_in_order
-from geodata.schema import CRS, LAYER_LABELS, N_SEGMENTS
-from geodata.store import StoreWriter, open_store, refuse_existing, writing_store
-from geodata.table_stream import Column, Columns
+from geodata.geography.distance import EARTH_RADIUS_MI, KM_PER_MI, on_sphere
+from geodata.progress import work_in_order
+from geodata.store.schema import CRS, LAYER_LABELS, N_SEGMENTS
+from geodata.store.store import StoreWriter, open_store, refuse_existing, writing_store
+from geodata.store.table_stream import Column, Columns
 
 SMALLEST: Final = ("{folder}/nation.dataset", "--millions", "0.01")
 MILLIONS: Final = 140.0

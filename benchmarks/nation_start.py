@@ -20,19 +20,19 @@ from typing import NamedTuple, TypeVar
 
 import pyarrow.parquet
 
+from engine.accountant.sound import SoundAccounting, certify_sound_weights
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.sound import SoundAccounting, certify_sound_weights
 from engine.streams import PublicSeed
-from engine.support_table import SupportTable
-from geodata.store import open_store
-from mapapp.publishing.batch import SynthesisSource, source_of
-from mapapp.publishing.certified_weights import certify_weights
-from mapapp.publishing.chosen_setting import Choice, choose_setting
-from mapapp.publishing.geography import PUBLIC_COLUMNS, read_geography, read_workplaces
-from mapapp.publishing.prior import FittedDecays, fit_decay
-from mapapp.publishing.public_part import public_part_of
-from mapapp.publishing.release_options import Preset, ReleaseOptions
-from mapapp.publishing.settings import parameters_of
+from engine.support.support_table import SupportTable
+from geodata.store.store import open_store
+from mapapp.kinds.base.geography import PUBLIC_COLUMNS, read_geography, read_workplaces
+from mapapp.kinds.release.choose.public_part import public_part_of
+from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting
+from mapapp.kinds.release.make.batch import SynthesisSource, source_of
+from mapapp.kinds.release.make.certified_weights import certify_weights
+from mapapp.kinds.release.make.options import Preset, ReleaseOptions
+from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
+from mapapp.kinds.release.make.settings import parameters_of
 
 SMALLEST = ("{dataset}", "--every", "1")
 _GROUPS_AT_ONCE = 4

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import SynthesizerClasses
+from engine.accountant.paper import SynthesizerClasses
+from engine.accountant.sound import SOUND_RULES, certify_sound
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters
-from engine.sound import SOUND_RULES, certify_sound
-from engine.support_table import SupportTable
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.support_table import SupportTable
 
 N_POINTS = 900
 SMALLEST = ("--tracts", "2")

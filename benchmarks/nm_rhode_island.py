@@ -22,7 +22,7 @@ from engine.suppression.rates import Rates
 from engine.suppression.rows import suppress_rows
 from engine.suppression.sum_tree import SumTree, suppress_tree
 from engine.suppression.suppressed import share_delta
-from geodata.store import Store, open_store
+from geodata.store.store import Store, open_store
 
 PROMISES: Final = (("0.2", "0.1"), ("0.5", "0.1"), ("0.5", "0.001"), ("0.9", "0.1"))
 UNITS: Final = 2**30

@@ -21,13 +21,13 @@ import numpy as np
 from scipy import sparse, stats
 from scipy.optimize import brentq, linprog, minimize_scalar
 
+from engine.accountant.sound_bound import least_sound_weight
 from engine.comparison.randomizing import geometric_histogram
 from engine.errors import EngineError
+from engine.mechanisms.dirichlet_multinomial import Synthesizers
 from engine.mechanisms.thetas import THETA_BITS, exponential_epsilon, inverse_theta
-from engine.sound_bound import least_sound_weight
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers
+from engine.support.support_table import SupportTable
 
 SMALLEST = ("--sizes", "2x3", "--epsilon", "2", "--copies", "50")
 DELTA = "1e-6"

@@ -24,11 +24,11 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from benchmarks import rhode_island
 from benchmarks.replications import line, table
-from engine.suppression.consistent import list_consistent
-from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
-from engine.suppression.rule_check import agrees_with_rule, stars_of
+from engine.suppression.attack.consistent import list_consistent
+from engine.suppression.attack.ordinary import Layout, OrdinarySuppressor, Rule
+from engine.suppression.attack.rule_check import agrees_with_rule, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
-from geodata.store import open_store
+from geodata.store.store import open_store
 
 SMALLEST = ("--dataset", "{dataset}", "--towns", "county_id")
 SHAPE = (3, 3)

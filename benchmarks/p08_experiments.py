@@ -37,18 +37,18 @@ from benchmarks.replications import (
     table,
     without_elsewhere,
 )
-from engine.accountant import SynthesizerClasses
+from engine.accountant.paper import SynthesizerClasses
+from engine.accountant.sound import certify_sound
+from engine.accountant.theorems import least_prior_weight, pruned_epsilon
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, synthesize
 from engine.parameters import PrivacyParameters
-from engine.sound import certify_sound
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, synthesize
-from engine.theorems import least_prior_weight, pruned_epsilon
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from geodata.distance import distance_mi
-from geodata.store import Store
-from mapapp.drawing import palette
-from mapapp.measuring.validity import measure_setting
+from engine.support.support_table import SupportTable
+from geodata.geography.distance import distance_mi
+from geodata.store.store import Store
+from mapapp.analyst.validity.validity import measure_setting
+from mapapp.show.content import palette
 
 Floats = npt.NDArray[np.float64]
 

@@ -39,22 +39,24 @@ from engine.validity import (
     point_cells,
     weighted_mean,
 )
-from geodata.store import Store
-from mapapp.drawing.paper.sweep_picture import sweep_figure
-from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.sweep import SweptRow, SweptSetting, run_sweep
-from mapapp.measuring.validity import Validity, measure_setting
-from mapapp.publishing.certified_weights import certify_weights
-from mapapp.publishing.design import (
-    design_parameters,
+from geodata.store.store import Store
+from mapapp.analyst.sweep.picture import sweep_figure
+from mapapp.analyst.sweep.sweep import SweptRow, SweptSetting, run_sweep
+from mapapp.analyst.validity.confidential_parts import AnalystData
+from mapapp.analyst.validity.validity import Validity, measure_setting
+from mapapp.kinds.base.geography import read_workplaces
+from mapapp.kinds.base.inputs import WorkplaceCounts, read_inputs
+from mapapp.kinds.release.choose.design_by_validity import design_parameters
+from mapapp.kinds.release.choose.public_part import PublicPart, Towns
+from mapapp.kinds.release.make.certified_weights import certify_weights
+from mapapp.kinds.release.make.last_release import with_last_release
+from mapapp.kinds.release.make.settings import (
+    DEFAULT_DELTA,
+    DEFAULT_EPSILON,
+    DEFAULT_MIN_RETENTION,
+    privacy_of,
 )
-from mapapp.publishing.geography import read_workplaces
-from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
-from mapapp.publishing.last_release import with_last_release
-from mapapp.publishing.public_part import PublicPart
-from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of
-from mapapp.publishing.support import build_support
-from mapapp.publishing.towns import Towns
+from mapapp.kinds.release.make.support import build_support
 
 SWEEPS = {
     "epsilon": ("2", "4", "4.6", "10", "25"),

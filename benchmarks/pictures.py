@@ -15,11 +15,11 @@ from pathlib import Path
 
 from mapapp.answers import served_answers
 from mapapp.answers.release import Release
-from mapapp.drawing.map_content import MapContent
-from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.content.map_content import MapContent
+from mapapp.show.paper import chart_pictures, locator_picture, map_picture
 
 SMALLEST = ("{release}", "--area", "county:81011", "--maps", "1", "--out", "{folder}")
 

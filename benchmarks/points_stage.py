@@ -21,13 +21,13 @@ import numpy as np
 
 from benchmarks import commands
 from engine.streams import SecretKey, Stage, stream_words
-from geodata.schema import JOBS, POINTS
-from geodata.store import Store, open_store
-from geodata.table_stream import TableStream
-from mapapp.publishing.batch import DrawnBatch, jobs_of, points_of
-from mapapp.publishing.block_cells import read_cells
-from mapapp.publishing.geography import read_geography, read_workplaces
-from mapapp.publishing.inputs import synthesizers_of
+from geodata.store.schema import JOBS, POINTS
+from geodata.store.store import Store, open_store
+from geodata.store.table_stream import TableStream
+from mapapp.kinds.base.block_cells import read_cells
+from mapapp.kinds.base.geography import read_geography, read_workplaces
+from mapapp.kinds.base.inputs import synthesizers_of
+from mapapp.kinds.release.make.batch import DrawnBatch, jobs_of, points_of
 
 _WORKER_WORDS = 6
 SMALLEST = ("--millions", "0.01", "--every", "1")

@@ -21,8 +21,8 @@ from mapapp.answers.release import Release
 from mapapp.base.paths import data_home
 from mapapp.base.progress import show_progress
 from mapapp.explore.server import create_app, listen
-from mapapp.publishing.demo_release import Demo
-from mapapp.publishing.release_options import DEFAULT_PRESET
+from mapapp.kinds.release.make.demo import Demo
+from mapapp.kinds.release.make.options import DEFAULT_PRESET
 from mapapp.question.question import Question
 from tests.running_server import running
 

@@ -21,15 +21,15 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import lean_jit
-from engine._kernels.arrays import Indices, Ints
-from engine._kernels.record_candidates import GroupArrays, group_size
-from engine._kernels.record_model import ModelTables, configuration_of
+from engine.jit import lean_jit
+from engine.kernels.arrays import Indices, Ints
 from engine.records.acceptance import Acceptance
 from engine.records.candidates import draw_candidates
 from engine.records.choosing import TriesPlan, best_threshold_epsilon
 from engine.records.drawing import draw_records
 from engine.records.groups import GroupTable
+from engine.records.kernels.candidates import GroupArrays, group_size
+from engine.records.kernels.model import ModelTables, configuration_of
 from engine.records.structure import Structure
 from engine.records.tables import Model, learn_model
 from engine.records.theorem_one import best_paper_promise

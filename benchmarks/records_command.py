@@ -19,8 +19,8 @@ from typing import Final
 
 from benchmarks import commands
 from benchmarks.replications import line, table
-from geodata.store import open_store
-from mapapp.publishing.records.workers import count_workers
+from geodata.store.store import open_store
+from mapapp.kinds.records.make.workers import count_workers
 
 SMALLEST: Final = ("--millions", "0.01", "--records", "1000", "--records", "3000")
 

@@ -32,11 +32,11 @@ from engine.records.tables import Codes, Model, learn_model
 from engine.records.topping_up import TopUp, top_up
 from engine.records.tries import seed_promise
 from engine.streams import SecretKey
-from geodata.store import Store, open_store
-from geodata.worker_schema import WorkerSchema
-from mapapp.measuring.validity_records import TableDistances
-from mapapp.publishing.records.attributes import RecordAttributes, attributes_over
-from mapapp.publishing.records.workers import read_codes
+from geodata.store.store import Store, open_store
+from geodata.workers.schema import WorkerSchema
+from mapapp.kinds.records.make.attributes import RecordAttributes, attributes_over
+from mapapp.kinds.records.make.workers import read_codes
+from mapapp.kinds.records.measure.validity import TableDistances
 
 SMALLEST: Final = ("--dataset", "{dataset}")
 KEY: Final = SecretKey.for_tests()

@@ -18,10 +18,10 @@ from benchmarks import rhode_island
 from benchmarks.commands import commutemap
 from benchmarks.imported_states import geography_without, jobs_without, tracts_elsewhere
 from benchmarks.readme_picture import slimmed
-from geodata.store import Store, open_store
-from mapapp.drawing.paper.sweep_picture import picture_bytes
-from mapapp.measuring.analyst import AnalystData
-from mapapp.publishing.geography import read_workplaces
+from geodata.store.store import Store, open_store
+from mapapp.analyst.sweep.picture import picture_bytes
+from mapapp.analyst.validity.confidential_parts import AnalystData
+from mapapp.kinds.base.geography import read_workplaces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,8 +16,8 @@ from PIL import Image
 
 from benchmarks.readme_picture import slimmed
 from mapapp.answers.release import open_releases
-from mapapp.files.reports import Part, write_report
 from mapapp.question.question import Question
+from mapapp.show.reports import Part, write_report
 
 MAX_BYTES = 200 * 1024
 GAP = 14

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.commands import commutemap
 from mapapp.answers.release import Release, open_releases
-from mapapp.files.reports import FORMS, Part, build, write
 from mapapp.question.question import Question
+from mapapp.show.reports import FORMS, Part, build, write
 
 ANALYSES = (
     "destinations",

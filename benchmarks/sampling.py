@@ -26,13 +26,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import lean_jit
-from engine._kernels import chacha, skipping, urn
+from engine.jit import lean_jit
+from engine.kernels import chacha
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, synthesize
 from engine.mechanisms.exponential import exponential
+from engine.mechanisms.kernels import urn
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, synthesize
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.kernels import skipping
+from engine.support.support_table import SupportTable
 
 Ints = npt.NDArray[np.int64]
 KEY = SecretKey.for_tests()

@@ -27,8 +27,10 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from engine.streams import PublicSeed, SecretKey
-from geodata.store import Store, open_store
-from mapapp.publishing.batch import (
+from geodata.store.store import Store, open_store
+from mapapp.kinds.base.block_cells import read_cells
+from mapapp.kinds.base.geography import Workplaces
+from mapapp.kinds.release.make.batch import (
     SynthesisSource,
     draw_batch,
     jobs_of,
@@ -36,9 +38,7 @@ from mapapp.publishing.batch import (
     points_of,
     prepare_batch,
 )
-from mapapp.publishing.block_cells import read_cells
-from mapapp.publishing.geography import Workplaces
-from mapapp.publishing.settings import preset_setting
+from mapapp.kinds.release.make.settings import preset_setting
 
 TIMES: Final = Path(__file__).with_name("county_times.json")
 SMALLEST: Final = (

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from engine._arrays import BoolArray, FloatArray, as_amounts
+from engine.arrays import BoolArray, FloatArray, as_amounts
 from engine.errors import ParameterError
 
 __all__ = ["STAMP", "Sketch", "SketchedTable", "both_totals", "sketch_table"]

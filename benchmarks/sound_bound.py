@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.enumerator import compositions, exact_failure, transition_matrix
-from engine.sound import sound_delta
+from engine.accountant.enumerator import compositions, exact_failure, transition_matrix
+from engine.accountant.sound import sound_delta
 
 _EPSILONS = 6
 SMALLEST = ("--cases", "24")

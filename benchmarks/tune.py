@@ -21,19 +21,19 @@ from benchmarks import chromium
 from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
 from engine.errors import ParameterError
+from mapapp.analyst.workbench.app import create_app, listen
+from mapapp.analyst.workbench.fields import nearest
+from mapapp.analyst.workbench.results import Extent
+from mapapp.analyst.workbench.session import Session
+from mapapp.analyst.workbench.setting import CONTROLS as SHOWN
+from mapapp.analyst.workbench.setting import UNUSED, Setting, read_setting
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import silent
-from mapapp.measuring.record_workers import RecordWorkers
-from mapapp.publishing.release_options import Preset
-from mapapp.workbench import records_figures
-from mapapp.workbench.app import create_app, listen
-from mapapp.workbench.fields import nearest
-from mapapp.workbench.measured_setting import Extent
-from mapapp.workbench.records_expected import ExpectedRecords, RecordsExpectation
-from mapapp.workbench.records_setting import KIND, start_values
-from mapapp.workbench.session import Session
-from mapapp.workbench.setting import CONTROLS as SHOWN
-from mapapp.workbench.setting import UNUSED, Setting, read_setting
+from mapapp.kinds.records.measure.workers import RecordWorkers
+from mapapp.kinds.records.tune import figures
+from mapapp.kinds.records.tune.expected import ExpectedRecords, RecordsExpectation
+from mapapp.kinds.records.tune.setting import KIND, start_values
+from mapapp.kinds.release.make.options import Preset
 from tests.running_server import running
 
 CONTROLS = (
@@ -198,10 +198,10 @@ def answer_to(expectation: RecordsExpectation, values: dict[str, object]) -> Exp
     """What the panel shows, with its charts."""
     found = expectation.of(values)
     cost = expectation.cost(found.plan)
-    records_figures.pass_figure(found.seed_sizes, found.names, found.test, found.plan.kept)
-    records_figures.groups_figure(expectation.workers.sizes, found.names, found.plan.kept)
+    figures.pass_figure(found.seed_sizes, found.names, found.test, found.plan.kept)
+    figures.groups_figure(expectation.workers.sizes, found.names, found.plan.kept)
     if cost is not None:
-        records_figures.tries_figure(cost.tries, cost.ours, cost.paper, (1, 1.0))
+        figures.tries_figure(cost.tries, cost.ours, cost.paper, (1, 1.0))
     return found
 
 

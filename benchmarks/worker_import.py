@@ -21,8 +21,8 @@ import pyarrow
 import pyarrow.parquet
 
 from benchmarks import commands
-from geodata.lodes import read_od
-from geodata.recognize import sources_in
+from geodata.sources.lodes import read_od
+from geodata.sources.recognize import sources_in
 
 SMALLEST = ("{data}", "--workers", "500")
 _ROWS_AT_ONCE: Final = 1_000_000

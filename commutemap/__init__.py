@@ -11,15 +11,13 @@ docs/api.md lists the analyses, explains how areas and layers are named, and say
 """
 
 from geodata.errors import GeodataError, GeometryError, StoreError
-from mapapp.answers.about import About, Note
-from mapapp.answers.area_argument import Near
-from mapapp.answers.change import change
-from mapapp.answers.cross_table import CrossTable
-from mapapp.answers.job_balance import JobBalance
-from mapapp.answers.map_image import MapImage
-from mapapp.answers.measures import Miles, Number, Ratio, caution
-from mapapp.answers.over_years import OverYears, over_years
-from mapapp.answers.results import (
+from mapapp.answers.analyses.about import About, Note
+from mapapp.answers.analyses.change import change
+from mapapp.answers.analyses.cross_table import CrossTable
+from mapapp.answers.analyses.job_balance import JobBalance
+from mapapp.answers.analyses.measures import Miles, Number, Ratio, caution
+from mapapp.answers.analyses.over_years import OverYears, over_years
+from mapapp.answers.analyses.results import (
     AreaComparison,
     AreaProfile,
     Change,
@@ -30,12 +28,14 @@ from mapapp.answers.results import (
     PairedAreas,
     Result,
 )
-from mapapp.answers.short_tables import shortened
+from mapapp.answers.analyses.short_tables import shortened
+from mapapp.answers.areas.argument import Near
+from mapapp.answers.map_image import MapImage
 from mapapp.base.errors import UsageError
-from mapapp.files.notebook import Release, open_release
 from mapapp.question.area_text import ring_areas
 from mapapp.question.distance_bands import EDGES_MI
 from mapapp.question.filters import Filters
+from mapapp.show.files.notebook import Release, open_release
 
 __all__ = [
     "EDGES_MI",

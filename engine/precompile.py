@@ -27,9 +27,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from engine._jit import kernels_mark, leave_mark
-from engine._kernels.urn import synthesize_range
-from engine.garbage import no_collection
+from engine.garbage_collection import no_collection
+from engine.jit import kernels_mark, leave_mark
+from engine.mechanisms.kernels.urn import synthesize_range
 from engine.parameters import Mechanism, SynthesisParameters
 
 __all__ = [

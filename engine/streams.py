@@ -36,35 +36,43 @@ RECORD_PLACE   record number            its high word    bounded integers: work 
 Source: RFC 8439 (ChaCha20); docs/theory/method.md, section 7.
 """
 
+from __future__ import annotations
+
+import ctypes
 import hashlib
+import resource
 import secrets
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from typing import NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import IntArray, as_int
-from engine._kernels import chacha
-from engine._secrecy import forbid_core_dumps
-from engine._threads import run_ranges
+from engine.arrays import IntArray, as_int
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.kernels import chacha
+from engine.threads import run_ranges
 
-__all__ = [
-    "KeyParcel",
-    "Keyed",
-    "PublicSeed",
-    "SecretKey",
-    "Stage",
-    "attempt_key",
-    "bounded_integers",
-    "check_addresses",
-    "check_attempt",
-    "new_stream",
-    "stream_words",
-]
+# Keeping a process's memory out of files, because a core dump could contain a key.
+
+_PR_SET_DUMPABLE = 4  # <linux/prctl.h>
+
+
+def forbid_core_dumps() -> None:
+    """Turn off core dumps for this process, and stop other processes of the same user from reading its memory.
+
+    This lasts for the rest of the process, because freed memory that held a key is not wiped. On Linux the limit alone
+    is not enough: a program that receives core dumps (`core_pattern` with a pipe) gets them whatever the limit is.
+    """
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
 
 _KEY_BYTES = 32
 _ADDRESS_TOP = (1 << 32) - 1
@@ -117,7 +125,7 @@ class SecretKey:
         )
 
     @classmethod
-    def _from_bytes(cls, token: bytes, *, is_test: bool) -> "SecretKey":
+    def _from_bytes(cls, token: bytes, *, is_test: bool) -> SecretKey:
         if not is_test:
             forbid_core_dumps()
         key = object.__new__(cls)
@@ -127,12 +135,12 @@ class SecretKey:
         return key
 
     @classmethod
-    def fresh(cls) -> "SecretKey":
+    def fresh(cls) -> SecretKey:
         """A new key from the operating system's secure source."""
         return cls._from_bytes(secrets.token_bytes(_KEY_BYTES), is_test=False)
 
     @classmethod
-    def for_tests(cls) -> "SecretKey":
+    def for_tests(cls) -> SecretKey:
         """The documented test key, bytes 0, 1, ..., 31. Do not publish anything made with it."""
         return cls._from_bytes(bytes(range(_KEY_BYTES)), is_test=True)
 
@@ -158,7 +166,7 @@ class SecretKey:
         return hashlib.blake2b(message, key=derived, digest_size=32).hexdigest()
 
     @contextmanager
-    def handed_over(self) -> Iterator["KeyParcel"]:
+    def handed_over(self) -> Iterator[KeyParcel]:
         """Yield a parcel that can be pickled during the block; unpickling it gives a SecretKey.
 
         The pickle contains the key in plain bytes. The caller must send it only over a connection that no one else
@@ -225,12 +233,12 @@ class PublicSeed:
         self._words.setflags(write=False)
 
     @classmethod
-    def fresh(cls) -> "PublicSeed":
+    def fresh(cls) -> PublicSeed:
         """A new seed from the operating system's secure source."""
         return cls(secrets.token_hex(_KEY_BYTES))
 
     @classmethod
-    def for_tests(cls) -> "PublicSeed":
+    def for_tests(cls) -> PublicSeed:
         """The seed that goes with the test key: bytes 32, 33, ..., 63."""
         return cls(bytes(range(_KEY_BYTES, 2 * _KEY_BYTES)).hex())
 
@@ -291,7 +299,7 @@ def new_stream() -> npt.NDArray[np.int64]:
 
 
 def stream_words(
-    key: "Keyed",
+    key: Keyed,
     stage: Stage,
     destination: IntArray,
     segment: IntArray,

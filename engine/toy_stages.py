@@ -12,22 +12,30 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import SynthesizerClasses
-from engine.cleaning import clean_points
-from engine.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
-from engine.editing import edit_domain
-from engine.expected_noise import expected_noise
-from engine.far_states import FarSplit, pool_far_states, split_far_states
-from engine.gravity import GravityDecay
+from engine.accountant.paper import SynthesizerClasses
+from engine.accountant.sound import certify_sound
+from engine.kernels.units import WEIGHT_UNITS
+from engine.mechanisms.cleaning import clean_points
+from engine.mechanisms.dirichlet_multinomial import (
+    Synthesizers,
+    SyntheticPoints,
+    redraw_remainder,
+    synthesize,
+)
+from engine.mechanisms.expected_noise import expected_noise
 from engine.mechanisms.exponential import exponential
 from engine.mechanisms.prices import law_of
 from engine.parameters import PrivacyParameters
-from engine.placement import BlockTable, place_blocks
-from engine.points import CellTriangles, count_homes, place_points, sort_homes
-from engine.row_runs import row_runs
-from engine.sound import certify_sound
+from engine.placement.placement import BlockTable, place_blocks
+from engine.placement.points import CellTriangles, count_homes, place_points, sort_homes
 from engine.streams import PublicSeed, SecretKey
-from engine.support_table import SupportTable
+from engine.support.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
+from engine.support.editing import edit_domain
+from engine.support.far_states import FarSplit, pool_far_states, split_far_states
+from engine.support.gravity import GravityDecay
+from engine.support.row_runs import row_runs
+from engine.support.support_table import SupportTable
+from engine.support.tracts import OriginTracts
 from engine.suppression.both_totals import TwoWayTable, suppress_two_way
 from engine.suppression.cells import suppress_cells
 from engine.suppression.rates import Rates
@@ -35,9 +43,6 @@ from engine.suppression.rows import suppress_rows
 from engine.suppression.sampled import suppress_cells_sampled
 from engine.suppression.sum_tree import SumTree, suppress_tree
 from engine.suppression.unsafe import unsafe_probability_bounds
-from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
-from engine.tracts import OriginTracts
-from engine.units import WEIGHT_UNITS
 
 __all__ = ["TOYS"]
 
@@ -268,7 +273,7 @@ def _tabulate() -> None:
 
 def _grow_syntactic() -> None:
     from engine.audit.criteria import SplitRule
-    from engine.audit.leaf_lookup import lookup_in_leaf
+    from engine.audit.lookup import lookup_in_leaf
     from engine.audit.syntactic_tree import syntactic_tree
 
     lookup_in_leaf(syntactic_tree(*_people(), SplitRule(k=2)))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from geodata.schema import TABLES
-from geodata.store import open_store, writing_store
+from geodata.store.schema import TABLES
+from geodata.store.store import open_store, writing_store
 
 
 def with_other_table(source: Path, path: Path, name: str, change: Callable[[Any], Any]) -> Path:

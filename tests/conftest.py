@@ -62,7 +62,7 @@ def demo_dataset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def demo_release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of the small demo dataset under the test key: the same bytes in every run."""
     from engine.parameters import PrivacyParameters, SynthesisParameters
-    from mapapp.publishing.run import run_synthesis
+    from mapapp.kinds.release.make.run import run_synthesis
 
     def make(folder: Path) -> None:
         # A copy, because a release is entered in its dataset's ledger.
@@ -99,8 +99,8 @@ def demo_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session")
 def seedless_records(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Worker records of the demo that were drawn from the model alone, under the test key."""
-    from mapapp.publishing.records.choice import Choice
-    from mapapp.publishing.records.run import make_records
+    from mapapp.kinds.records.make.choice import Choice
+    from mapapp.kinds.records.make.run import make_records
 
     def make(folder: Path) -> None:
         dataset = Path(shutil.copytree(demo_dataset, folder / "d"))

@@ -7,7 +7,7 @@ import base64
 import numpy
 import plotly.graph_objects as go
 
-from mapapp.drawing.plotly.plain_figures import Figure
+from mapapp.show.plotly.plain_figures import Figure
 
 
 def checked(figure: Figure) -> go.Figure:

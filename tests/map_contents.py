@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mapapp.answers.release import Release
-from mapapp.drawing.map_content import MapContent
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.content.map_content import MapContent
 from tests.addresses import settled
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy
 import pandas
 
-from geodata.distance import distance_mi
-from geodata.manifest import read_manifest
-from geodata.schema import (
+from geodata.geography.distance import distance_mi
+from geodata.store.manifest import read_manifest
+from geodata.store.schema import (
     AGE_BANDS,
     BASE_TABLES,
     COMMUTE_EDGES_MI,
@@ -20,7 +20,7 @@ from geodata.schema import (
     PUBLIC_TABLES,
     segment_code,
 )
-from geodata.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, writing_store
 from mapapp.answers.publication import bind_publication, public_facts
 
 FURTHER: Final[dict[str, tuple[str, ...]]] = {

@@ -14,7 +14,7 @@ import pandas
 import pyarrow.parquet
 import shapely
 
-from geodata.store import writing_store
+from geodata.store.store import writing_store
 
 SIDE_DEG = 0.05
 N_COLUMNS, N_ROWS = 6, 4

@@ -15,17 +15,17 @@ BROWSER_GROUPS = ("tests/browser/test_explore_in_browser.py", "tests/browser")
 
 SLOWEST_FIRST = (
     *BROWSER_GROUPS,
-    "tests/publishing/test_cluster.py",
-    "tests/drawing/test_pictures.py",
-    "tests/files/test_batch.py",
+    "tests/kinds/test_cluster.py",
+    "tests/show/test_pictures.py",
+    "tests/show/test_batch.py",
     "tests/test_wheel.py",
     "tests/test_benchmarks.py",
     "tests/commands/test_killed.py",
     "tests/geodata/test_real_files.py",
     "tests/engine/test_jit.py",
-    "tests/publishing/test_mechanisms.py",
+    "tests/kinds/test_mechanisms.py",
     "tests/engine/comparison/test_histograms_law.py",
-    "tests/files/test_reports.py",
+    "tests/show/test_reports.py",
 )
 """Groups of tests that take longest, by processor time; a run that ends with short ones keeps every processor busy."""
 

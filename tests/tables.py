@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 import pandas
 
-from geodata.manifest import read_manifest
-from geodata.schema import (
+from geodata.store.manifest import read_manifest
+from geodata.store.schema import (
     AGE_BANDS,
     BASE_TABLES,
     EARNINGS_BANDS,
@@ -22,10 +22,10 @@ from geodata.schema import (
     TABLES,
     Table,
 )
-from geodata.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, writing_store
 from mapapp.answers.publication import bind_publication, public_facts
-from mapapp.publishing.tables.counts import count_people, count_values, read_ground
-from mapapp.publishing.tables.spec import TableSpec
+from mapapp.kinds.tables.make.counts import count_people, count_values, read_ground
+from mapapp.kinds.tables.make.spec import TableSpec
 
 EPSILON, DELTA = Fraction(1, 2), Fraction(1, 100)
 LABELS = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}

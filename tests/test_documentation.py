@@ -19,8 +19,8 @@ import pytest
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import commutemap
 from mapapp.commands.cli_reference import reference
-from mapapp.publishing.tables.run import Choice, make_table
-from mapapp.publishing.tables.spec import TableSpec
+from mapapp.kinds.tables.make.run import Choice, make_table
+from mapapp.kinds.tables.make.spec import TableSpec
 from tests.tables import write_later_jobs, write_prior
 from tests.test_import_directions import PACKAGES, ROOMS
 
@@ -230,8 +230,8 @@ def certificates(
 ) -> list[dict[str, Any]]:
     """Certificates of the demo: exponential, paper and sound."""
     from engine.parameters import SynthesisParameters
-    from mapapp.publishing.run import run_synthesis
-    from mapapp.publishing.settings import privacy_of
+    from mapapp.kinds.release.make.run import run_synthesis
+    from mapapp.kinds.release.make.settings import privacy_of
 
     folder = tmp_path_factory.mktemp("documented")
     dataset = Path(shutil.copytree(demo_dataset, folder / "demo.dataset"))
@@ -329,8 +329,8 @@ def test_every_field_of_a_tables_certificate_is_documented(demo_dataset: Path, t
 
 
 def test_every_field_of_a_certificate_of_records_is_documented(demo_dataset: Path, tmp_path: Path) -> None:
-    from mapapp.publishing.records.choice import Choice as RecordsChoice
-    from mapapp.publishing.records.run import make_records
+    from mapapp.kinds.records.make.choice import Choice as RecordsChoice
+    from mapapp.kinds.records.make.run import make_records
 
     dataset = Path(shutil.copytree(demo_dataset, tmp_path / "d"))
     choice = RecordsChoice(
@@ -384,4 +384,4 @@ def test_the_readme_leads_to_every_page() -> None:
 def test_the_architecture_page_has_every_package_and_room() -> None:
     page = text_of(ROOT / "docs" / "architecture.md")
     assert missing_rooms(page) == []
-    assert missing_rooms(page.replace("| `mapapp/files/` |", "")) == ["mapapp/files/"]
+    assert missing_rooms(page.replace("| `mapapp/show/` |", "")) == ["mapapp/show/"]

@@ -12,10 +12,10 @@ from benchmarks import commands, growth
 from benchmarks.census_files import write_census_files
 from benchmarks.growth import Results, growth_of, has_room, measure_size
 from benchmarks.nation_data import write_nation
-from geodata.importing import import_dataset
-from geodata.recognize import sources_in
-from geodata.store import open_store
-from mapapp.files.exports.pairs import pairs_in_parts
+from geodata.importing.importing import import_dataset
+from geodata.sources.recognize import sources_in
+from geodata.store.store import open_store
+from mapapp.show.exports.lodes import pairs_in_parts
 
 
 def results_of(**peaks: float) -> Results:

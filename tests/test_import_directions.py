@@ -19,27 +19,63 @@ ALLOWED = {
     "commutemap": {"geodata", "mapapp", "commutemap"},
 }
 ENGINE_LIBRARIES = {"numpy", "scipy", "numba"}
-JIT = (
-    "engine/_jit.py",
-    "engine/_numba_code.py",
-    "engine/_numba_internals.py",
-)
-READS = ("base", "question", "answers", "drawing", "files")
+JIT = ("engine/jit.py", "engine/numba_internals.py")
+READS = ("base", "question", "answers", "show")
+MAKES = ("base", "question", "answers", "kinds.base", "kinds.cluster")
+MEASURES = (*READS, "kinds.base", "analyst.validity", "analyst.sweep", "analyst.audit")
 ROOMS = {
     "base": (),
     "question": ("base",),
     "answers": ("base", "question"),
-    "drawing": ("base", "question", "answers"),
-    "files": ("base", "question", "answers", "drawing"),
-    "explore": READS,
-    "publishing": ("base", "question", "answers"),
-    "measuring": (*READS, "publishing"),
-    "workbench": (*READS, "explore", "publishing", "measuring"),
-    "commands": (*READS, "explore", "publishing", "measuring", "workbench"),
+    "show": ("base", "question", "answers"),
+    "kinds.*.read": ("base", "question", "answers"),
+    "kinds.*.files": (*READS, "kinds.OWN.read", "kinds.OWN.page"),
+    "kinds.*.page": (*READS, "explore", "kinds.OWN.read", "kinds.OWN.files"),
+    "explore": (*READS, "kinds.*.read", "kinds.*.page"),
+    "kinds.base": ("base", "question", "answers"),
+    "kinds.cluster": ("base", "kinds.base", "kinds.*.make"),
+    "kinds.*.make": (*MAKES, "kinds.OWN.certificate", "kinds.OWN.choose"),
+    "kinds.*.certificate": (*MAKES, "kinds.OWN.make", "kinds.OWN.choose"),
+    "kinds.*.choose": (*MAKES, "kinds.OWN.make", "kinds.OWN.certificate"),
+    "kinds.*.measure": (*MEASURES, "kinds.OWN.make"),
+    "kinds.*.audit": (*MEASURES, "kinds.OWN.make", "kinds.OWN.measure"),
+    "kinds.*.tune": (*MEASURES, "explore", "analyst.workbench", "kinds.OWN.make", "kinds.OWN.measure"),
+    "analyst.attack": ("base", "kinds.tables.files"),
+    "analyst.validity": (
+        *MEASURES,
+        "kinds.release.make",
+        "kinds.release.choose",
+        "kinds.release.certificate",
+        "kinds.*.measure",
+    ),
+    "analyst.sweep": (*MEASURES, "kinds.release.make", "kinds.release.choose"),
+    "analyst.audit": (*MEASURES, "kinds.release.make", "kinds.release.choose", "kinds.*.audit"),
+    "analyst.workbench": (
+        *MEASURES,
+        "explore",
+        "kinds.release.make",
+        "kinds.release.choose",
+        "kinds.*.measure",
+        "kinds.*.tune",
+    ),
+    "commands": ("*",),
 }
-"""Every room of mapapp, and the rooms that it may import. None of these imports goes round in a circle."""
-WITH_ENGINE = ("publishing", "measuring", "workbench", "commands")
-"""Rooms that may import the engine. The others serve what has been published."""
+"""Every room of mapapp, and what it may import besides itself: `*` is any kind of publication, OWN its own."""
+FLOORS = (
+    {"base"},
+    {"question"},
+    {"answers"},
+    {"show"},
+    {"explore", "kinds.*.read", "kinds.*.files", "kinds.*.page"},
+    {"kinds.base"},
+    {"kinds.cluster", "kinds.*.make", "kinds.*.certificate", "kinds.*.choose"},
+    {room for room in ROOMS if room.startswith("analyst.")}
+    | {"kinds.*.measure", "kinds.*.audit", "kinds.*.tune"},
+    {"commands"},
+)
+"""Rooms from the ground up: no room imports one of a higher floor."""
+WITHOUT_ENGINE = frozenset().union(*FLOORS[:5])
+"""Rooms that serve what has been published. Only those above them may import the engine."""
 
 
 def imports_of(file: Path) -> frozenset[str]:
@@ -72,25 +108,41 @@ def sources(place: Path) -> list[Path]:
     return files
 
 
-def rooms_of(root: Path) -> list[Path]:
-    """Rooms of mapapp, and modules that are in no room; every room that this test names must exist."""
-    places = sorted(root.joinpath("mapapp").iterdir())
-    found = [
-        place for place in places if place.stem != "__init__" and (place.suffix == ".py" or _is_room(place))
-    ]
-    missing = sorted(set(ROOMS) - {place.stem for place in found})
-    assert not missing, f"{missing} do not exist in mapapp; correct this test"
-    return found
+def room_of(module: str) -> str:
+    """The room of a module of mapapp, as `kinds.tables.read`; empty for `mapapp` itself.
+
+    A name may also be one that is imported from a module, so all that is known of it is what it begins with.
+    """
+    parts = module.split(".")[1:]
+    deep = {"kinds": 2 if parts[1:2] in (["base"], ["cluster"]) else 3, "analyst": 2}
+    return ".".join(parts[: deep.get(parts[0], 1)]) if parts else ""
 
 
-def _is_room(place: Path) -> bool:
-    return place.is_dir() and any(place.rglob("*.py"))
+def pattern_of(room: str) -> str:
+    """How the table names a room: `kinds.*.read` for `kinds.tables.read`."""
+    parts = room.split(".")
+    return f"kinds.*.{parts[2]}" if len(parts) == 3 else room
+
+
+def may_import(room: str, other: str) -> bool:
+    """Whether the table allows an import from one room to another."""
+    allowed = ROOMS[pattern_of(room)]
+    kind = room.split(".")[1] if pattern_of(room) != room else ""
+    own = {name.replace("OWN", kind) for name in allowed}
+    return other == room or allowed == ("*",) or other in own or pattern_of(other) in own
 
 
 def serving_sources(root: Path) -> list[Path]:
     """Files of the rooms that serve what has been published."""
-    rooms = [root / "mapapp" / room for room in ROOMS if room not in WITH_ENGINE]
-    return [file for room in rooms for file in sources(room)]
+    return [
+        file
+        for file in sources(root / "mapapp")
+        if pattern_of(room_of(_module(file, root))) in WITHOUT_ENGINE
+    ]
+
+
+def _module(file: Path, root: Path) -> str:
+    return ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
 def package_faults(root: Path) -> list[str]:
@@ -128,16 +180,34 @@ def library_faults(root: Path) -> list[str]:
 
 def room_faults(root: Path) -> list[str]:
     """Rooms that this test does not know, and imports from one room to another that the architecture does not allow."""
-    found = rooms_of(root)
-    faults = [
-        f"{_shown(place, root)} is not in the table of rooms" for place in found if place.name not in ROOMS
-    ]
-    for room, allowed in ROOMS.items():
-        forbidden = set(ROOMS) - {room, *allowed}
-        faults += _imports(root, sources(root / "mapapp" / room), [f"mapapp.{name}" for name in forbidden])
-    kept_out = set(ROOMS) - set(READS)
-    faults += _imports(root, sources(root / "commutemap"), [f"mapapp.{name}" for name in kept_out])
-    return faults + _imports(root, serving_sources(root), ["engine"])
+    faults, seen = [], set()
+    for file in sources(root / "mapapp"):
+        module = _module(file, root)
+        room = room_of(module)
+        if file.name == "__init__.py" and pattern_of(room) not in ROOMS:
+            assert not any(name.startswith("mapapp.") for name in imports_of(file)), (
+                f"{file} imports what it holds"
+            )
+            continue
+        if pattern_of(room) not in ROOMS:
+            faults.append(f"{_shown(file, root)}: {room} is not in the table of rooms")
+            continue
+        seen.add(pattern_of(room))
+        names = _modules(imports_of(file))
+        for name in sorted(
+            name for name in names if name.startswith("mapapp.") and not name.endswith("__version__")
+        ):
+            other = room_of(name)
+            if pattern_of(other) not in ROOMS or not may_import(room, other):
+                faults.append(f"{_shown(file, root)} imports {name}")
+    missing = sorted(set(ROOMS) - seen)
+    assert not missing, f"{missing} do not exist in mapapp; correct this test"
+    made = [f"mapapp.{room}" for room in ("analyst", "commands", "explore", "kinds")]
+    return (
+        faults
+        + _imports(root, sources(root / "commutemap"), made)
+        + _imports(root, serving_sources(root), ["engine"])
+    )
 
 
 def circle(root: Path) -> list[str]:
@@ -192,12 +262,15 @@ def test_rooms_import_only_what_the_architecture_allows() -> None:
     assert room_faults(ROOT) == []
 
 
-def test_the_rooms_have_an_order() -> None:
-    """Each imports only rooms above it in the table, so there are no circles."""
-    rooms = list(ROOMS)
-    assert [
-        (room, other) for room in rooms for other in ROOMS[room] if rooms.index(other) >= rooms.index(room)
-    ] == []
+def test_no_room_imports_one_of_a_higher_floor() -> None:
+    floor = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+    assert set(floor) == set(ROOMS)
+    higher = []
+    for room, allowed in ROOMS.items():
+        patterns = {name.replace("OWN", "*") for name in allowed if name != "*"}
+        others = {"kinds.*." + name.split(".")[2] if name.count(".") == 2 else name for name in patterns}
+        higher += [(room, other) for other in others if floor[other] > floor[room]]
+    assert higher == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -211,12 +284,12 @@ def tree(tmp_path: Path) -> Path:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text('"""A package."""\n')
     for room in ROOMS:
-        place = tmp_path / "mapapp" / room
-        place.mkdir()
+        place = tmp_path / "mapapp" / room.replace("*", "release").replace(".", "/")
+        place.mkdir(parents=True)
         text = (
-            "from engine.synthesis import synthesize\n"
-            if room in WITH_ENGINE
-            else "from mapapp.base import errors\n"
+            "from mapapp.base import errors\n"
+            if room in WITHOUT_ENGINE
+            else "from engine.mechanisms.dirichlet_multinomial import synthesize\n"
         )
         (place / "run.py").write_text(text)
     return tmp_path
@@ -225,40 +298,61 @@ def tree(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("file", "statement", "faults"),
     [
-        ("mapapp/answers/areas.py", "from mapapp.publishing.run import run_synthesis", room_faults),
-        ("mapapp/answers/areas.py", "from mapapp import publishing", room_faults),
-        ("mapapp/answers/areas.py", "import mapapp.publishing.run as run", room_faults),
-        ("mapapp/answers/areas.py", "def late():\n    import mapapp.workbench.app", room_faults),
-        ("mapapp/answers/areas.py", "from mapapp.publishing.ledger import Ledger", room_faults),
         (
-            "mapapp/explore/server.py",
-            "from mapapp.publishing.certificate.certificate import build_certificate",
+            "mapapp/answers/areas.py",
+            "from mapapp.kinds.release.make.run import run_synthesis",
             room_faults,
         ),
-        ("mapapp/answers/areas.py", "from mapapp.drawing import camera", room_faults),
-        ("mapapp/question/fields.py", "from mapapp.answers.areas import Areas", room_faults),
-        ("mapapp/publishing/run.py", "from mapapp.measuring.sweep import sweep", room_faults),
-        ("mapapp/files/reports.py", "from mapapp.commands import cli", room_faults),
-        ("mapapp/files/reports.py", "from commutemap import open_release", package_faults),
+        ("mapapp/answers/areas.py", "from mapapp import kinds", room_faults),
+        ("mapapp/answers/areas.py", "import mapapp.kinds.release.make.run as run", room_faults),
+        (
+            "mapapp/answers/areas.py",
+            "def late():\n    import mapapp.analyst.workbench.app",
+            room_faults,
+        ),
+        ("mapapp/answers/areas.py", "from mapapp.kinds.base.ledger import Ledger", room_faults),
+        (
+            "mapapp/explore/server.py",
+            "from mapapp.kinds.release.certificate.certificate import build_certificate",
+            room_faults,
+        ),
+        ("mapapp/answers/areas.py", "from mapapp.show.content import camera", room_faults),
+        ("mapapp/question/fields.py", "from mapapp.answers.areas.areas import Areas", room_faults),
+        ("mapapp/kinds/release/make/run.py", "from mapapp.analyst.sweep.sweep import sweep", room_faults),
+        ("mapapp/show/reports.py", "from mapapp.commands import cli", room_faults),
+        ("mapapp/kinds/release/read/run.py", "from mapapp.kinds.release.make import run", room_faults),
+        ("mapapp/kinds/release/page/run.py", "from mapapp.kinds.records.read import run", room_faults),
+        ("mapapp/kinds/release/make/run.py", "from mapapp.kinds.records.make.run import run", room_faults),
+        ("mapapp/kinds/release/make/run.py", "from mapapp.kinds import records", room_faults),
+        ("mapapp/kinds/release/files/run.py", "from engine.streams import SecretKey", room_faults),
+        ("mapapp/kinds/base/run.py", "from mapapp.kinds.release.make import run", room_faults),
+        ("mapapp/analyst/audit/run.py", "from mapapp.analyst.workbench import run", room_faults),
+        ("mapapp/answers/__init__.py", "from mapapp.kinds.base.ledger import Ledger", room_faults),
+        ("mapapp/show/reports.py", "from commutemap import open_release", package_faults),
         ("commutemap/__init__.py", "from engine.streams import SecretKey", package_faults),
-        ("commutemap/__init__.py", "from mapapp.publishing.run import run_synthesis", room_faults),
+        ("commutemap/__init__.py", "from mapapp.kinds.release.make.run import run_synthesis", room_faults),
         ("commutemap/__init__.py", "from mapapp.explore import server", room_faults),
         ("mapapp/base/errors.py", "from mapapp.explore import server", room_faults),
         ("mapapp/explore/server.py", "from engine.streams import SecretKey", room_faults),
         ("mapapp/a_new_module.py", "from engine.streams import SecretKey", room_faults),
-        ("geodata/store.py", "from mapapp.base.errors import UsageError", package_faults),
-        ("geodata/store.py", "import engine.streams", package_faults),
-        ("engine/prior.py", "from geodata import store", package_faults),
-        ("engine/prior.py", "from engine.comparison.laplace import laplace_histogram", comparison_faults),
-        ("mapapp/publishing/run.py", "import engine.comparison.plug_in", comparison_faults),
-        ("engine/prior.py", "import pandas as pd", library_faults),
-        ("geodata/cells.py", "from numba.core import types", library_faults),
-        ("engine/prior.py", "from numba import njit", library_faults),
+        ("geodata/store/store.py", "from mapapp.base.errors import UsageError", package_faults),
+        ("geodata/store/store.py", "import engine.streams", package_faults),
+        ("engine/support/prior.py", "from geodata.store.store import store", package_faults),
+        (
+            "engine/support/prior.py",
+            "from engine.comparison.laplace import laplace_histogram",
+            comparison_faults,
+        ),
+        ("mapapp/kinds/release/make/run.py", "import engine.comparison.plug_in", comparison_faults),
+        ("engine/support/prior.py", "import pandas as pd", library_faults),
+        ("geodata/geography/cells.py", "from numba.core import types", library_faults),
+        ("engine/support/prior.py", "from numba import njit", library_faults),
     ],
 )
 def test_a_planted_fault_is_found(tree: Path, file: str, statement: str, faults: object) -> None:
     assert callable(faults)
     assert faults(tree) == []
+    (tree / file).parent.mkdir(parents=True, exist_ok=True)
     (tree / file).write_text(f"{statement}\n")
     assert any(file in fault for fault in faults(tree))
 
@@ -280,22 +374,20 @@ def test_a_planted_circle_is_found(tree: Path, statement: str) -> None:
 
 
 def test_a_name_that_only_begins_alike_is_no_fault(tree: Path) -> None:
-    (tree / "mapapp" / "answers" / "areas.py").write_text(
-        "from mapapp.workbenches import x\nimport enginery\n"
-    )
+    (tree / "mapapp" / "answers" / "areas.py").write_text("from mapapplication import x\nimport enginery\n")
     assert room_faults(tree) == []
 
 
 def test_a_room_that_does_not_exist_is_not_passed_over(tree: Path) -> None:
-    (tree / "mapapp" / "measuring" / "run.py").unlink()
-    with pytest.raises(AssertionError, match=r"'measuring'\] do not exist"):
+    (tree / "mapapp" / "analyst" / "sweep" / "run.py").unlink()
+    with pytest.raises(AssertionError, match=r"'analyst.sweep'\] do not exist"):
         room_faults(tree)
 
 
 def test_a_room_that_the_table_does_not_have_is_a_fault(tree: Path) -> None:
     (tree / "mapapp" / "attic").mkdir()
     (tree / "mapapp" / "attic" / "old.py").write_text("")
-    assert room_faults(tree) == ["mapapp/attic is not in the table of rooms"]
+    assert room_faults(tree) == ["mapapp/attic/old.py: attic is not in the table of rooms"]
 
 
 def test_serving_never_loads_what_makes_releases() -> None:
@@ -304,11 +396,15 @@ def test_serving_never_loads_what_makes_releases() -> None:
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for file in (*serving_sources(ROOT), *sources(ROOT / "commutemap"))
     ]
-    kept_out = tuple(f"mapapp.{room}" for room in WITH_ENGINE)
+    makes = [
+        file
+        for file in sources(ROOT / "mapapp")
+        if file not in serving_sources(ROOT) and file.name != "__init__.py"
+    ]
+    kept_out = {_module(file, ROOT) for file in makes} | {"engine"}
     code = (
         f"import importlib, sys; [importlib.import_module(name) for name in {modules}]; "
-        f"kept_out = ('engine', *{kept_out}); "
-        "print([m for m in sys.modules if any(m == name or m.startswith(name + '.') for name in kept_out)])"
+        f"print(sorted({kept_out} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

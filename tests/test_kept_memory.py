@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.base.kept_memory import keep_all_freed_memory, keep_some_freed_memory
+from mapapp.base.memory import keep_all_freed_memory, keep_some_freed_memory
 
 _FAULTS = """
 import resource
 import sys
 import threading
 import numpy as np
-from mapapp.base import kept_memory
+from mapapp.base import memory as kept_memory
 
 kept = getattr(kept_memory, sys.argv[1])()
 
@@ -57,7 +57,7 @@ import resource
 import sys
 from pathlib import Path
 import numpy as np
-from mapapp.base.kept_memory import keep_all_freed_memory
+from mapapp.base.memory import keep_all_freed_memory
 
 if "limited" in sys.argv:
     resource.setrlimit(resource.RLIMIT_DATA, (1 << 50, resource.RLIM_INFINITY))

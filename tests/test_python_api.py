@@ -24,11 +24,11 @@ import shapely
 import commutemap as cm
 from mapapp.answers.asking import ask, question_of
 from mapapp.answers.release import Release
-from mapapp.drawing.paper import map_picture
-from mapapp.files.exports.answers import answer_layer
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.exports.answers import answer_layer
+from mapapp.show.paper import map_picture
 from tests.map_contents import content_of
 from tests.releases import rewrite_table, write_release
 

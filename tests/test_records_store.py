@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from geodata.errors import StoreError
-from geodata.store import open_store
+from geodata.store.store import open_store
 from tests.records_store import FURTHER, write_records
 from tests.releases import rewrite_table
 

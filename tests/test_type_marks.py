@@ -14,27 +14,26 @@ MARK = re.compile(r"# type: ignore\b")
 WITH_REASON = re.compile(r"# type: ignore\[[a-z, -]+\]  # \w+")
 
 USES_OF_ANY = {
-    "engine/_jit.py": (3, "flags of numba's njit, and what it returns"),
-    "engine/_numba_code.py": (1, "numba's compiler has few types"),
-    "engine/_numba_internals.py": (11, "numba's compiler has few types"),
+    "engine/jit.py": (3, "flags of numba's njit, and what it returns"),
+    "engine/numba_internals.py": (12, "numba's compiler has few types"),
     "engine/parameters.py": (
         2,
         "a table of TOML or JSON becomes arguments of a constructor, which checks them",
     ),
     "geodata/json_objects.py": (2, "`json.loads` returns values without types"),
-    "mapapp/answers/commute_database.py": (
+    "mapapp/answers/commutes/database.py": (
         1,
         "columns of a DuckDB result: their types are those of the query",
     ),
-    "mapapp/answers/results.py": (2, "fields of an answer by name; numbers of a change by name"),
-    "mapapp/answers/table_rows.py": (1, "pandas does not type the rows of `itertuples`"),
+    "mapapp/answers/analyses/results.py": (2, "fields of an answer by name; numbers of a change by name"),
+    "mapapp/answers/analyses/measures.py": (1, "pandas does not type the rows of `itertuples`"),
     "mapapp/answers/words.py": (1, "Dash's components type no `aria-` and `data-` attributes"),
     "mapapp/commands/options.py": (1, "click passes a command's options without types"),
     "mapapp/commands/question.py": (1, "arguments of click's options"),
-    "mapapp/commands/whole_file.py": (1, "a stream of text or of bytes, as asked"),
-    "mapapp/drawing/paper/paper.py": (1, "matplotlib's canvas has no types"),
+    "mapapp/base/whole_files.py": (1, "a stream of text or of bytes, as asked"),
+    "mapapp/show/paper/sheet.py": (1, "matplotlib's canvas has no types"),
     "mapapp/explore/web_app.py": (1, "Dash's constructor has dozens of arguments"),
-    "mapapp/files/reports/pdf_report.py": (1, "typst's types do not know several files"),
+    "mapapp/show/reports/pdf.py": (1, "typst's types do not know several files"),
     "mapapp/question/fields.py": (
         1,
         "the type of a field's value follows from the field's kind, which is data",

@@ -63,9 +63,9 @@ def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
     sheets = ("report.typ", "sheet.typ", "document.typ", "report.css")
-    assert {f"mapapp/files/reports/{name}" for name in sheets} <= set(names)
-    templates = {str(file.relative_to(ROOT)) for file in (ROOT / "mapapp/files/reports/templates").iterdir()}
-    assert "mapapp/files/reports/templates/report.html" in templates
+    assert {f"mapapp/show/reports/{name}" for name in sheets} <= set(names)
+    templates = {str(file.relative_to(ROOT)) for file in (ROOT / "mapapp/show/reports/templates").iterdir()}
+    assert "mapapp/show/reports/templates/report.html" in templates
     assert templates <= set(names)
     assert {"engine/py.typed", "geodata/py.typed", "mapapp/py.typed", "commutemap/py.typed"} <= set(names)
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)

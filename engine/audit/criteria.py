@@ -15,8 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, as_amounts
-from engine._kernels.audit_criteria import DISTINCT, ENTROPY, FREQUENCY, NO_DIVERSITY, RECURSIVE, Rule
+from engine.arrays import FloatArray, as_amounts
+from engine.audit.kernels.mondrian import DISTINCT, ENTROPY, FREQUENCY, NO_DIVERSITY, RECURSIVE, Rule
 from engine.errors import ParameterError
 
 __all__ = [

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, as_ptr
-from engine._kernels.audit_boxes import Boxes, Entries, answer_queries
-from engine.audit.tables import as_codes, as_sizes, as_values, distinct_rows
+from engine.arrays import BoolArray, FloatArray, as_ptr
+from engine.audit.coded_tables import as_codes, as_sizes, as_values, distinct_rows
+from engine.audit.kernels.boxes import Boxes, Entries, answer_queries
 from engine.errors import ParameterError
-
-__all__ = ["MOST_COUNTS", "Decomposition"]
 
 MOST_COUNTS = 50_000_000
 """The most counts that a table of boxes times values may have: 400 MB."""
@@ -247,3 +246,25 @@ class Decomposition:
 def _offsets(box: npt.NDArray[np.int64], n_boxes: int) -> npt.NDArray[np.int64]:
     """CSR offsets of entries that are sorted by box."""
     return np.concatenate(([0], np.cumsum(np.bincount(box, minlength=n_boxes))))
+
+
+# What a tree of boxes is, however it was grown.
+
+
+class Tree(NamedTuple):
+    """A grown tree.
+
+    Attributes
+    ----------
+    decomposition : Decomposition
+        The leaves, which cover the attribute space; all that the scheme's reader sees.
+    leaf_of : int64[N]
+        Leaf of each person. The attacker can compute it for anyone whose quasi-identifiers are known.
+    meets_rule : bool
+        False if not even the whole table meets the rule; then the tree is a single leaf. A private tree has no rule
+        and meets it.
+    """
+
+    decomposition: Decomposition
+    leaf_of: npt.NDArray[np.int64]
+    meets_rule: bool = True

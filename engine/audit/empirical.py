@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray
-from engine.audit.predictions import Predictions
+from engine.arrays import FloatArray
+from engine.audit.coded_tables import Predictions
 from engine.errors import ParameterError
 
 __all__ = [

@@ -9,9 +9,9 @@ Before the release, the belief in point i is (o_i + 5 q_i)/(n + 4): o_i are the 
 (destination, segment), q_i = (t_i + share_i)/(T + 1), t_i the T other workers of the destination tract.
 
 The release is read as the mechanism drew it. Later steps make this an approximation where they change the table: a
-remainder point (:mod:`engine.editing`), whose published workers were drawn again, and cleaning
-(:mod:`engine.cleaning`). The likelihood ratios of the exponential mechanism and of keep-or-redraw are within epsilon
-for any published table; leave tracts with a remainder out of the alarm of the others.
+remainder point (:mod:`engine.support.editing`), whose published workers were drawn again, and cleaning
+(:mod:`engine.mechanisms.cleaning`). The likelihood ratios of the exponential mechanism and of keep-or-redraw are within
+epsilon for any published table; leave tracts with a remainder out of the alarm of the others.
 
 Source: docs/theory/method.md, section 7h.
 """
@@ -23,21 +23,21 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, as_amounts
-from engine._kernels.arrays import Indices, PointLists, Support
-from engine._kernels.audit_beliefs import BELIEFS, Cells, CellSpace, PriorBeliefs
-from engine._kernels.audit_dirichlet import PrunedSpace, Pruning, dirichlet_range
-from engine._kernels.audit_exponential import ClassSpace, exponential_beliefs_range
-from engine._kernels.audit_redraw import PairSpace, redraw_beliefs_range
-from engine._threads import run_ranges
-from engine.audit.predictions import Predictions
+from engine.arrays import FloatArray, as_amounts
+from engine.audit.coded_tables import Predictions
+from engine.audit.kernels.beliefs import BELIEFS, Cells, CellSpace, PriorBeliefs
+from engine.audit.kernels.dirichlet import PrunedSpace, Pruning, dirichlet_range
+from engine.audit.kernels.exponential import ClassSpace, exponential_beliefs_range
+from engine.audit.kernels.redraw import PairSpace, redraw_beliefs_range
 from engine.errors import ParameterError
+from engine.kernels.arrays import Indices, PointLists, Support
+from engine.kernels.units import WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints, check_fit
 from engine.mechanisms.exponential import unit_thetas
 from engine.mechanisms.thetas import THETA_UNITS, exponential_epsilon, inverse_theta
 from engine.parameters import Mechanism, PrivacyParameters, Unit
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints, check_fit
-from engine.units import WEIGHT_UNITS
+from engine.support.support_table import SupportTable
+from engine.threads import run_ranges
 
 __all__ = [
     "DirichletMultinomial",
@@ -98,7 +98,7 @@ class Likelihood(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirichletMultinomial:
-    """The Dirichlet-multinomial with pruning, as :func:`engine.synthesis.synthesize` draws it.
+    """The Dirichlet-multinomial with pruning, as :func:`engine.mechanisms.dirichlet_multinomial.synthesize` draws it.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ def informed_attack(
     ParameterError
         The arrays do not agree, or a point is outside its tract.
     SupportError, OverflowRefusedError
-        As :func:`engine.synthesis.synthesize`.
+        As :func:`engine.mechanisms.dirichlet_multinomial.synthesize`.
 
     Notes
     -----

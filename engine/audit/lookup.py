@@ -5,6 +5,8 @@ victim's key, the next coarser one is used. The same rule on the real data is th
 the real data without the victim it shows what the others alone teach.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray
-from engine.audit.predictions import Predictions
+from engine.arrays import FloatArray
+from engine.audit.coded_tables import Predictions
+from engine.audit.decomposition import Tree
+from engine.audit.kernels.boxes import largest_counts
 from engine.errors import ParameterError
-
-__all__ = ["lookup", "lookup_without_victim", "majority", "public_prior"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -211,3 +213,27 @@ def _without(groups: _Groups, at: Ints, own: Ints, prior: FloatArray) -> tuple[I
     is_ahead = (prior[second] > prior[first]) | ((prior[second] == prior[first]) & (second < first))
     overtakes = (second_count > first_count) | ((second_count == first_count) & is_ahead & (second_count > 0))
     return np.where(overtakes, second, first), np.where(overtakes, second_count, first_count)
+
+
+# The attacker who looks a victim up in a tree: the most frequent sensitive value of the victim's leaf.
+
+
+def lookup_in_leaf(tree: Tree) -> Predictions:
+    """Predict for each person the value with the largest count in the leaf.
+
+    Ties go to the value with more people in all leaves, then to the lower code. Negative noisy counts are 0; a leaf
+    without a count above 0 gives the value with the most people in all leaves, and its share as the belief.
+
+    Parameters
+    ----------
+    tree : Tree
+        Its people are the victims.
+    """
+    boxes = tree.decomposition
+    people = np.bincount(boxes.entry_value, np.maximum(boxes.entry_count, 0.0), boxes.n_values)
+    total = people.sum()
+    prior = people / total if total > 0 else np.full(boxes.n_values, 1 / boxes.n_values)
+    value = np.full(boxes.n_boxes, prior.argmax())
+    belief = np.full(boxes.n_boxes, prior.max())
+    largest_counts(boxes.entries, prior, value, belief)
+    return Predictions(value[tree.leaf_of], belief[tree.leaf_of])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine._arrays import FloatArray
+from engine.arrays import FloatArray
 from engine.errors import ParameterError
 
 __all__ = ["Shown", "binomial_bounds", "epsilon_shown", "share_right"]

@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray
-from engine._kernels.audit_boxes import Beliefs, add_marginal, count_codes, predict_values
+from engine.arrays import FloatArray
+from engine.audit.coded_tables import Predictions, as_codes, as_n_values, as_sizes, as_values, distinct_rows
 from engine.audit.decomposition import Decomposition
-from engine.audit.predictions import Predictions
-from engine.audit.tables import as_codes, as_n_values, as_sizes, as_values, distinct_rows
+from engine.audit.kernels.boxes import Beliefs, add_marginal, count_codes, predict_values
 
 __all__ = ["CodeCounts", "KeptPredictions", "NaiveBayes"]
 

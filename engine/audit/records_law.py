@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine._arrays import FloatArray, IntArray
+from engine.arrays import FloatArray, IntArray
 from engine.errors import ParameterError
 from engine.records.acceptance import Acceptance
 

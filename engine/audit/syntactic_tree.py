@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.audit_criteria import meets
-from engine._kernels.audit_mondrian import Leaves, People, grow_tree
+from engine.audit.coded_tables import as_codes, as_sizes, as_values
 from engine.audit.criteria import SplitRule
-from engine.audit.decomposition import Decomposition
-from engine.audit.tables import as_codes, as_sizes, as_values
-from engine.audit.tree import Tree
+from engine.audit.decomposition import Decomposition, Tree
+from engine.audit.kernels.mondrian import Leaves, People, grow_tree, meets
 from engine.errors import ParameterError
 
 __all__ = ["syntactic_tree"]

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray
-from engine._kernels.audit_tally import SIGNIFICAND_BITS, Tallies, tally_beliefs
+from engine.arrays import FloatArray
 from engine.audit.empirical import CONFIDENT_SHARES, SIZE_CLASSES, ConfidentAccuracy
+from engine.audit.kernels.beliefs import SIGNIFICAND_BITS, Tallies, tally_beliefs
 from engine.errors import ParameterError
 
 __all__ = ["BeliefTally", "ClassTally", "size_classes"]

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, as_ptr
-from engine._kernels.audit_shares import spread_shares
+from engine.arrays import FloatArray, as_ptr
+from engine.audit.kernels.lookup import spread_shares
 from engine.errors import ParameterError
 
 __all__ = ["unit_shares"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray
+from engine.arrays import BoolArray, FloatArray
 from engine.audit.decomposition import Decomposition
 from engine.errors import ParameterError
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, as_ptr
-from engine._kernels.audit_lookup import (
+from engine.arrays import FloatArray, as_ptr
+from engine.audit.coded_tables import Predictions
+from engine.audit.kernels.lookup import (
     LookedUp,
     Margins,
     ValueSpace,
@@ -18,7 +19,6 @@ from engine._kernels.audit_lookup import (
     look_up_bands,
     look_up_cells,
 )
-from engine.audit.predictions import Predictions
 from engine.errors import ParameterError
 
 __all__ = ["Lookups", "look_up_homes", "look_up_segments"]

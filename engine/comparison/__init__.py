@@ -9,5 +9,5 @@
 - :mod:`engine.comparison.plug_in`: draws from the counts themselves, not private (``plug_in_multinomial``).
 
 Each takes a key, the synthesizers and their support points, and returns one support point for every synthetic
-worker, as :func:`engine.synthesis.synthesize` does.
+worker, as :func:`engine.mechanisms.dirichlet_multinomial.synthesize` does.
 """

@@ -18,20 +18,20 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import as_int
-from engine._kernels import sound as sound_kernels
-from engine._kernels.arrays import PointLists, Support
-from engine._threads import run_ranges
-from engine.accountant import SynthesizerClasses
-from engine.comparison._kernels.acceptance import RATIO_BITS, AcceptanceRules, accept_range
+from engine.accountant.kernels import sound as sound_kernels
+from engine.accountant.paper import SynthesizerClasses
+from engine.accountant.sound import SoundAccounting, certify_sound
+from engine.arrays import as_int
+from engine.comparison.kernels.acceptance import RATIO_BITS, AcceptanceRules, accept_range
 from engine.errors import ParameterError
+from engine.kernels.arrays import PointLists, Support
+from engine.kernels.units import WEIGHT_UNITS
 from engine.mechanisms.chances import exponential_bounds
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints, synthesize
 from engine.parameters import PrivacyParameters
-from engine.sound import SoundAccounting, certify_sound
 from engine.streams import SecretKey, attempt_key
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
-from engine.units import WEIGHT_UNITS
+from engine.support.support_table import SupportTable
+from engine.threads import run_ranges
 
 __all__ = [
     "LARGEST_ACCEPTED_EPSILON",
@@ -81,7 +81,7 @@ def certify_accepted(
     Parameters
     ----------
     prior, classes, threads
-        As in :func:`engine.sound.certify_sound`.
+        As in :func:`engine.accountant.sound.certify_sound`.
     privacy : PrivacyParameters
         The promise, accountant "sound"; its `epsilon` is epsilon_final, at most 15.
 
@@ -94,7 +94,7 @@ def certify_accepted(
     ParameterError
         Another accountant is asked for, or epsilon is out of range.
     OverflowRefusedError
-        As :func:`engine.sound.certify_sound`.
+        As :func:`engine.accountant.sound.certify_sound`.
     """
     return _accounting(certify_sound(prior, classes, inner_privacy(privacy), threads=threads), privacy)
 
@@ -114,9 +114,11 @@ def synthesize_accepted(
     Parameters
     ----------
     key : SecretKey
-        The first round draws what :func:`engine.synthesis.synthesize` draws; each later one has a key of its own.
+        The first round draws what :func:`engine.mechanisms.dirichlet_multinomial.synthesize` draws; each later one has
+        a key of its own.
     synthesizers, support, certain_above, threads
-        As in :func:`engine.synthesis.synthesize`; the sound accountant certifies ``certain_above = WEIGHT_UNITS``.
+        As in :func:`engine.mechanisms.dirichlet_multinomial.synthesize`; the sound accountant certifies ``certain_above
+        = WEIGHT_UNITS``.
     ratio : int64[S]
         rho of each synthesizer's class, from :attr:`AcceptedAccounting.ratio`.
     rounds : int
@@ -130,7 +132,8 @@ def synthesize_accepted(
     Raises
     ------
     ParameterError, SupportError, OverflowRefusedError
-        As :func:`engine.synthesis.synthesize`; or a ratio or the number of rounds is out of range.
+        As :func:`engine.mechanisms.dirichlet_multinomial.synthesize`; or a ratio or the number of rounds is out of
+        range.
 
     Source: P08 §V-A; docs/theory/method.md, section 7c.
     """

@@ -6,20 +6,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.arrays import Addresses, PointLists
-from engine._threads import run_ranges
-from engine.comparison._kernels import histograms as kernels
+from engine.comparison.kernels import histograms as kernels
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.kernels.arrays import Addresses, PointLists
 from engine.mechanisms.chances import exponential_bounds, geometric_digits, with_digits
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints, check_fit, refuse_run_out
 from engine.mechanisms.thetas import LEAST_NOISE_EPSILON
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
-from engine.support_table import SupportTable
-from engine.synthesis import (
-    Synthesizers,
-    SyntheticPoints,
-    check_fit,
-    refuse_run_out,
-)
+from engine.support.support_table import SupportTable
+from engine.threads import run_ranges
 
 __all__ = ["Digits", "Ints", "draw_histogram", "gap_digits", "noise_epsilon"]
 
@@ -40,7 +35,7 @@ def draw_histogram(
     Parameters
     ----------
     synthesizers, support
-        As for :func:`engine.synthesis.synthesize`.
+        As for :func:`engine.mechanisms.dirichlet_multinomial.synthesize`.
     digits : callable
         Takes a number of digits and returns the chances that the kernel draws with, if any.
     draw : callable
@@ -57,7 +52,7 @@ def draw_histogram(
     Raises
     ------
     ParameterError, SupportError
-        As :func:`engine.synthesis.synthesize`.
+        As :func:`engine.mechanisms.dirichlet_multinomial.synthesize`.
     OverflowRefusedError
         Weights could reach 2^62, or noisy counts of one synthesizer passed 2^31.
     """

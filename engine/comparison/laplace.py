@@ -12,16 +12,16 @@ Steinke 2020 (exact draws from it).
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.arrays import PointLists
-from engine._kernels.chacha import STREAM_FIELDS, open_stream
-from engine._kernels.noise import fill_noise
-from engine.comparison._kernels.histograms import HistogramInputs, LaplaceNoise, laplace_range
 from engine.comparison.drawing import Digits, Ints, draw_histogram, gap_digits, noise_epsilon
+from engine.comparison.kernels.histograms import HistogramInputs, LaplaceNoise, laplace_range
+from engine.kernels.arrays import PointLists
+from engine.kernels.chacha import STREAM_FIELDS, open_stream
+from engine.kernels.noise import fill_noise
 from engine.mechanisms.chances import noise_digits, with_digits
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey, Stage, check_addresses
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 
 __all__ = ["laplace_histogram", "laplace_noise"]
 

@@ -3,12 +3,12 @@
 It serves to show how much accuracy the other mechanisms give up for privacy. Never publish its output.
 """
 
-from engine._kernels.arrays import PointLists
-from engine.comparison._kernels.histograms import HistogramInputs, plug_in_range
 from engine.comparison.drawing import Digits, Ints, draw_histogram
+from engine.comparison.kernels.histograms import HistogramInputs, plug_in_range
+from engine.kernels.arrays import PointLists
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 
 __all__ = ["plug_in_multinomial"]
 

@@ -11,17 +11,17 @@ Source: Warner 1965 and Kairouz, Oh and Viswanath 2016 (randomized response); Gh
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.arrays import PointLists
-from engine.comparison._kernels.histograms import HistogramInputs, LaplaceNoise
-from engine.comparison._kernels.randomizing import geometric_range, keep_or_redraw_range
 from engine.comparison.drawing import Digits, Ints, draw_histogram, gap_digits
+from engine.comparison.kernels.histograms import HistogramInputs, LaplaceNoise
+from engine.comparison.kernels.randomizing import geometric_range, keep_or_redraw_range
+from engine.kernels.arrays import PointLists
 from engine.mechanisms.chances import noise_digits
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.mechanisms.thetas import exponential_epsilon, inverse_theta
 from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 
 __all__ = ["geometric_histogram", "keep_or_redraw"]
 

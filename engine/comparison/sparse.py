@@ -12,15 +12,15 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from engine._kernels.arrays import PointLists
-from engine.comparison._kernels.histograms import HistogramInputs, ThresholdNoise, sparse_range
 from engine.comparison.drawing import Digits, Ints, draw_histogram, noise_epsilon
+from engine.comparison.kernels.histograms import HistogramInputs, ThresholdNoise, sparse_range
 from engine.errors import ParameterError
+from engine.kernels.arrays import PointLists
 from engine.mechanisms.chances import exponential_bounds, noise_digits
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 
 __all__ = ["Threshold", "least_threshold", "sparse_histogram"]
 

@@ -1,7 +1,7 @@
 """Irrational chances, such as e^-x, as digits in base 2^32: as many digits as a draw needs.
 
 A draw compares random words with the digits of a chance, from the first on until they differ. More digits can always
-be computed, so the draw has exactly that chance; see :mod:`engine._kernels.noise`.
+be computed, so the draw has exactly that chance; see :mod:`engine.kernels.noise`.
 """
 
 from collections.abc import Callable

@@ -17,25 +17,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.arrays import Addresses, PointLists
-from engine._kernels.chacha import LANE_WORDS, WINDOW_WORDS
-from engine._kernels.exponential import (
+from engine.errors import OverflowRefusedError
+from engine.kernels.arrays import Addresses, PointLists
+from engine.kernels.chacha import LANE_WORDS, WINDOW_WORDS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints, check_fit, refuse_run_out
+from engine.mechanisms.kernels.exponential import (
     MOST_POINTS,
     MOST_WORKERS,
     MoveSpace,
     Thetas,
     exponential_range,
 )
-from engine._kernels.priced import PricedSpace
-from engine._threads import run_ranges
-from engine.errors import OverflowRefusedError
+from engine.mechanisms.kernels.priced import PricedSpace
 from engine.mechanisms.prices import PRICE_BITS, TableLaw, law_of
 from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_BITS, exponential_epsilon
 from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey, new_stream
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints, check_fit, refuse_run_out
+from engine.support.support_table import SupportTable
+from engine.threads import run_ranges
 
 __all__ = [
     "ExponentialPromise",

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine._kernels.normalizers import (
+from engine.mechanisms.kernels.normalizers import (
     PRICE_UNITS,
     Partitions,
     RatioSpace,

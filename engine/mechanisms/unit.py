@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import as_int
-from engine._kernels.dealing import shuffle_range
-from engine._kernels.points import sort_ranges
-from engine._threads import run_ranges
+from engine.arrays import as_int
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
+from engine.mechanisms.kernels.exponential import shuffle_range
 from engine.parameters import Unit
+from engine.placement.kernels.points import sort_ranges
 from engine.streams import SecretKey, new_stream
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.threads import run_ranges
 
 __all__ = ["Pooled", "deal_to_cells", "draw_by_unit", "pool_cells"]
 

@@ -15,15 +15,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import record_candidates as kernels
-from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.mechanisms.chances import digits_of, noise_digits, with_digits
 from engine.records.acceptance import Acceptance
 from engine.records.drawing import blocks
 from engine.records.groups import GroupTable, Seeds
+from engine.records.kernels import candidates as kernels
 from engine.records.tables import Codes, Model, check_codes
 from engine.streams import SecretKey
+from engine.threads import run_ranges
 
 __all__ = ["Candidates", "check_n_seeds", "draw_candidates"]
 

@@ -8,11 +8,11 @@ Source: P17 section 3.2, equation 3.
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import record_model as kernels
-from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.records.kernels import model as kernels
 from engine.records.tables import Codes, Model, check_codes
 from engine.streams import Keyed, Stage, new_stream
+from engine.threads import run_ranges
 
 __all__ = ["draw_records"]
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.chacha import STREAM_FIELDS, open_stream
-from engine._kernels.noise import fill_noise
 from engine.errors import ParameterError
+from engine.kernels.chacha import STREAM_FIELDS, open_stream
+from engine.kernels.noise import fill_noise
 from engine.mechanisms.chances import noise_digits, with_digits
 from engine.streams import SecretKey, Stage
 

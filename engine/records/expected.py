@@ -16,9 +16,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.record_model import count_joint
 from engine.errors import ParameterError
 from engine.records.drawing import draw_records
+from engine.records.kernels.model import count_joint
 from engine.records.tables import Codes, FamilyCounts, Model, model_from_counts
 from engine.streams import PublicSeed
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels.record_candidates import GroupArrays
 from engine.errors import ParameterError
+from engine.records.kernels.candidates import GroupArrays
 
 __all__ = ["MOST_DENSE", "GroupTable", "Seeds", "prefix_codes"]
 

@@ -13,19 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, IntArray, as_int
-from engine._kernels.record_place import (
-    PlaceGround,
-    PlaceSpace,
-    RecordGroups,
-    RecordPlaces,
-    place_records,
-)
-from engine._threads import run_ranges
+from engine.arrays import FloatArray, IntArray, as_int
 from engine.errors import ParameterError
-from engine.placement import BlockTable
+from engine.placement.placement import BlockTable
+from engine.records.kernels.place import PlaceGround, PlaceSpace, RecordGroups, RecordPlaces, place_records
 from engine.streams import SecretKey, new_stream
-from engine.tracts import OriginTracts, chord_of_miles, unit_vectors
+from engine.support.tracts import OriginTracts, chord_of_miles, unit_vectors
+from engine.threads import run_ranges
 
 __all__ = ["PlacedRecords", "RecordGround", "commute_bands", "draw_places"]
 

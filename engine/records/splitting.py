@@ -13,10 +13,10 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import record_model as kernels
-from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.records.kernels import model as kernels
 from engine.streams import SecretKey, new_stream
+from engine.threads import run_ranges
 
 __all__ = ["split_records"]
 

@@ -14,10 +14,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import as_int
-from engine._kernels.record_model import Families
+from engine.arrays import as_int
 from engine.errors import ParameterError
 from engine.records.cells import Rule, TableCells, offsets, table_cells
+from engine.records.kernels.model import Families
 
 __all__ = [
     "COMMUTE_PARENTS",

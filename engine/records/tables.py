@@ -17,14 +17,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import record_model as kernels
-from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.mechanisms.chances import noise_digits, with_digits
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 from engine.records.cells import TableCells
+from engine.records.kernels import model as kernels
 from engine.records.structure import Structure
 from engine.streams import Keyed, SecretKey, new_stream
+from engine.threads import run_ranges
 
 __all__ = ["ALPHA", "Codes", "FamilyCounts", "Model", "check_codes", "learn_model", "model_from_counts"]
 

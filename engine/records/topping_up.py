@@ -18,12 +18,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import record_model as kernels
-from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.records.drawing import blocks
+from engine.records.kernels import model as kernels
 from engine.records.tables import Codes, Model, check_codes
 from engine.streams import SecretKey, new_stream
+from engine.threads import run_ranges
 
 __all__ = ["TopUp", "count_groups", "draw_top_up", "missing_sums", "missing_workers", "top_up"]
 

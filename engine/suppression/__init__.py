@@ -20,13 +20,13 @@
 The attack on tables whose cells were suppressed by an ordinary rule:
 
 - :mod:`engine.suppression.tables_given`: such a table, and the equations over its suppressed cells (``GivenTable``);
-- :mod:`engine.suppression.consistent`: all tables that agree with it (``list_consistent``);
-- :mod:`engine.suppression.narrowing`: ranges by one row or column at a time, with every step (``narrow``);
-- :mod:`engine.suppression.ranges`: exact ranges with proofs in whole numbers (``exact_ranges``);
-- :mod:`engine.suppression.ordinary`: the rule itself, which protects nothing (``OrdinarySuppressor``);
-- :mod:`engine.suppression.rule_check`: which of the tables get the same stars (``agrees_with_rule``);
-- :mod:`engine.suppression.rule_ranges`: ranges under the rule where tables are too many (``ranges_under_rule``);
-- :mod:`engine.suppression.attack`: all of it for one table (``attack_table``).
+- :mod:`engine.suppression.attack.consistent`: all tables that agree with it (``list_consistent``);
+- :mod:`engine.suppression.attack.narrowing`: ranges by one row or column at a time, with every step (``narrow``);
+- :mod:`engine.suppression.attack.ranges`: exact ranges with proofs in whole numbers (``exact_ranges``);
+- :mod:`engine.suppression.attack.ordinary`: the rule itself, which protects nothing (``OrdinarySuppressor``);
+- :mod:`engine.suppression.attack.rule_check`: which of the tables get the same stars (``agrees_with_rule``);
+- :mod:`engine.suppression.attack.rule_ranges`: ranges under the rule where tables are too many (``ranges_under_rule``);
+- :mod:`engine.suppression.attack.attack`: all of it for one table (``attack_table``).
 
 Source: Nabar and Mishra, "Releasing Private Contingency Tables"; docs/theory/suppressed-tables.md.
 """

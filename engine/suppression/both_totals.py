@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import as_int, as_ptr
+from engine.arrays import as_int, as_ptr
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.poisson_binomial import Types
 from engine.suppression.progress import Progress, silent

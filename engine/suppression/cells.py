@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray
+from engine.arrays import BoolArray
 from engine.suppression.rates import Rates
 from engine.suppression.suppressed import (
     Decided,

@@ -2,7 +2,7 @@
 
 People with the same rate form a type. The law is the Poisson-binomial; what a known sum says about a person follows
 from it (Bayes). Exact numbers are integers; their cost grows with the square of the people. Bounds come from sums of
-positive terms (`engine._kernels.poisson_binomial`).
+positive terms (`engine.suppression.kernels.poisson_binomial`).
 
 Source: Nabar and Mishra, Algorithm 1 (Safe) and "Special Case: Boolean Private Attributes";
 docs/theory/suppressed-tables.md, "Sums".
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine._arrays import FloatArray
-from engine._kernels import poisson_binomial as kernels
+from engine.arrays import FloatArray
+from engine.suppression.kernels import poisson_binomial as kernels
 
 __all__ = ["BoundedLaw", "Types", "bounded_law", "exact_weights", "posterior", "window_length"]
 

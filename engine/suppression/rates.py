@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import as_int
+from engine.arrays import as_int
 from engine.errors import ParameterError
 
 __all__ = ["LARGEST_DENOMINATOR", "Rates"]

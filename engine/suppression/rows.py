@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, as_ptr
+from engine.arrays import BoolArray, as_ptr
 from engine.errors import ParameterError
 from engine.suppression.rates import Rates
 from engine.suppression.suppressed import Decided, Ints, check_people, check_promise, check_values

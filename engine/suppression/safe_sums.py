@@ -22,8 +22,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from engine._kernels import poisson_binomial as kernels
 from engine.suppression.cells import safe_interval
+from engine.suppression.kernels import poisson_binomial as kernels
 from engine.suppression.poisson_binomial import BoundedLaw, Types, bounded_law, exact_weights
 
 __all__ = ["EXACT_PEOPLE", "NEVER", "safe_split", "safe_sums", "unsafe_sum_bound"]

@@ -18,11 +18,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from engine._kernels import chacha
-from engine._kernels import sampled_tables as kernels
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.kernels import chacha
 from engine.streams import SecretKey, new_stream
 from engine.suppression.cells import safe_intervals
+from engine.suppression.kernels import sampled_tables as kernels
 from engine.suppression.rates import Rates
 from engine.suppression.rows import Query, suppress_rows_by
 from engine.suppression.suppressed import (

@@ -5,7 +5,7 @@ the value. Sums of independent people are convolutions; the share of each type n
 which is built by halves: nothing is divided by or subtracted.
 
 Every number is a sum of products of positive numbers. What is cut off at both ends is bounded, and the roundings of
-each number are counted (`engine._kernels.two_rows`).
+each number are counted (`engine.suppression.kernels.two_rows`).
 
 Source: docs/theory/suppressed-tables.md, "Both totals".
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine._arrays import FloatArray
-from engine._kernels import poisson_binomial as binomials
-from engine._kernels import two_rows as kernels
+from engine.arrays import FloatArray
+from engine.suppression.kernels import poisson_binomial as binomials
+from engine.suppression.kernels import two_rows as kernels
 from engine.suppression.poisson_binomial import Types
 
 __all__ = ["EMPTY", "SumLaw", "anything", "law_given_sum", "law_of_sum", "law_of_types"]

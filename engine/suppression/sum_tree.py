@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, as_int, as_ptr
+from engine.arrays import BoolArray, as_int, as_ptr
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.suppression.poisson_binomial import Types, window_length
 from engine.suppression.progress import Progress, silent

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, as_int
+from engine.arrays import BoolArray, as_int
 from engine.errors import ParameterError
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray
+from engine.arrays import BoolArray
 from engine.errors import EngineError, ParameterError
 
 __all__ = ["LARGEST", "SUPPRESSED", "ContradictionError", "GivenTable", "Named", "Star", "Sums"]

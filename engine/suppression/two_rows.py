@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine._arrays import FloatArray
-from engine._kernels import two_rows as kernels
-from engine._kernels.poisson_binomial import INFLATE
+from engine.arrays import FloatArray
+from engine.suppression.kernels import two_rows as kernels
+from engine.suppression.kernels.poisson_binomial import INFLATE
 from engine.suppression.poisson_binomial import Types
 from engine.suppression.safe_sums import NEVER, safe_split, safe_sums, unsafe_sum_bound
 from engine.suppression.sum_laws import EMPTY, SumLaw, anything, law_given_sum, law_of_sum, law_of_types

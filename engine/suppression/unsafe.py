@@ -1,24 +1,55 @@
 """The chance that a cell's value is unsafe: certified bounds, and whether it exceeds a limit.
 
-The bounds are sums of positive floating-point numbers with a proved error; :mod:`engine._kernels.unsafe` has the proof.
-A chance so close to the limit that they leave the decision open is worked out as an exact fraction if the cell is
-small enough, and otherwise counts as too large.
+The bounds are sums of positive floating-point numbers with a proved error; :mod:`engine.suppression.kernels.unsafe` has
+the proof. A chance so close to the limit that they leave the decision open is worked out as an exact fraction if the
+cell is small enough, and otherwise counts as too large.
 """
+
+from __future__ import annotations
 
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, as_int
-from engine._kernels import unsafe as kernels
-from engine._threads import run_ranges
+from engine.arrays import BoolArray, FloatArray, as_int
 from engine.errors import ParameterError
-from engine.suppression.exact import exact_unsafe_probability
+from engine.suppression.kernels import unsafe as kernels
 from engine.suppression.rates import Rates
 from engine.suppression.suppressed import Ints, check_people
+from engine.threads import run_ranges
 
-__all__ = ["is_rarely_unsafe", "limit_below", "rarely_unsafe", "unsafe_probability_bounds"]
+# The chance of an unsafe value as an exact fraction, for small cells and for decisions that bounds leave open.
+
+
+def exact_unsafe_probability(people: int, rate: Fraction, low: int, high: int) -> Fraction:
+    """P(V < low or V > high) for V ~ Binomial(people, rate), from whole numbers.
+
+    The cost grows with the square of the number of people.
+
+    Parameters
+    ----------
+    people : int
+        At least 0.
+    rate : Fraction
+        0 to 1.
+    low, high : int
+        Safe interval; if ``low > high``, every value is unsafe.
+    """
+    success, failure = rate.numerator, rate.denominator - rate.numerator
+    if low > high:
+        return Fraction(1)
+    if success == 0 or failure == 0:
+        certain = people if failure == 0 else 0
+        return Fraction(not low <= certain <= high)
+    # Terms C(people, k) success^k failure^(people - k); each follows from the one before without a remainder.
+    term, unsafe = failure**people, 0
+    for k in range(people + 1):
+        if not low <= k <= high:
+            unsafe += term
+        term = term * ((people - k) * success) // ((k + 1) * failure)
+    return Fraction(unsafe, rate.denominator**people)
+
 
 _MOST_EXACT_BITS = 1 << 18
 """Length of the numbers up to which a chance is worked out exactly."""

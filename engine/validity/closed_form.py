@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, as_amounts, as_int, as_ptr
-from engine._kernels.validity import (
+from engine.arrays import BoolArray, FloatArray, as_amounts, as_int, as_ptr
+from engine.errors import ParameterError
+from engine.support.support_table import SupportTable
+from engine.validity.grid import N_CELLS, Cells
+from engine.validity.kernels.validity import (
     CellMoments,
     ClassMass,
     ClassWeights,
@@ -24,9 +27,6 @@ from engine._kernels.validity import (
     add_means,
     fill_classes,
 )
-from engine.errors import ParameterError
-from engine.support_table import SupportTable
-from engine.validity.grid import N_CELLS, Cells
 
 __all__ = ["CellShares", "MeasuredWorkers", "PriorClasses", "cell_shares", "expected_means", "prior_cells"]
 

@@ -8,7 +8,7 @@ Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, as_amounts
+from engine.arrays import BoolArray, FloatArray, as_amounts
 from engine.errors import ParameterError
 from engine.validity.closed_form import CellShares
 

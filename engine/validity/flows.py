@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import IntArray, as_int, as_ptr
+from engine.arrays import IntArray, as_int, as_ptr
 from engine.errors import ParameterError
 
 __all__ = [

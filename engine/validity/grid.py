@@ -6,10 +6,10 @@ Source: P10 "Analytical Validity Measures"; docs/theory/method.md, section 10.
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, IntArray, as_int, as_ptr
-from engine._kernels.validity import count_cells as fill_counts
-from engine._kernels.validity import fill_points
+from engine.arrays import FloatArray, IntArray, as_int, as_ptr
 from engine.errors import ParameterError
+from engine.validity.kernels.validity import count_cells as fill_counts
+from engine.validity.kernels.validity import fill_points
 
 __all__ = [
     "BAND_EDGES_MI",

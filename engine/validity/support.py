@@ -8,9 +8,9 @@ Source: P10, its tables of support points and of points with positive prior coun
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, as_amounts, as_int, as_ptr
-from engine.coarsening import LEVEL_REMAINDER
+from engine.arrays import BoolArray, FloatArray, as_amounts, as_int, as_ptr
 from engine.errors import ParameterError
+from engine.support.coarsening import LEVEL_REMAINDER
 
 __all__ = ["DOMAIN_EDGES_MI", "DOMAIN_RANGES", "LEVELS", "count_points", "positive_shares"]
 
@@ -20,7 +20,7 @@ DOMAIN_RANGES = ("low-10", "10-25", "25-100", "100-500", "500-high")
 """Ranges of distance, in miles, in which P10 counts support points; a range has its lower edge."""
 
 LEVELS = ("tract", "PUMA", "SuperPUMA", "remainder")
-"""Names of the levels of support points, by their codes in :mod:`engine.coarsening`."""
+"""Names of the levels of support points, by their codes in :mod:`engine.support.coarsening`."""
 
 
 def count_points(

@@ -17,8 +17,8 @@ from geodata.demo.sizes import Size
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.schema import OPTIONAL_TABLES, TABLES
-from geodata.store import refuse_existing, writing_store
+from geodata.store.schema import OPTIONAL_TABLES, TABLES
+from geodata.store.store import refuse_existing, writing_store
 
 __all__ = ["SIZES", "Size", "generate", "write_demo"]
 

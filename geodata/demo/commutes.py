@@ -10,8 +10,8 @@ import numpy as np
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
 from geodata.demo.workplaces import Workplaces
-from geodata.distance import distance_matrix_mi
-from geodata.schema import N_SEGMENTS
+from geodata.geography.distance import distance_matrix_mi
+from geodata.store.schema import N_SEGMENTS
 
 _SCALE_MI: Final = 4.3  # at which the pull of a home has fallen to 1/e, before the factors below
 _SHAPE: Final = 0.85

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.atomic_writes import writing_beside
 from geodata.progress import Progress, silent
-from geodata.store import Store, refuse_existing
-from geodata.worker_schema import JOB_LABELS, WorkerSchema
+from geodata.store.atomic_writes import writing_beside
+from geodata.store.store import Store, refuse_existing
+from geodata.workers.schema import JOB_LABELS, WorkerSchema
 
 __all__ = ["FAR_BLOCKS", "PUBLIC_FOLDER", "SCHEMA_FILE", "WORKERS_FILE", "write_source_files"]
 

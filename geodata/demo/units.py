@@ -16,7 +16,7 @@ from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints, bisected, in_groups, joined, rounded_off
 from geodata.demo.sizes import Scale
 from geodata.demo.towns import STATES, Towns
-from geodata.superpumas import superpuma_ids
+from geodata.geography.superpumas import superpuma_ids
 
 _TRACTS_TO_SUBDIVISION: Final = 6
 _TRACTS_TO_ZIP: Final = 1.7

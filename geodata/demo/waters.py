@@ -9,8 +9,8 @@ import numpy as np
 import shapely
 
 from geodata.demo.curves import Floats, blob, meander, ribbon
+from geodata.demo.gazetteer import Names
 from geodata.demo.land import Frame, Land
-from geodata.demo.names import Names
 from geodata.demo.towns import Towns
 
 _SEA_DEG: Final = 14.0  # how far the sea reaches beyond the land

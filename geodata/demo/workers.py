@@ -14,8 +14,8 @@ import pandas
 from geodata.demo.commutes import HomeTracts
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
-from geodata.worker_order import sort_workers
-from geodata.worker_schema import Attribute, WorkerSchema
+from geodata.workers.order import sort_workers
+from geodata.workers.schema import Attribute, WorkerSchema
 
 _ROWS_AT_ONCE: Final = 250_000
 _SECTORS: Final = (

@@ -13,7 +13,7 @@ from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
 from geodata.demo.sizes import Scale
 from geodata.demo.towns import Towns
-from geodata.schema import N_SEGMENTS
+from geodata.store.schema import N_SEGMENTS
 
 _JOB_SHARES: Final = (0.36, 0.22, 0.24, 0.18)  # in city centres, town centres, strips, among homes
 _WITH_JOBS: Final = 0.62  # of blocks

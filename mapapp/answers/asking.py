@@ -9,18 +9,17 @@ from typing import Final
 
 import pandas
 
-from mapapp.answers.change import change
-from mapapp.answers.cross_table import USUAL_ATTRIBUTES
-from mapapp.answers.entries import ENTRIES
-from mapapp.answers.levels import level_named
-from mapapp.answers.over_years import OverYears, over_years
-from mapapp.answers.place_characteristics import AreaCharacteristics
+from mapapp.answers.analyses.change import change
+from mapapp.answers.analyses.cross_table import USUAL_ATTRIBUTES
+from mapapp.answers.analyses.entries import ENTRIES
+from mapapp.answers.analyses.over_years import OverYears, over_years
+from mapapp.answers.analyses.place_characteristics import AreaCharacteristics
+from mapapp.answers.analyses.results import Result
+from mapapp.answers.areas.levels import level_named
 from mapapp.answers.release import Release
-from mapapp.answers.results import Result
 from mapapp.question.area_text import Unit, area_text, parse_area, widened
 from mapapp.question.distance_bands import EDGES_MI
-from mapapp.question.question import EVERYTHING, Question, SettledQuestion
-from mapapp.question.questions import Questions
+from mapapp.question.question import EVERYTHING, Question, Questions, SettledQuestion
 
 
 def ask(release: Release, question: SettledQuestion) -> Result:

@@ -8,7 +8,7 @@ from typing import Final
 
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
-from geodata.store import Store
+from geodata.store.store import Store
 from mapapp.answers.errors.certificate_terms import check_terms
 from mapapp.answers.publication import is_of_records
 

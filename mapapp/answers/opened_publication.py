@@ -14,10 +14,10 @@ import pandas
 import shapely
 
 from geodata.json_objects import JsonObject
-from geodata.store import Store
-from mapapp.answers.areas import Areas
+from geodata.store.store import Store
+from mapapp.answers.areas.areas import Areas
 from mapapp.answers.publication import title_with_year
-from mapapp.answers.result_cache import ResultCache
+from mapapp.base.result_cache import ResultCache
 
 CACHED_ANSWERS: Final = 500
 """Results of about 50 questions: a question has about ten, such as its answer, its units, and its outlines."""

@@ -10,29 +10,26 @@ from typing import Final, Self, TypeVar, cast
 
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.store import Store, store_digest
-from mapapp.answers.about import About, Note, edge_notes
-from mapapp.answers.area_argument import Given, select_given
-from mapapp.answers.areas import Areas
-from mapapp.answers.cells import Cells
+from geodata.store.store import Store, store_digest
+from mapapp.answers.analyses.about import About, Note, edge_notes
+from mapapp.answers.analyses.place_characteristics import PlaceCharacteristics
+from mapapp.answers.analyses.results import Result, check_answers
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.areas.argument import Given, select_given
+from mapapp.answers.areas.cells import Cells
+from mapapp.answers.areas.layer_units import LayerUnits
+from mapapp.answers.areas.levels import level_named
+from mapapp.answers.areas.selection import Selected
+from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.commutes.flows import Flows
+from mapapp.answers.commutes.prepared import prepare
 from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
-from mapapp.answers.flows import Flows
-from mapapp.answers.layer_units import LayerUnits
-from mapapp.answers.levels import level_named
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.place_characteristics import PlaceCharacteristics
-from mapapp.answers.prepared import prepare
 from mapapp.answers.publication import RELEASED, is_of_records, open_publication
 from mapapp.answers.records.certificate import read_attributes
-from mapapp.answers.results import (
-    Result,
-    check_answers,
-)
-from mapapp.answers.selection import Selected
-from mapapp.answers.unit_names import state_names
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES

@@ -3,7 +3,7 @@
 The certificate's claims are made before anything is drawn. Once the tables are written, a `publication` field completes
 them (certificate schema 2): the public facts of the manifest, and the sha256, size and number of rows of every table.
 Thus nothing shown to readers can change without changing the certificate, and the certificate cannot change without
-changing the manifest, whose sha256 is the release digest (`geodata.store.store_digest`).
+changing the manifest, whose sha256 is the release digest (`geodata.store.store.store_digest`).
 
 A schema 1 certificate lacks this field. Its release still opens, and `UNBOUND_NOTE` warns readers.
 """
@@ -17,9 +17,9 @@ from typing import Final
 
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
-from geodata.manifest import read_manifest
-from geodata.schema import StoreKind
-from geodata.store import Store, open_store
+from geodata.store.manifest import read_manifest
+from geodata.store.schema import StoreKind
+from geodata.store.store import Store, open_store
 from mapapp.base.errors import UsageError
 
 PUBLIC_FACTS: Final = (
@@ -143,7 +143,7 @@ def bind_publication(
     Parameters
     ----------
     claims : mapping
-        As `mapapp.publishing.certificate.certificate.build_certificate` writes them.
+        As `mapapp.kinds.release.certificate.certificate.build_certificate` writes them.
     facts : mapping
         From `public_facts`.
     files : mapping of str to mapping

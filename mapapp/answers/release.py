@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mapapp.answers.commute_analyses import CommuteAnalyses
+from mapapp.answers.analyses.commute_analyses import CommuteAnalyses
+from mapapp.answers.analyses.worker_analyses import WorkerAnalyses
 from mapapp.answers.opened_publication import free_slug
 from mapapp.answers.release_names import NamedRelease, menu_names, names_apart
-from mapapp.answers.worker_analyses import WorkerAnalyses
 
 
 class Release(WorkerAnalyses, CommuteAnalyses):

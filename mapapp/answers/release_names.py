@@ -25,7 +25,7 @@ def setting_words(promise: Mapping[str, object]) -> str:
     Parameters
     ----------
     promise : mapping
-        As `mapapp.answers.about.About.promise`.
+        As `mapapp.answers.analyses.about.About.promise`.
     """
     epsilon, mechanism = promise.get("epsilon_final"), promise.get("mechanism")
     stated = f"ε = {epsilon:.3g}" if isinstance(epsilon, (int, float)) else ""

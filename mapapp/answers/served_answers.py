@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Final, cast
 
 import numpy
 import numpy.typing as npt
 import pandas
 
-from mapapp.answers.asking import ask
-from mapapp.answers.change import change, largest_change, main_table
-from mapapp.answers.commute_pick import Pick, Places
-from mapapp.answers.entries import ENTRIES
-from mapapp.answers.measures import Number
-from mapapp.answers.release import Release
-from mapapp.answers.results import (
+from geodata.errors import GeodataError
+from mapapp.answers.analyses.change import change, largest_change, main_table
+from mapapp.answers.analyses.entries import ENTRIES
+from mapapp.answers.analyses.measures import Number
+from mapapp.answers.analyses.over_years import OverYears, over_years
+from mapapp.answers.analyses.results import (
     AreaComparison,
     Change,
     Destinations,
@@ -23,6 +23,11 @@ from mapapp.answers.results import (
     Result,
     with_fields,
 )
+from mapapp.answers.asking import ask
+from mapapp.answers.commutes.pick import Pick, Places
+from mapapp.answers.release import Release
+from mapapp.answers.release_names import setting_words
+from mapapp.base.errors import UsageError
 from mapapp.question.fields import Side
 from mapapp.question.question import Question, SettledQuestion
 
@@ -123,3 +128,51 @@ def weights(
         return numpy.empty(0), numpy.empty(0), numpy.empty(0)
     lon, lat, workers = (near[name].to_numpy(numpy.float64) for name in ("lon_deg", "lat_deg", "workers"))
     return lon, lat, workers
+
+
+# The answers of other years: those of a server's other releases of the same place.
+
+MAX_YEARS: Final = 30
+
+
+def releases_of_years(release: Release, served: Iterable[Release]) -> list[Release]:
+    """Return one release for each year of the place that a release holds, earliest first.
+
+    The release itself is chosen for its year; of several others of one year, the one with its setting, or the first.
+    """
+    by_year: dict[str, Release] = {}
+    for each in served:
+        is_same_place = each.covered_states == release.covered_states
+        is_same_jobs = each.facts.get("job_type") == release.facts.get("job_type")
+        year = each.year
+        if year.isdigit() and is_same_place and is_same_jobs:
+            kept = by_year.get(year)
+            if kept is None or (_setting(each) == _setting(release) != _setting(kept)):
+                by_year[year] = each
+    if not release.year.isdigit():
+        return []
+    by_year[release.year] = release
+    return [by_year[year] for year in sorted(by_year, key=int)][-MAX_YEARS:]
+
+
+def years_of(release: Release, served: Iterable[Release], question: Question) -> OverYears | None:
+    """Return the answers of all years to a question; None without another year, or if some year cannot answer it.
+
+    Layers that the question leaves open are the usual ones of the last year.
+    """
+    releases = releases_of_years(release, served)
+    if len(releases) < 2 or not question.is_complete:
+        return None
+
+    def make() -> OverYears | None:
+        try:
+            settled = releases[-1].areas.usual.settle(question)
+            return over_years([with_errors(each, settled) for each in releases])
+        except (UsageError, GeodataError):  # a unit that a year does not have
+            return None
+
+    return release.once(("years", tuple(each.version for each in releases), question), make)
+
+
+def _setting(release: Release) -> str:
+    return setting_words(release.promise)

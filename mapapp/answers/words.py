@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
-from mapapp.answers.levels import LEVEL_LABELS
+from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_of_records
-from mapapp.answers.unit_names import state_names
 from mapapp.question.question import Question
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -25,7 +25,7 @@ DIRECTION_NAMES: Final = {
     "NW": "Northwest",
     "": "Same place",
 }
-"""By direction, in the order of `mapapp.answers.prepared.DIRECTIONS`."""
+"""By direction, in the order of `mapapp.answers.commutes.prepared.DIRECTIONS`."""
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
 HOW_CERTAIN: Final = (
     "Judge a number by its ±: a count whose ± is half of it or more says little, however large it is. Where no ± is "

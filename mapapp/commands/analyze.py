@@ -10,6 +10,7 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.base.whole_files import Stream, whole_file
 from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
@@ -21,18 +22,16 @@ from mapapp.commands.question import (
     questions_of_options,
     refuse_beside_setup,
 )
-from mapapp.commands.whole_file import Stream, whole_file
 from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:
     import pandas
 
-    from mapapp.answers.over_years import OverYears
+    from mapapp.answers.analyses.over_years import OverYears
+    from mapapp.answers.analyses.results import Result
     from mapapp.answers.release import Release
-    from mapapp.answers.results import Result
     from mapapp.base.progress import Report
-    from mapapp.question.question import Question
-    from mapapp.question.questions import Questions
+    from mapapp.question.question import Question, Questions
     from mapapp.question.setup_file import Setup
 
     AnyQuestion = Question | Questions
@@ -228,8 +227,8 @@ def opened_releases(paths: tuple[Path, ...], report: Report) -> list[Release]:
 def _write(
     form: str, stream: Stream, releases: list[Release], questions: AnyQuestion, options: Options
 ) -> None:
-    from mapapp.files import answer_files
-    from mapapp.files.exports.provenance import Provenance
+    from mapapp.show.exports.provenance import Provenance
+    from mapapp.show.files import answers as answer_files
 
     sources = [Provenance.of(release.store) for release in releases]
     results = _results(releases, questions, options)
@@ -241,8 +240,8 @@ def _write(
     elif form == "csv":
         answer_files.write_csv(_tables(releases, questions, options), stream)
     elif form == "geojson":
-        from mapapp.files.exports.answers import answer_layer
-        from mapapp.files.exports.text_files import write_geojson
+        from mapapp.show.exports.answers import answer_layer
+        from mapapp.show.exports.text_files import write_geojson
 
         write_geojson(answer_layer(_only(form, releases), results), sources[0], stream)
     else:
@@ -271,7 +270,7 @@ def _check_free(path: Path) -> None:
 def _write_sources(path: Path, releases: list[Release]) -> None:
     import json
 
-    from mapapp.files.exports.provenance import Provenance
+    from mapapp.show.exports.provenance import Provenance
 
     sources = [Provenance.of(release.store).to_dict() for release in releases]
     with whole_file(path, binary=False) as stream:
@@ -283,8 +282,8 @@ def _write_shapes(
     form: str, output: Path, releases: list[Release], questions: AnyQuestion, options: Options
 ) -> None:
     from mapapp.answers.asking import answers
-    from mapapp.files.exports.answers import write_answers
-    from mapapp.files.exports.placing import new_place
+    from mapapp.base.whole_files import new_place
+    from mapapp.show.exports.answers import write_answers
 
     release = _only(form, releases)
     with show_progress(quiet=options["quiet"]) as report, new_place(output, folder=False) as place:
@@ -314,10 +313,10 @@ def _results(releases: list[Release], questions: AnyQuestion, options: Options) 
 
 def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -> Iterator[pandas.DataFrame]:
     """Yield tables for CSV; a flow matrix comes in parts, so that any size fits in memory."""
+    from mapapp.answers.analyses.entries import ENTRIES
     from mapapp.answers.asking import matrix_parts
-    from mapapp.answers.entries import ENTRIES
-    from mapapp.files.answer_files import main_table, table_of, wide_tables
-    from mapapp.question.questions import Questions
+    from mapapp.question.question import Questions
+    from mapapp.show.files.answers import main_table, table_of, wide_tables
 
     name = options["table"]
     if options["wide"]:
@@ -338,10 +337,10 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
 
 def _lines(result: Result) -> list[str]:
     """Return an answer as text lines: its subject, what it found, its numbers, and the first rows of its main table."""
+    from mapapp.answers.analyses.results import Change
+    from mapapp.answers.analyses.short_tables import shortened
     from mapapp.answers.errors.error_marks import mark_of_table
-    from mapapp.answers.findings import findings
-    from mapapp.answers.results import Change
-    from mapapp.answers.short_tables import shortened
+    from mapapp.answers.findings.findings import findings
 
     about, noun = result.about, result.words.noun if isinstance(result, Change) else ""
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
@@ -396,9 +395,9 @@ def _grid_lines(result: Result) -> list[str]:
     import pandas
 
     from mapapp.answers import words
-    from mapapp.answers.entries import grid_of
+    from mapapp.answers.analyses.entries import grid_of
+    from mapapp.answers.analyses.grids import ERROR, Limit
     from mapapp.answers.errors.error_marks import mark_of_grid
-    from mapapp.answers.grids import ERROR, Limit
 
     mark, grid = mark_of_grid(result), grid_of(result, Limit(_TEXT_ROWS, _TEXT_COLUMNS))
     if grid is None:
@@ -423,7 +422,7 @@ def _text_rows(table: pandas.DataFrame) -> list[str]:
 def _number_text(value: object, noun: str) -> str:
     """Return a number as text; for a comparison, both values and the change or difference that `noun` names."""
     from mapapp.answers import words
-    from mapapp.answers.measures import Miles, Number, Ratio
+    from mapapp.answers.analyses.measures import Miles, Number, Ratio
 
     if isinstance(value, Ratio):
         error = words.ratio_error(value.expected_error)

@@ -38,7 +38,7 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
       commutemap ask ri.release "jobs within 2 miles of 41.82, -71.41 by industry" --json
       commutemap ask ri-2018.release ri-2019.release "inflow of Newport in 2019 compared with 2018"
     """
-    from mapapp.answers.sentence_names import SentenceNames
+    from mapapp.answers.areas.sentence_names import SentenceNames
     from mapapp.question.sentence.asked import ask_in_words
 
     paths, sentence = _split(arguments)
@@ -114,7 +114,7 @@ def _explain(asked: Asked, notes: list[str], paths: list[Path]) -> None:
 
 
 def _nothing(release: Release) -> str:
-    from mapapp.answers.sentence_names import example_place
+    from mapapp.answers.areas.sentence_names import example_place
 
     place = example_place(release.areas)
     return (

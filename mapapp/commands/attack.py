@@ -10,12 +10,12 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.base.whole_files import whole_file
 from mapapp.commands.options import Option, json_option, print_result, quiet_option
-from mapapp.commands.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from engine.suppression.linked_tables import LinkedTables
-    from engine.suppression.ordinary import Rule
+    from engine.suppression.attack.linked_tables import LinkedTables
+    from engine.suppression.attack.ordinary import Rule
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _RANGE: Final = re.compile(r"(\d{1,12})\.\.(\d{1,12})")
@@ -113,11 +113,11 @@ def attack(
       commutemap attack by-industry.csv by-age.csv --rule 0..5
       commutemap attack towns.csv counties.csv --link "counties:Kent = towns:Warwick + towns:Coventry"
     """
-    from engine.suppression.attack import attack_linked
+    from engine.suppression.attack.attack import attack_linked
     from engine.suppression.tables_given import ContradictionError
-    from geodata.store import refuse_existing
-    from mapapp.measuring.attack.files import attack_result, linked_result, write_attack_csv
-    from mapapp.measuring.attack.words import attack_lines
+    from geodata.store.store import refuse_existing
+    from mapapp.analyst.attack.files import attack_result, linked_result, write_attack_csv
+    from mapapp.analyst.attack.words import attack_lines
 
     rule = _rule(rule_text, complementary, ties)
     if csv_path is not None:
@@ -138,7 +138,7 @@ def attack(
 
 
 def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
-    from engine.suppression.ordinary import Rule
+    from engine.suppression.attack.ordinary import Rule
 
     if text is None:
         if complementary != "fewest" or ties != "any":
@@ -160,10 +160,9 @@ def _rule(text: str | None, complementary: str, ties: str) -> Rule | None:
 def _given(
     paths: tuple[Path, ...], know: tuple[str, ...], links: tuple[str, ...], people_paths: tuple[Path, ...]
 ) -> LinkedTables:
-    from engine.suppression.linked_tables import LinkedTables
-    from mapapp.measuring.attack.knowledge import with_knowledge_of
-    from mapapp.measuring.attack.links import linked_as_said, linked_by_labels, table_names
-    from mapapp.measuring.attack.table_file import read_people, read_table
+    from engine.suppression.attack.linked_tables import LinkedTables
+    from mapapp.analyst.attack.labels import linked_as_said, linked_by_labels, table_names, with_knowledge_of
+    from mapapp.analyst.attack.table_file import read_people, read_table
 
     repeated = next((path for path in paths if paths.count(path) > 1), None)
     if repeated is not None:

@@ -21,12 +21,12 @@ from mapapp.commands.options import (
 )
 
 if TYPE_CHECKING:
+    from mapapp.analyst.audit.audited import Audited
+    from mapapp.analyst.audit.result import Audit
+    from mapapp.analyst.audit.schemes import Scheme
+    from mapapp.analyst.validity.confidential_parts import AnalystData
     from mapapp.base.progress import Report
-    from mapapp.measuring.analyst import AnalystData
-    from mapapp.measuring.audit.audited import Audited
-    from mapapp.measuring.audit.records_result import RecordsAudit
-    from mapapp.measuring.audit.result import Audit
-    from mapapp.measuring.audit.schemes import Scheme
+    from mapapp.kinds.records.audit.result import RecordsAudit
 
 EXIT_BROKEN: Final = 3
 """A release does not keep its promise."""
@@ -106,13 +106,13 @@ def audit(
       commutemap audit ri.dataset ri.release --against k=2,8,32,128 --against kd=0.1,1,8 --picture tradeoff.png
       commutemap audit ri.dataset ri.records --question all --picture records.png
     """
-    from mapapp.measuring.analyst import AnalystData
-    from mapapp.measuring.audit.files import write_csv, write_picture
-    from mapapp.measuring.audit.records_result import RecordsAudit
-    from mapapp.measuring.audit.records_words import records_audit_lines
-    from mapapp.measuring.audit.schemes import read_schemes
-    from mapapp.measuring.audit.words import audit_lines
-    from mapapp.measuring.validity_report import require_places
+    from mapapp.analyst.audit.files import write_csv, write_picture
+    from mapapp.analyst.audit.schemes import read_schemes
+    from mapapp.analyst.audit.words import audit_lines
+    from mapapp.analyst.validity.confidential_parts import AnalystData
+    from mapapp.analyst.validity.report import require_places
+    from mapapp.kinds.records.audit.result import RecordsAudit
+    from mapapp.kinds.records.audit.words import records_audit_lines
 
     require_places(csv_path, picture_path)
     _require_some(releases, settings)
@@ -123,7 +123,7 @@ def audit(
     with show_progress(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
         if of_records:
-            from mapapp.measuring.audit.records_run import audit_records
+            from mapapp.kinds.records.audit.run import audit_records
 
             found = audit_records(dataset, releases, asked, n_draws=draws or _DRAWS, report=report)
         else:
@@ -153,7 +153,7 @@ def _require_some(releases: tuple[Path, ...], settings: tuple[str, ...]) -> None
 
 def _are_records(paths: tuple[Path, ...]) -> bool:
     """Return whether worker records are to be audited; releases and records have different attackers."""
-    from geodata.manifest import read_manifest
+    from geodata.store.manifest import read_manifest
 
     records = [path for path in paths if read_manifest(path).get("kind") == "records"]
     if records and len(records) < len(paths):
@@ -182,8 +182,8 @@ def _name_of(setting: str) -> str:
 
 
 def _audited(data: AnalystData, releases: tuple[Path, ...], settings: tuple[str, ...]) -> list[Audited]:
-    from mapapp.measuring.audit.audited import audited_release
-    from mapapp.measuring.audit.setting import chosen_setting
+    from mapapp.analyst.audit.audited import audited_release
+    from mapapp.analyst.audit.setting import chosen_setting
 
     named = [(_name_of(one), read_setting(one)) for one in settings]
     return [audited_release(data, path) for path in releases] + [
@@ -199,9 +199,9 @@ def _run(
     schemes: list[Scheme],
     report: Report,
 ) -> Audit:
-    from mapapp.measuring.audit.comparison import comparison_tables, require_schemes
-    from mapapp.measuring.audit.questions import QUESTIONS
-    from mapapp.measuring.audit.run import audited_workers, joined
+    from mapapp.analyst.audit.comparison import comparison_tables, require_schemes
+    from mapapp.analyst.audit.questions import QUESTIONS
+    from mapapp.analyst.audit.run import audited_workers, joined
 
     questions = [question for question in QUESTIONS if asked in (question, "all")]
     if schemes:

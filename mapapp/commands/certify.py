@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from geodata.regular_files import read_object
+from geodata.store.regular_files import read_object
 from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE, UNBOUND_NOTE, is_bound
 from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, json_option, print_result
 
 if TYPE_CHECKING:
-    from geodata.schema import StoreKind
-    from mapapp.publishing.certificate.terms import CertificateCheck
+    from geodata.store.schema import StoreKind
+    from mapapp.kinds.base.certificate import CertificateCheck
 
 _ARITHMETIC_NOTE = "These checks show that the arithmetic is right, not where the publication comes from."
 _THIS = {"release": "this release", "table": "this table", "records": "these records"}
@@ -61,7 +61,7 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
       commutemap certify ri.release --digest SHA256
       commutemap certify ri.table --prior-release ri-2017.release
     """
-    from geodata.store import store_digest
+    from geodata.store.store import store_digest
 
     kind = _kind(release)
     checks = _checks(release, kind)
@@ -91,7 +91,7 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
 
 def _kind(path: Path) -> StoreKind:
     """Return what is to be checked: a table, records, or else a release."""
-    from geodata.manifest import read_manifest
+    from geodata.store.manifest import read_manifest
 
     kind = read_manifest(path).get("kind")
     return kind if kind in ("table", "records") else "release"
@@ -99,33 +99,33 @@ def _kind(path: Path) -> StoreKind:
 
 def _checks(path: Path, kind: StoreKind) -> list[CertificateCheck]:
     if kind == "table":
-        from mapapp.publishing.tables.recheck import check_table
+        from mapapp.kinds.tables.make.recheck import check_table
 
         return check_table(path)
     if kind == "records":
-        from mapapp.publishing.records.recheck import check_records
+        from mapapp.kinds.records.make.recheck import check_records
 
         return check_records(path)
-    from mapapp.publishing.certificate.recheck import check_release
+    from mapapp.kinds.release.certificate.recheck import check_release
 
     return check_release(path)
 
 
 def _prior_check(path: Path, kind: StoreKind, prior_release: Path) -> CertificateCheck:
     if kind == "table":
-        from mapapp.publishing.tables.recheck import check_prior
+        from mapapp.kinds.tables.make.recheck import check_prior
 
         return check_prior(path, prior_release)
     if kind == "records":
         raise UsageError(f"--prior-release {prior_release}: records have no prior; leave it out")
-    from mapapp.publishing.last_release import check_last_release
+    from mapapp.kinds.release.make.last_release import check_last_release
 
     return check_last_release(path, prior_release)
 
 
 def _digest_check(found: str, wanted: str) -> CertificateCheck:
     """Compare the release's digest with the one its publisher states."""
-    from mapapp.publishing.certificate.terms import CertificateCheck
+    from mapapp.kinds.base.certificate import CertificateCheck
 
     detail = "matches --digest" if found == wanted else f"it is {found}, not {wanted} as in --digest"
     return CertificateCheck("release digest", found == wanted, detail)
@@ -133,7 +133,7 @@ def _digest_check(found: str, wanted: str) -> CertificateCheck:
 
 def _bound_by_digest(checks: list[CertificateCheck], matches: bool) -> list[CertificateCheck]:
     """Let a certificate lack the fields of later versions if its digest shows that nobody deleted them."""
-    from mapapp.publishing.certificate.terms import LATER_FIELDS_CHECK
+    from mapapp.kinds.base.certificate import LATER_FIELDS_CHECK
 
     return [
         check._replace(ok=True) if matches and check.check == LATER_FIELDS_CHECK else check

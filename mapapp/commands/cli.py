@@ -6,19 +6,56 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from importlib import import_module
+from keyword import iskeyword
+from typing import NoReturn, cast
 
 import click
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
-from geodata.kept import forget_kept, kept_charges, kept_places
-from geodata.utf8 import in_utf8, is_utf8
+from geodata.store.atomic_writes import forget_kept, kept_charges, kept_places
+from geodata.text import in_utf8, is_utf8
 from mapapp.base.errors import LedgerError, UsageError
 from mapapp.base.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
-from mapapp.commands.command_table import CommandTable
 from mapapp.commands.standard_streams import OutputError, drop_output, prepare_streams
+
+# The commands by name. Each is imported when it is first used, so that one command does not wait for all others.
+
+
+class CommandTable(MutableMapping[str, click.Command]):
+    """Commands that have a module of their own in this package, named after them.
+
+    Parameters
+    ----------
+    names : iterable of str
+        A name that is a keyword of Python, such as `import`, has an underscore after it in the module.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._commands: dict[str, click.Command | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> click.Command:
+        command = self._commands[name]
+        if command is None:
+            place = f"{name}_" if iskeyword(name) else name
+            command = cast("click.Command", getattr(import_module(f"{__package__}.{place}"), place))
+            self._commands[name] = command
+        return command
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._commands[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
 
 EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h

@@ -11,8 +11,8 @@ import click
 
 from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, Function, config_option_named
-from mapapp.publishing.option import Option, declared, made
-from mapapp.publishing.release_options import PRESETS, RELEASE_OPTIONS, ReleaseOptions
+from mapapp.kinds.base.option import Option, declared, made
+from mapapp.kinds.release.make.options import PRESETS, RELEASE_OPTIONS, ReleaseOptions
 
 __all__ = ["axis_value", "declared_options", "read_setting"]
 

@@ -51,7 +51,7 @@ def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: boo
     """
     from geodata.demo import write_demo
     from geodata.demo.source_files import write_source_files
-    from geodata.store import open_store, refuse_existing
+    from geodata.store.store import open_store, refuse_existing
 
     if sources is not None:
         if Path(os.path.abspath(sources)) == Path(os.path.abspath(dataset)):

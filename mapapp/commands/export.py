@@ -69,9 +69,9 @@ def export(
       commutemap export ri.table ri-table.xlsx --to xlsx
       commutemap export ri.records ri-records --to parquet
     """
-    from geodata.manifest import read_manifest
-    from mapapp.files.exports.release_export import LAYERS, export_release
-    from mapapp.files.tables.export import export_table
+    from geodata.store.manifest import read_manifest
+    from mapapp.kinds.tables.files.export import export_table
+    from mapapp.show.exports.release_export import LAYERS, export_release
 
     is_table = read_manifest(publication).get("kind") == "table"
     _refuse_options(form, is_table=is_table, layers=layers, more=more, date=date)

@@ -18,7 +18,7 @@ from mapapp.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from geodata.fetch import Fetched
+    from geodata.sources.fetch import Fetched
 
 
 @click.command()
@@ -60,8 +60,8 @@ def fetch(directory: Path, as_json: bool, quiet: bool, **options: Option) -> Non
     Example:
       commutemap fetch census-files --state ri --year 2019 --origin-state ma --origin-state ct
     """
-    from geodata.fetch import Also
-    from geodata.fetch import fetch as fetch_files
+    from geodata.sources.fetch import Also
+    from geodata.sources.fetch import fetch as fetch_files
 
     with show_progress(quiet=quiet) as report:
         files = fetch_files(

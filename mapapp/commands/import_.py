@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.garbage import no_collection
+from engine.garbage_collection import no_collection
 from engine.parameters import exact_fraction
 from geodata.json_objects import JsonObject
 from mapapp.base.errors import UsageError
@@ -26,7 +26,7 @@ from mapapp.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from geodata.recognize import Sources
+    from geodata.sources.recognize import Sources
 
 FILES = click.Path(path_type=Path, dir_okay=False)
 
@@ -125,8 +125,8 @@ def _import(
     dataset: Path, directory: Path | None, quiet: bool, options: Options
 ) -> tuple[JsonObject, dict[Path, str]]:
     """Import what the options name; return the facts of the dataset, and the files that were not read."""
-    from geodata.importing import import_dataset, write_dataset
-    from geodata.store import refuse_existing
+    from geodata.importing.importing import import_dataset, write_dataset
+    from geodata.store.store import refuse_existing
 
     refuse_existing(dataset)
     budget = _budget(options["budget_epsilon"], options["budget_delta"])
@@ -141,7 +141,7 @@ def _import(
             progress=report,
         )
         if budget is not None:
-            from mapapp.publishing.ledger_entry import budget_fact  # loads the accountant, and all of numba
+            from mapapp.kinds.base.ledger_entry import budget_fact  # loads the accountant, and all of numba
 
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
@@ -150,7 +150,7 @@ def _import(
 
 def _earlier_imports(dataset: Path, facts: JsonObject) -> list[Path]:
     """Datasets beside this one from the same files whose ledgers have lines: what all of them promise adds up."""
-    from geodata.same_files import datasets_of_same_files, source_files
+    from geodata.store.same_files import datasets_of_same_files, source_files
 
     folder = dataset.absolute().parent
     found = [
@@ -158,7 +158,7 @@ def _earlier_imports(dataset: Path, facts: JsonObject) -> list[Path]:
     ]
     if not found:
         return []
-    from mapapp.publishing.ledger import LEDGER_NAME
+    from mapapp.kinds.base.ledger import LEDGER_NAME
 
     return [path for path in found if (path / LEDGER_NAME).exists()]
 
@@ -179,7 +179,7 @@ def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path],
     """Return what writes the budget before the dataset appears, so that it never exists without its budget."""
     if budget is None:
         return None
-    from mapapp.publishing.ledger import Ledger
+    from mapapp.kinds.base.ledger import Ledger
 
     epsilon, delta = budget
 
@@ -191,7 +191,7 @@ def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path],
 
 def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Path, str]]:
     """Return the files of the folder; files named individually replace those with the same role."""
-    from geodata.recognize import Sources, sources_in
+    from geodata.sources.recognize import Sources, sources_in
 
     named = {role: options[option] for option, role in _ROLES.items() if options[option]}
     if "worker_schema" in named:

@@ -13,8 +13,8 @@ from mapapp.base.errors import UsageError
 from mapapp.commands.options import STORE, json_option, print_result
 
 if TYPE_CHECKING:
-    from mapapp.publishing.ledger_entry import LedgerEntry, Reading
-    from mapapp.publishing.summed_ledgers import Source
+    from mapapp.kinds.base.ledger_entry import LedgerEntry, Reading
+    from mapapp.kinds.base.summed_ledgers import Source
 
 _SHORT = {"probabilistic_differential_privacy": "PDP", "differential_privacy": "DP"}
 _NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
@@ -68,8 +68,8 @@ def ledger(
     if len(places) > 1:
         print_result(*_sum(places), as_json=as_json)
         return
-    from geodata.store import open_store
-    from mapapp.publishing.ledger import Ledger
+    from geodata.store.store import open_store
+    from mapapp.kinds.base.ledger import Ledger
 
     (dataset,) = places
     open_store(dataset, "dataset", verify=False)
@@ -106,7 +106,7 @@ def _check_options(
 
 def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
     """Return the promises of several sources, added, as data and as text lines."""
-    from mapapp.publishing.summed_ledgers import summed
+    from mapapp.kinds.base.summed_ledgers import summed
 
     total = summed(places)
     result: dict[str, object] = {
@@ -139,14 +139,14 @@ def _source_lines(source: Source) -> list[str]:
 
 def _as_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
     """Return one dataset's ledger as text lines."""
-    from mapapp.publishing.ledger_entry import sum_readings
+    from mapapp.kinds.base.ledger_entry import sum_readings
 
     return [_spent_line(entries), *_reading_lines(sum_readings(entries)), *_entry_lines(entries)]
 
 
 def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, object]:
     """Return one dataset's ledger, or the promise of a release, as data."""
-    from mapapp.publishing.ledger_entry import sum_readings, sum_spent, withdrawals
+    from mapapp.kinds.base.ledger_entry import sum_readings, sum_spent, withdrawals
 
     budget, gone = _budget(entries), withdrawals(entries)
     return {
@@ -177,7 +177,7 @@ def _budget(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction] | Non
 
 def _spent_line(entries: tuple[LedgerEntry, ...]) -> str:
     """Return what a ledger has spent, and what is left of its budget."""
-    from mapapp.publishing.ledger_entry import at_most, sum_spent
+    from mapapp.kinds.base.ledger_entry import at_most, sum_spent
 
     budget, spent = _budget(entries), sum_spent(entries)
     allowed = "no budget set"
@@ -201,7 +201,7 @@ def _reading_lines(readings: tuple[Reading, ...]) -> list[str]:
 
 
 def _entry_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
-    from mapapp.publishing.ledger_entry import withdrawals
+    from mapapp.kinds.base.ledger_entry import withdrawals
 
     gone = withdrawals(entries)
     lines = []

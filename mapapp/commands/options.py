@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from geodata.toml_text import parsed_toml
+from geodata.text import parsed_toml
 from mapapp.base.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., object])

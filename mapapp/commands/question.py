@@ -13,8 +13,7 @@ from mapapp.commands.options import STORE, Options
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import QUESTION
 from mapapp.question.options import OPTIONS, Option, questions_from
-from mapapp.question.question import EVERYTHING
-from mapapp.question.questions import Questions
+from mapapp.question.question import EVERYTHING, Questions
 
 if TYPE_CHECKING:
     from mapapp.answers.release import Release
@@ -155,7 +154,7 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> tuple[flo
 
 
 def _distance(option: str, text: str) -> float | None:
-    from geodata.corridors import check_miles
+    from geodata.geography.corridors import check_miles
 
     if not text:
         return None
@@ -168,9 +167,8 @@ def _distance(option: str, text: str) -> float | None:
 
 
 def _area_of_file(path: Path, within_mi: float | None) -> str:
-    from geodata.area_files import read_area_file
-    from mapapp.question.area_text import Step, area_text
-    from mapapp.question.drawn_parts import geometries_of, part_of
+    from geodata.geography.area_files import read_area_file
+    from mapapp.question.area_text import Step, area_text, geometries_of, part_of
 
     file = read_area_file(path, with_lines=within_mi is not None)
     return area_text([Step("+", part_of(each, within_mi)) for each in geometries_of(file, within_mi)])

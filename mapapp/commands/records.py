@@ -18,7 +18,7 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.publishing.records.choice import Choice
+from mapapp.kinds.records.make.choice import Choice
 
 
 @click.command()
@@ -83,13 +83,13 @@ def records(
     if dry_run:
         if scheduler is not None:
             raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
-        from mapapp.publishing.records.expected import plan_only
+        from mapapp.kinds.records.make.expected import plan_only
 
         with show_progress(quiet=quiet) as report:
             expected = plan_only(dataset, choice, report=report)
         print_result(expected.to_dict(), expected.lines(), as_json=as_json)
         return
-    from mapapp.publishing.records.run import make_records
+    from mapapp.kinds.records.make.run import make_records
 
     with show_progress(quiet=quiet) as report:
         outcome = make_records(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from geodata.manifest import read_manifest
+from geodata.store.manifest import read_manifest
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
+from mapapp.base.whole_files import whole_file
 from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
@@ -23,12 +24,11 @@ from mapapp.commands.question import (
     questions_of_options,
     refuse_beside_setup,
 )
-from mapapp.commands.whole_file import whole_file
 from mapapp.question.fields import QUESTION, VIEW
 
 if TYPE_CHECKING:
     from mapapp.answers.release import Release
-    from mapapp.files.reports import Form, Part
+    from mapapp.show.reports import Form, Part
 
 _ROWS: Final = 25
 
@@ -147,7 +147,7 @@ def report(releases: tuple[Path, ...], **options: Option) -> None:
 
 def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
     from mapapp.answers.release import open_releases
-    from mapapp.files.reports import write_report
+    from mapapp.show.reports import write_report
 
     output, form = options["output"], _form_of(options["output"])
     if options["workers"] is not None:
@@ -182,8 +182,8 @@ def _form_of(output: Path) -> Form:
 
 
 def _table(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
-    from mapapp.answers.tables.served_table import open_tables
-    from mapapp.files.tables.report import write_table_report
+    from mapapp.kinds.tables.files.report import write_table_report
+    from mapapp.kinds.tables.read.served_table import open_tables
 
     _refuse_others(
         {"releases", "output", "paper", "date", "quiet"},
@@ -201,8 +201,8 @@ def _table(paths: tuple[Path, ...], date: datetime.date | None, options: Options
 
 def _parts(releases: list[Release], options: Options) -> list[Part]:
     """Return the parts that options or setups describe; print their notes to standard error."""
-    from mapapp.files.reports.part import Part, parts_of
     from mapapp.question import setup_file
+    from mapapp.show.reports.part import Part, parts_of
 
     if not options["setups"]:
         questions = [questions_of_options(options, analysis) for analysis in options["analyses"]]
@@ -221,8 +221,8 @@ def _parts(releases: list[Release], options: Options) -> list[Part]:
 
 def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
     from mapapp.answers.release import open_releases
-    from mapapp.files.reports.batch import make_batch
-    from mapapp.files.reports.batch_file import read_batch
+    from mapapp.show.reports.batch import make_batch
+    from mapapp.show.reports.batch_file import read_batch
 
     _refuse_beside_batch()
     folder = options["output"]

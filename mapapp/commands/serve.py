@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,21 +15,72 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
+import mapapp
 from mapapp.answers.release_names import preset_words
 from mapapp.base.errors import UsageError
 from mapapp.base.paths import data_home
 from mapapp.commands.options import STORE, config_option
 from mapapp.commands.standard_streams import OutputError
+from mapapp.explore.background import run_in_background
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
 from mapapp.explore.processes import MOST_PROCESSES
-from mapapp.publishing.release_options import DEFAULT_PRESET, PRESETS, Preset
+from mapapp.kinds.release.make.options import DEFAULT_PRESET, PRESETS, Preset
 
 if TYPE_CHECKING:
     from dash import Dash
 
     from mapapp.explore.web_app import ListenOptions
-    from mapapp.publishing.demo_release import Demo
+    from mapapp.kinds.release.make.demo import Demo
+
+
+# Make a release in a process of its own, behind a server that is running already.
+
+
+def build_behind(
+    dataset: Path, release: Path, preset: str, *, done: Callable[[], object], failed: Callable[[str], object]
+) -> None:
+    """Start `synthesize` on one thread, so that the server keeps the other processors; it ends with this process.
+
+    The confidential dataset and the key are in the memory of the other process only.
+
+    Parameters
+    ----------
+    dataset, release : Path
+    preset : str
+    done : callable
+        Called on another thread when the release has been made.
+    failed : callable
+        Called instead, with what the command said, if it ended otherwise; not called when this process ends first.
+    """
+    command = [sys.executable, "-m", "mapapp.commands.cli", "synthesize", str(dataset), str(release)]
+    path = (str(Path(mapapp.__file__).parents[1]), os.environ.get("PYTHONPATH"))
+    process = subprocess.Popen(
+        [*command, "--preset", preset, "--threads", "1", "--quiet"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C reaches the server alone, which then ends this process
+    )
+    stopping = threading.Event()
+
+    def follow() -> None:
+        _, said = process.communicate()
+        if stopping.is_set():
+            return
+        if process.returncode == 0:
+            done()
+        else:
+            failed(" ".join(said.split()).removeprefix("commutemap: ") or f"exit code {process.returncode}")
+
+    def stop() -> None:
+        stopping.set()
+        process.terminate()
+
+    run_in_background(follow, stop=stop)
+
 
 DEFAULT_PORT = 8050
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -135,7 +189,7 @@ def serve_demo(*, port: int | None) -> None:
     """Serve the demo with the default preset as soon as it is made, and add the others, which are made meanwhile."""
     from mapapp.base.progress import show_progress
     from mapapp.explore.server import create_app
-    from mapapp.publishing.demo_release import Demo
+    from mapapp.kinds.release.make.demo import Demo
 
     demo = Demo(data_home())
     with show_progress() as report:
@@ -154,7 +208,6 @@ def serve_demo(*, port: int | None) -> None:
 
 def _make_behind(app: Dash, demo: Demo, preset: Preset) -> None:
     """Make a release of the demo behind the server, which then serves it, too."""
-    from mapapp.commands.build_behind import build_behind
     from mapapp.explore.server import add_release, await_no_more
 
     named = f"The demo with the {preset_words(preset)}"
@@ -187,7 +240,7 @@ def _serve(
     processes: int,
     **options: Unpack[ListenOptions],
 ) -> None:
-    from mapapp.base.kept_memory import keep_some_freed_memory
+    from mapapp.base.memory import keep_some_freed_memory
     from mapapp.explore.server import beside_lines, create_app
 
     keep_some_freed_memory()

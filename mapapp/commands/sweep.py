@@ -21,15 +21,127 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.commands.sweep_output import draw_records_sweep, draw_settings, print_settings, stopped_line
-from mapapp.publishing.option import Option
-from mapapp.publishing.records.choice import RECORD_OPTIONS, SWEPT_OF_RECORDS, Choice
-from mapapp.publishing.release_options import RELEASE_OPTIONS, SWEPT, ReleaseOptions
+from mapapp.kinds.base.option import Option
+from mapapp.kinds.records.make.choice import RECORD_OPTIONS, SWEPT_OF_RECORDS, Choice
+from mapapp.kinds.release.make.options import RELEASE_OPTIONS, SWEPT, ReleaseOptions
 
 if TYPE_CHECKING:
-    from mapapp.measuring.analyst import AnalystData
-    from mapapp.measuring.sweep import Axis, SweptRow
-    from mapapp.measuring.sweep_file import SweepFile
+    from geodata.store.store import Store
+    from mapapp.analyst.sweep.file import SweepFile
+    from mapapp.analyst.sweep.sweep import Axis, SweptRow
+    from mapapp.analyst.validity.confidential_parts import AnalystData
+
+
+# What `commutemap sweep` prints and draws.
+
+
+def print_settings(
+    data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], n: int, *, as_json: bool
+) -> None:
+    """Print the table of a sweep of settings, or all of it as JSON."""
+    from mapapp.analyst.validity.result import CONFIDENTIAL
+
+    result = {
+        "confidential": CONFIDENTIAL,
+        "dataset": str(data.store.path),
+        "over": {axis.name: [text for text, _ in axis.values] for axis in axes},
+        "n_settings": n,
+        "rows": [row.to_dict() for row in rows],
+    }
+    print_result(result, _lines(axes, rows, CONFIDENTIAL), as_json=as_json)
+
+
+def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[str]:
+    """Return the table as text lines."""
+    columns = [("epsilon_final", "epsilon_final", 3)]
+    columns += [(f"KL {group}", f"kl_{group}", 4) for group in ("all", "small")]
+    columns += [(f"IMSE {group}", f"imse_{group}", 4) for group in ("all", "small")]
+    columns += [("prior workers", "prior_worker_share", 4)]
+    names = [axis.name for axis in axes]
+    with_draws = any(row.values["seeds"] for row in rows)
+    drawn = [f"KL drawn {group}" for group in ("all", "small")] if with_draws else []
+    table = [[*names, *(head for head, _, _ in columns), *drawn]]
+    for row in rows:
+        cells = [*row.axis_values.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
+        cells += [_interval(row, f"kl_drawn_{group}") for group in ("all", "small")] if with_draws else []
+        table.append(cells)
+    widths = [max(len(line[at]) for line in table) for at in range(len(table[0]))]
+    text = ["  ".join(cell.rjust(wide) for cell, wide in zip(line, widths, strict=True)) for line in table]
+    for row, line in zip(rows, text[1:], strict=True):
+        if row.values["refusal"] is not None:
+            text.insert(text.index(line) + 1, f"    no release: {row.values['refusal']}")
+    return [_scope(rows), *text, stamp]
+
+
+def _scope(rows: Sequence[SweptRow]) -> str:
+    of = next((row.values for row in rows if row.values["tracts"] is not None), None)
+    if of is None:
+        return "nothing was measured"
+    return (
+        f"{of['workers_measured']:,} workers in {of['tracts_measured']:,} of {of['tracts']:,} workplace tracts; "
+        "KL in nats, weighted by workers; small: workplaces of 1 to 9"
+    )
+
+
+def _shown(value: object, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _interval(row: SweptRow, key: str) -> str:
+    mean, low, high = (_shown(row.values[f"{key}{end}"], 4) for end in ("", "_low", "_high"))
+    return mean if row.values[f"{key}_low"] is None else f"{mean} [{low}, {high}]"
+
+
+def stopped_line(done: int, n: int, csv_path: Path | None) -> str:
+    """Say how far a stopped sweep came, and how to go on."""
+    go_on = (
+        "give --csv to be able to resume"
+        if csv_path is None
+        else f"run the same command again to resume from {csv_path}"
+    )
+    return f"commutemap: stopped after {done} of {n} settings; {go_on}"
+
+
+def draw_settings(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
+    """Draw a sweep of settings into a new picture."""
+    from mapapp.analyst.sweep.picture import picture_bytes, sweep_figure
+    from mapapp.analyst.validity.result import CONFIDENTIAL
+
+    names = [axis.name for axis in axes]
+    title = f"{data.store.manifest.get('title', data.store.path.name)}: validity against {', '.join(names)}"
+    figure = sweep_figure(
+        names, [row.to_dict() for row in rows], title=title, stamp=f"{_scope(rows)}\n{CONFIDENTIAL}"
+    )
+    _write(picture_bytes(figure, path.suffix.removeprefix(".")), path)
+
+
+def draw_records_sweep(store: Store, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
+    """Draw a sweep of worker records into a new picture."""
+    from mapapp.analyst.sweep.picture import picture_bytes
+    from mapapp.kinds.records.measure.margins import MARGIN_TITLES
+    from mapapp.kinds.records.measure.sweep_picture import records_sweep_figure
+    from mapapp.kinds.records.measure.sweep_result import scope_line
+
+    names = [axis.name for axis in axes]
+    figure = records_sweep_figure(
+        names,
+        [row.to_dict() for row in rows],
+        margins=MARGIN_TITLES,
+        title=f"{store.manifest.get('title', store.path.name)}: worker records against {', '.join(names)}",
+        stamp=scope_line(rows),
+    )
+    _write(picture_bytes(figure, path.suffix.removeprefix(".")), path)
+
+
+def _write(content: bytes, path: Path) -> None:
+    """Write a picture that only its owner may read."""
+    from geodata.store.atomic_writes import writing_beside
+
+    with writing_beside(path, mode=0o700) as partial_write:
+        with partial_write.writing(path.name, 0o600) as file:
+            file.write_bytes(content)
+        partial_write.put_in_place(file)
+
 
 _DRAWS_OF_RECORDS: Final = 3
 
@@ -142,8 +254,8 @@ def _sweep_settings(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from mapapp.measuring.sweep import run_sweep, swept_settings
-    from mapapp.measuring.sweep_file import SweepFile
+    from mapapp.analyst.sweep.file import SweepFile
+    from mapapp.analyst.sweep.sweep import run_sweep, swept_settings
 
     file = None if measuring.csv_path is None else SweepFile(measuring.csv_path)
     with show_progress(quiet=quiet) as report:
@@ -176,10 +288,10 @@ def _sweep_records(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from mapapp.measuring.record_workers import RecordWorkers
-    from mapapp.measuring.sweep_file import SweepFile
-    from mapapp.measuring.sweep_records import RECORD_COLUMNS, run_records_sweep, swept_choices
-    from mapapp.measuring.sweep_records_result import sweep_dict, sweep_lines
+    from mapapp.analyst.sweep.file import SweepFile
+    from mapapp.kinds.records.measure.sweep import RECORD_COLUMNS, run_records_sweep, swept_choices
+    from mapapp.kinds.records.measure.sweep_result import sweep_dict, sweep_lines
+    from mapapp.kinds.records.measure.workers import RecordWorkers
 
     file = None if measuring.csv_path is None else SweepFile(measuring.csv_path, RECORD_COLUMNS)
     with show_progress(quiet=quiet) as report:
@@ -234,7 +346,7 @@ def _require_fitting(worker_records: bool) -> None:
 
 def _axis(text: str, options: Mapping[str, Option]) -> Axis:
     """Parse NAME=V1,V2,…; the option itself converts the values."""
-    from mapapp.measuring.sweep import Axis
+    from mapapp.analyst.sweep.sweep import Axis
 
     name, equals, listed = text.partition("=")
     name = name.strip().replace("_", "-").removeprefix("--").removesuffix("-mi")
@@ -255,7 +367,7 @@ def _axis(text: str, options: Mapping[str, Option]) -> Axis:
 
 
 def _check(axes: Sequence[Axis], measuring: Measuring) -> None:
-    from mapapp.measuring.validity_report import require_places, require_two_places
+    from mapapp.analyst.validity.report import require_places, require_two_places
 
     names = [axis.name for axis in axes]
     if not names:
@@ -268,9 +380,9 @@ def _check(axes: Sequence[Axis], measuring: Measuring) -> None:
 
 
 def _open(dataset: Path, setting: ReleaseOptions) -> AnalystData:
-    from geodata.store import open_store
-    from mapapp.measuring.analyst import AnalystData
-    from mapapp.publishing.last_release import with_last_release
+    from geodata.store.store import open_store
+    from mapapp.analyst.validity.confidential_parts import AnalystData
+    from mapapp.kinds.release.make.last_release import with_last_release
 
     store = open_store(dataset, "dataset")
     if setting.prior_release is not None:

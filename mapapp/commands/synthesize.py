@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from engine.garbage import no_collection
+from engine.garbage_collection import no_collection
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import show_progress
 from mapapp.commands.declared_options import declared_options
@@ -18,7 +18,7 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.publishing.release_options import ReleaseOptions
+from mapapp.kinds.release.make.options import ReleaseOptions
 
 
 @click.command()
@@ -79,13 +79,13 @@ def synthesize(
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     with no_collection():
-        from mapapp.base.kept_memory import keep_all_freed_memory
-        from mapapp.publishing.run import run_synthesis
-        from mapapp.publishing.settings import designed_choice, parameters_of
+        from mapapp.base.memory import keep_all_freed_memory
+        from mapapp.kinds.release.make.run import run_synthesis
+        from mapapp.kinds.release.make.settings import designed_choice, parameters_of
 
     privacy, parameters = parameters_of(dataset, setting)
     if dry_run:
-        from mapapp.publishing.plan import plan_synthesis
+        from mapapp.kinds.release.make.plan import plan_synthesis
 
         if scheduler is not None:
             raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")

@@ -21,12 +21,12 @@ from mapapp.commands.options import (
     print_result,
     quiet_option,
 )
-from mapapp.publishing.tables.options import ONE_TABLE, DecisionOptions, TableOptions
+from mapapp.kinds.tables.make.options import ONE_TABLE, DecisionOptions, TableOptions
 
 if TYPE_CHECKING:
-    from mapapp.publishing.tables.expected import ExpectedForest
-    from mapapp.publishing.tables.run import Choice
-    from mapapp.publishing.tables.spec import TableSpec
+    from mapapp.kinds.tables.make.expected import ExpectedForest
+    from mapapp.kinds.tables.make.run import Choice
+    from mapapp.kinds.tables.make.spec import TableSpec
 
 
 @click.command()
@@ -79,7 +79,7 @@ def table(
       commutemap table ri.dataset ri.table --rows tract --columns industry --counts beyond=25 \\
         --prior rates.csv --dry-run
     """
-    from mapapp.publishing.tables import run
+    from mapapp.kinds.tables.make import run
 
     specs = _specs(one, context.meta.get(ENTRIES, ()))
     choice = replace(_choice(specs, decision), beside=beside, test_key=test_key)
@@ -97,7 +97,7 @@ def table(
 
 def _specs(one: TableOptions, entries: Sequence[Mapping[str, object]]) -> tuple[TableSpec, ...]:
     """The tables of the options, or of the `[[table]]` entries of a file."""
-    from mapapp.publishing.tables.spec import TableSpec
+    from mapapp.kinds.tables.make.spec import TableSpec
 
     given = {option.flag: getattr(one, name) for name, option in ONE_TABLE.items()}
     if not entries:
@@ -110,8 +110,8 @@ def _specs(one: TableOptions, entries: Sequence[Mapping[str, object]]) -> tuple[
 
 def _choice(specs: tuple[TableSpec, ...], decision: DecisionOptions) -> Choice:
     """What the analyst chose, but for what makes a table another publication."""
-    from mapapp.publishing.tables.run import Choice
-    from mapapp.publishing.tables.spec import check_epsilon_and_delta
+    from mapapp.kinds.tables.make.run import Choice
+    from mapapp.kinds.tables.make.spec import check_epsilon_and_delta
 
     epsilon, delta = check_epsilon_and_delta(decision.epsilon, decision.delta)
     if decision.prior is None:

@@ -41,7 +41,7 @@ def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
     Example:
       commutemap tune ri.dataset --port 8052
     """
-    from mapapp.workbench.app import create_app, listen
+    from mapapp.analyst.workbench.app import create_app, listen
 
     with show_progress() as report:
         app = create_app(dataset, host=host, exposed=expose, report=report)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from geodata.manifest import read_manifest
+from geodata.store.manifest import read_manifest
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, show_progress
 from mapapp.commands.options import (
@@ -23,8 +23,8 @@ from mapapp.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from mapapp.measuring.validity_records_result import RecordsValidity
-    from mapapp.measuring.validity_result import Validity
+    from mapapp.analyst.validity.result import Validity
+    from mapapp.kinds.records.measure.validity_result import RecordsValidity
 
 
 class _Measured(NamedTuple):
@@ -74,7 +74,7 @@ def validate(
       commutemap validate ri.dataset ri.release --csv ri-validity --picture ri-validity.png
       commutemap validate ri.dataset ri.records --picture ri-records.png
     """
-    from mapapp.measuring.validity_report import require_places, write_csv
+    from mapapp.analyst.validity.report import require_places, write_csv
 
     require_places(csv_path, picture_path)
     measure = _measure_records if read_manifest(release).get("kind") == "records" else _measure_release
@@ -91,8 +91,8 @@ def validate(
 
 
 def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report: Report) -> _Measured:
-    from mapapp.measuring.validity import AnalystData, measure_release
-    from mapapp.measuring.validity_report import validity_lines, write_picture
+    from mapapp.analyst.validity.report import validity_lines, write_picture
+    from mapapp.analyst.validity.validity import AnalystData, measure_release
 
     data = AnalystData.open(dataset)
     found = measure_release(
@@ -102,8 +102,8 @@ def _measure_release(dataset: Path, release: Path, n_tracts: int | None, report:
 
 
 def _measure_records(dataset: Path, records: Path, n_tracts: int | None, report: Report) -> _Measured:
-    from mapapp.measuring.validity_records import measure_records
-    from mapapp.measuring.validity_report import write_records_picture
+    from mapapp.analyst.validity.report import write_records_picture
+    from mapapp.kinds.records.measure.validity import measure_records
 
     if n_tracts is not None:
         raise UsageError(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Final
 
-from mapapp.answers.watch import LEFT, Refused
+from mapapp.base.watch import LEFT, Refused
 
 _POLL_S: Final = 0.25
 _FORGET_S: Final = 30.0

@@ -8,8 +8,8 @@ from typing import Final
 
 import flask
 
-from mapapp.answers import watch
-from mapapp.answers.watch import LEFT, Refused, Watch
+from mapapp.base import watch
+from mapapp.base.watch import LEFT, Refused, Watch
 from mapapp.explore.admission import Admission
 from mapapp.explore.listener.proxies import client_key
 from mapapp.explore.web_app import N_THREADS

@@ -2,14 +2,100 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from mapapp.answers.areas.unit_names import base_name, name_parts, unplaced_name
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.release import names_of
-from mapapp.answers.tables import table_words
-from mapapp.explore import view_names
+from mapapp.answers.release import Release, names_of
 from mapapp.explore.callbacks.views import METHOD_PAGE, TABLES_PAGE, Views
+from mapapp.kinds.tables.read import words
+from mapapp.question.address import Address
 from mapapp.question.fields import ThemeChoice
+
+# What a view is called: in the title and description of its page, and in the names of its pictures.
+#
+# A name is made for every request of a page, before any limit on work applies. So it uses only the names of units, and
+# never computes the blocks of a drawn area.
+
+_OF_STATE: Final = re.compile(r"[ ,]([A-Z]{2}(?:-[A-Z]{2})*)\)?$")
+_GOVERNED: Final = ("stplc", "ctycsub")
+"""Layers whose units people name without their legal description: `Newport`, not `Newport city`."""
+_DRAWN: Final = {
+    "all": "everywhere",
+    "circle": "a circle",
+    "ring": "a ring",
+    "box": "a box",
+    "shape": "a drawn area",
+    "line": "a corridor",
+    "near": "a corridor",
+}
+OTHER_PAGES: Final = {"/method": "How the numbers are made", "/records": "Synthetic worker records"}
+_FILE_WORDS: Final = {"inflow-outflow": "inflow", "distance-direction": "distance"}
+"""Analyses with a shorter name in the names of files."""
+
+
+def page_title(release: Release, address: Address, before: Release | None = None, path: str = "/") -> str:
+    """Return the title of a page, such as `Inflow and outflow: Newport, RI, 2019`.
+
+    Parameters
+    ----------
+    release : Release
+    address : Address
+    before : Release, optional
+        The earlier release that the view compares with.
+    path : str
+        The page; `/` is the map.
+    """
+    question = address.question
+    if path != "/":
+        return f"{OTHER_PAGES.get(path, 'Page not found')}: {release.title}"
+    if not question.areas:
+        subject = question.entry.title if question.is_complete else "Where people live and work"
+        return f"{subject}: {release.title}"
+    return f"{question.entry.title}: {_where_and_when(release, address, before)}"
+
+
+def page_description(release: Release, address: Address, before: Release | None = None) -> str:
+    """Return a sentence or two on what a page shows, for search engines and for previews of links."""
+    question = address.question
+    where = _where_and_when(release, address, before) if question.areas else release.title
+    kind = "synthetic workers; no record is a real person"
+    return f"{question.entry.words} {where}: a map, key numbers with their expected errors, and tables of {kind}."
+
+
+def picture_stem(release: Release, address: Address, before: Release | None = None) -> str:
+    """Return the words of a picture's file name, such as `inflow Newport, RI, 2019`."""
+    question = address.question
+    where = _where_and_when(release, address, before) if question.areas else release.title
+    return f"{_FILE_WORDS.get(question.analysis, question.analysis)} {where}"
+
+
+def _where_and_when(release: Release, address: Address, before: Release | None) -> str:
+    question = address.question
+    ends = [question.areas] if not question.shown_others else [question.areas, question.others]
+    places = " and ".join(dict.fromkeys(_place(release, steps) for steps in ends))
+    years = [str(each.year) for each in (before, release) if each and each.year]
+    when = " to ".join(dict.fromkeys(years)) or release.title
+    return f"{places}, {when}"
+
+
+def _place(release: Release, steps: Sequence[str]) -> str:
+    first = _step(release, steps[0])
+    return first if len(steps) == 1 else f"{first} and {len(steps) - 1} more"
+
+
+def _step(release: Release, step: str) -> str:
+    bare = step.lstrip("+-&")
+    if bare not in release.areas:
+        return _DRAWN.get(bare.partition(":")[0], "a drawn area")
+    area = release.areas[bare]
+    if area.level not in _GOVERNED:
+        return area.name
+    own, state = base_name(area.name), _OF_STATE.search(area.name, len(unplaced_name(area.name)))
+    return f"{own}, {state[1] if state else name_parts(area.name)[1]}".removesuffix(", ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +131,8 @@ def page_head(views: Views, pathname: object, query: object) -> PageHead:
     return PageHead(
         publication=release,
         name=names_of(list(views.releases.values()))[release.slug],
-        title=view_names.page_title(release, address, before, path),
-        description=view_names.page_description(release, address, before),
+        title=page_title(release, address, before, path),
+        description=page_description(release, address, before),
         theme=address.view.theme,
     )
 
@@ -56,11 +142,11 @@ def _of_table(views: Views, path: str, query: object) -> PageHead:
     served = views.table(view)
     tables = served.published.tables
     table = tables[view.part - 1] if view.part <= len(tables) else tables[0]
-    what = table.title if path != METHOD_PAGE else view_names.OTHER_PAGES[METHOD_PAGE]
+    what = table.title if path != METHOD_PAGE else OTHER_PAGES[METHOD_PAGE]
     return PageHead(
         publication=served,
         name=served.title,
         title=f"{what}: {served.title}",
-        description=f"{table_words.counted_sentence(table)} A table with suppressed cells, a map, and its promise.",
+        description=f"{words.counted_sentence(table)} A table with suppressed cells, a map, and its promise.",
         theme=view.theme,
     )

@@ -21,32 +21,23 @@ import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from geodata.manifest import read_manifest
-from mapapp.answers import served_answers, watch
+from geodata.store.manifest import read_manifest
+from mapapp.answers import served_answers
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.records import record_words
+from mapapp.answers.promise.overlapping_releases import beside_sentences
+from mapapp.answers.records import words as record_words
 from mapapp.answers.release import Release, open_releases
-from mapapp.answers.tables.beside import beside_sentences
-from mapapp.answers.tables.served_table import ServedTable, open_tables
-from mapapp.answers.watch import Refused, Watch
+from mapapp.base import watch
 from mapapp.base.errors import UsageError
 from mapapp.base.paths import assets_dir
-from mapapp.drawing import map_layers
-from mapapp.explore import (
-    cell_routes,
-    flow_routes,
-    heavy_requests,
-    kept_answers,
-    table_addresses,
-    table_routes,
-    upload_routes,
-    web_app,
-)
+from mapapp.base.watch import Refused, Watch
+from mapapp.explore import answer_routes, heavy_requests, response_cache, upload_routes, web_app
+from mapapp.explore import answer_routes as flow_routes
 from mapapp.explore.background import run_in_background
-from mapapp.explore.callbacks import choices, explore, routing, tables
+from mapapp.explore.callbacks import choices, explore, routing
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
-from mapapp.explore.downloads import routes as downloads
+from mapapp.explore.downloads import files as downloads
 from mapapp.explore.downloads.bounds import MAX_AT_ONCE, file_places
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.page_heads import page_head
@@ -57,8 +48,11 @@ from mapapp.explore.processes.messages import Setup
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
 from mapapp.explore.web_app import ListenOptions
+from mapapp.kinds.tables.page import addresses, callbacks, routes
+from mapapp.kinds.tables.read.served_table import ServedTable, open_tables
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
+from mapapp.show.content import map_layers
 
 _VIEWS: Final = "commutemap"
 _POOL: Final = "commutemap processes"
@@ -124,16 +118,16 @@ def create_app(
     routing.register(app, views)
     choices.register(app, views)
     explore.register(app, views)
-    tables.register(app, views)
+    callbacks.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
-    flow_routes.register(app.server, views)
-    cell_routes.register(app.server, views)
+    flow_routes.register_flows(app.server, views)
+    answer_routes.register_cells(app.server, views)
     _add_not_found(app.server, views)
     web_app.add_refusals(app.server, partial(_log, views))
     places = file_places()
     if not is_worker:
-        kept_answers.register(app.server, app.callback_map, views)
+        response_cache.register(app.server, app.callback_map, views)
     shares = processes > 1 and not is_worker
     if shares:
         forwarding.keep_shapes(app.server, views)
@@ -149,7 +143,7 @@ def create_app(
         app.server.extensions[_POOL] = pool = Pool(setup, heavy_requests.n_places(processes) + MAX_AT_ONCE)
         forwarding.register(app.server, views, pool, places)
     downloads.register(app.server, views, places, partial(_drawn, views))
-    table_routes.register(app.server, views, places)
+    routes.register(app.server, views, places)
     upload_routes.register(app.server, views)
     web_app.add_headers(app.server, app.csp_hashes(), embed_from)
     return app
@@ -388,7 +382,7 @@ def _log(views: Views, error: Exception) -> None:
     views.log.error(f"a request could not be answered: {web_app.error_line(error)}")
 
 
-_HEAVY: Final = ("density/", flow_routes.PATH, cell_routes.PATH, table_addresses.STARRED_PATH)
+_HEAVY: Final = ("density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, addresses.STARRED_PATH)
 
 
 def _is_heavy(views: Views, request: flask.Request) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import flask
 
-from geodata.area_files import MAX_BYTES
+from geodata.geography.area_files import MAX_BYTES
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.listener.proxies import client_key
 from mapapp.explore.web_app import UPLOAD_PATH

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import Final
 
-from geodata.area_files import AreaFile, read_area_upload
 from geodata.errors import GeodataError
-from mapapp.answers.watch import Refused
+from geodata.geography.area_files import AreaFile, read_area_upload
 from mapapp.base.errors import UsageError
+from mapapp.base.watch import Refused
 from mapapp.explore.background import run_in_background
 
 MAX_WAITING: Final = 8

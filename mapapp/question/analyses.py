@@ -1,6 +1,6 @@
 """Every analysis: its name, the question it answers, its fields, and the ways to draw it.
 
-`mapapp.answers.release` computes the answers; `mapapp.answers.entries` declares what is shown of them.
+`mapapp.answers.release` computes the answers; `mapapp.answers.analyses.entries` declares what is shown of them.
 """
 
 from __future__ import annotations

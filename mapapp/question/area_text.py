@@ -8,11 +8,11 @@ An area is a sequence of steps. Each adds to, removes from, or intersects with t
     county:44007 &circle:-71.41279,41.82399,5   its part within 5 miles of a point (longitude, latitude)
     ring:-71.41279,41.82399,5,10                beyond 5 and within 10 miles of a point
     box:-71.5,41.7,-71.3,41.9                   west, south, east, north
-    shape:…                                     a polygon, as `geodata.area_shapes.polygon_text` writes it
+    shape:…                                     a polygon, as `geodata.geography.area_shapes.polygon_text` writes it
     near:stplc:4459000,1                        within 1 mile of a unit, a box or a shape, which is included
-    line:…,0.5                                  within 0.5 miles of a line, as `geodata.area_shapes.line_text` writes it
-    line:-71.41,41.82,-71.31,41.49,0.5          the same for a line from corner to corner (longitude, latitude)
-    all                                         everything, including homes outside the imported area
+    line:…,0.5                                  within 0.5 miles of a line, as `geodata.geography.area_shapes.line_text`
+    writes it line:-71.41,41.82,-71.31,41.49,0.5          the same for a line from corner to corner (longitude,
+    latitude) all                                         everything, including homes outside the imported area
     circle:-71.4,41.8,0.5@Brown+University      a drawn part with a name for readers, escaped as in an address
 
 The first step needs no sign; with "-" or "&" it starts from everything. Steps apply from left to right.
@@ -29,9 +29,11 @@ from typing import Final, Literal, cast
 from urllib.parse import quote_plus, unquote_plus
 
 import shapely
+from shapely.geometry.base import BaseGeometry
 
-from geodata import area_shapes, corridors
 from geodata.errors import GeometryError
+from geodata.geography import area_shapes, corridors
+from geodata.geography.area_files import AreaFile
 from mapapp.base.errors import UsageError
 
 Sign = Literal["+", "-", "&"]
@@ -116,7 +118,7 @@ class Shape:
     Raises
     ------
     GeometryError
-        As raised by `geodata.area_shapes.polygon_of`.
+        As raised by `geodata.geography.area_shapes.polygon_of`.
     """
 
     text: str
@@ -143,7 +145,7 @@ class Line:
     Raises
     ------
     GeometryError
-        As raised by `geodata.area_shapes.lines_of`.
+        As raised by `geodata.geography.area_shapes.lines_of`.
     """
 
     text: str
@@ -398,3 +400,44 @@ def _short(text: str) -> str:
     """Return untrusted text in a form that is safe to show: printable and short."""
     clean = "".join(character if character.isprintable() else "�" for character in text[:60])
     return f"“{clean}{'…' if len(text) > 60 else ''}”"
+
+
+# Parts of an area from geometries: polygons, or corridors around polygons and lines.
+
+_LINES = ("LineString", "MultiLineString", "LinearRing")
+
+
+def part_of(geometry: BaseGeometry, miles: float | None = None) -> Shape | Corridor:
+    """Return a geometry in degrees as a part of an area, with a corridor around it if a distance is given.
+
+    Raises
+    ------
+    GeometryError
+        If it has no area and no distance is given, or it is otherwise not allowed.
+    """
+    if geometry.geom_type not in _LINES:
+        shape = Shape.of(geometry)
+        return shape if miles is None else Corridor(shape, miles)
+    if miles is None:
+        raise GeometryError("a line has no area; give a distance in miles to make a corridor around it")
+    return Corridor(Line.of(geometry), miles)
+
+
+def geometries_of(file: AreaFile, miles: float | None = None) -> list[BaseGeometry]:
+    """Return what a file contributes to an area: its polygons, and its lines if a distance is given.
+
+    Tracks are areas without a distance, and lines with one.
+
+    Raises
+    ------
+    GeometryError
+        If the file has only lines, and no distance is given.
+    """
+    area = None if file.lines is not None and file.is_closed and miles is not None else file.area
+    lines = file.lines if miles is not None else None
+    found = [geometry for geometry in (area, lines) if geometry is not None]
+    if not found:
+        raise GeometryError(
+            "the file holds lines but no polygons; give a distance in miles to make a corridor around them"
+        )
+    return found

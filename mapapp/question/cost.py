@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from geodata import area_shapes
+from geodata.geography import area_shapes
 from mapapp.base.errors import UsageError
 from mapapp.question.area_text import DRAWN
 

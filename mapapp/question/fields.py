@@ -28,7 +28,7 @@ MAX_COUNT: Final = 1_000_000
 MAX_NAMES: Final = 3
 """Number of attributes that one cross table can have."""
 USUAL: Final = "usual"
-"""In place of a layer: the one that people name, as `mapapp.answers.usual_layers` chooses it."""
+"""In place of a layer: the one that people name, as `mapapp.answers.areas.usual_layers` chooses it."""
 
 
 class NotAllowed(UsageError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS, N_SEGMENTS
+from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS, N_SEGMENTS
 from mapapp.base.errors import UsageError
 
 BANDS: Final = (1, 2, 3)

@@ -11,8 +11,7 @@ from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
 from mapapp.question.fields import QUESTION, Kind, NotAllowed, Values
 from mapapp.question.filters import CHARACTERISTICS, Filters
-from mapapp.question.question import EVERYTHING, Question
-from mapapp.question.questions import Questions
+from mapapp.question.question import EVERYTHING, Question, Questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

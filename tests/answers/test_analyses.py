@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from commutemap import Filters, Release, caution, change, open_release, shortened
 from geodata.demo import generate
 from geodata.errors import GeometryError
-from mapapp.answers.findings import findings
-from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.findings.findings import findings
 from mapapp.base.errors import UsageError
 from tests.oracles import analyses as twin
 from tests.releases import write_release

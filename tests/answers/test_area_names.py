@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.answers.areas import Areas
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.areas.sentence_names import SentenceNames
 from mapapp.answers.release import Release
-from mapapp.answers.sentence_names import SentenceNames
 from mapapp.question.sentence.asked import ask_in_words
 from tests.releases import rewrite_table, write_release
 
@@ -48,5 +48,5 @@ def test_sentences_and_the_search_box_share_one_index(areas: Areas, monkeypatch:
     def refuse(*_: object) -> None:
         raise AssertionError("a second index was made")
 
-    monkeypatch.setattr("mapapp.answers.area_search.AreaSearch.__init__", refuse)
+    monkeypatch.setattr("mapapp.answers.areas.search.AreaSearch.__init__", refuse)
     assert ask_in_words("workers of Harbour", SentenceNames(areas)).question.areas == ("stplc:4459",)

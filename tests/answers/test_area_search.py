@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.area_search import AreaSearch, Entry
+from mapapp.answers.areas.search import AreaSearch, Entry
+from mapapp.answers.areas.sentence_names import SentenceNames
 from mapapp.answers.release import Release
-from mapapp.answers.sentence_names import SentenceNames
 from mapapp.base.errors import UsageError
 from mapapp.explore.pages import area_controls
 from mapapp.question.area_text import MAX_LABEL, Circle, Step, Unit, area_text, parse_area
@@ -97,7 +97,7 @@ def test_typing_reads_only_the_words_that_begin_so(monkeypatch: pytest.MonkeyPat
         seen.append(text)
         return folded_words(text)
 
-    monkeypatch.setattr("mapapp.answers.area_search.folded_words", counted)
+    monkeypatch.setattr("mapapp.answers.areas.search.folded_words", counted)
     for typed in ("t", "town0", "town00017", "tonw00017", "zz"):
         index.find(typed, 12, near=True)
     assert len(seen) == 5  # only what was typed is taken apart

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commutemap import open_release
-from geodata import area_shapes, corridors
-from geodata.distance import distance_mi
 from geodata.errors import GeometryError
-from mapapp.answers import selection
-from mapapp.answers.areas import Areas
-from mapapp.answers.box_index import BoxIndex
-from mapapp.answers.cells import border_boxes, near_border
-from mapapp.answers.selection import Selected
+from geodata.geography import area_shapes, corridors
+from geodata.geography.distance import distance_mi
+from mapapp.answers.areas import selection
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.areas.box_index import BoxIndex
+from mapapp.answers.areas.cells import border_boxes, near_border
+from mapapp.answers.areas.selection import Selected
 from mapapp.base.errors import UsageError
 from mapapp.question.area_text import (
     Box,

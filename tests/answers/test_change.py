@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 from mapapp.answers import served_answers
 from mapapp.answers.release import Release, names_of, open_releases
 from mapapp.answers.release_names import menu_names, names_apart
-from mapapp.drawing import palette
-from mapapp.drawing.labels import change_texts
-from mapapp.drawing.map_captions import map_caption
-from mapapp.drawing.paper import map_picture, map_words
-from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw, events
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer, answer_tables, controls
-from mapapp.files.notebook.html import html_of
-from mapapp.files.reports import Part, build
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.content import palette
+from mapapp.show.content.labels import change_texts
+from mapapp.show.content.map_captions import map_caption
+from mapapp.show.files.notebook import html_of
+from mapapp.show.paper import map_picture, map_words
+from mapapp.show.plotly import commute_map
+from mapapp.show.reports import Part, build
 from tests.addresses import address_of, settled, shown
 from tests.figures import checked
 from tests.map_contents import content_of

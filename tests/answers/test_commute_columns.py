@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodata.store import Store, open_store
-from mapapp.answers import prepared
-from mapapp.answers.attributes import Attributes
-from mapapp.answers.commute_pick import Blocks, Pick
-from mapapp.answers.flows import Flows
+from geodata.store.store import Store, open_store
+from mapapp.answers.commutes import prepared
+from mapapp.answers.commutes.attributes import Attributes
+from mapapp.answers.commutes.flows import Flows
+from mapapp.answers.commutes.pick import Blocks, Pick
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 from tests.releases import write_release
@@ -112,7 +112,7 @@ def test_columns_and_database_add_up_alike(
 def test_a_matrix_comes_in_parts_most_workers_first(
     both: tuple[Flows, Flows], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mapapp.answers.flows._VECTOR_ROWS", 1)
+    monkeypatch.setattr("mapapp.answers.commutes.flows._VECTOR_ROWS", 1)
     code = np.arange(len(store.table("blocks", ["state_id"])), dtype=np.int32)
     parts = list(both[0].matrix(Pick(), code, code))
     assert len(parts) > 1
@@ -134,7 +134,7 @@ def test_the_median_is_the_same_whether_workers_are_listed_one_by_one_or_counted
     both: tuple[Flows, Flows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = both[0].median_mi(Pick())
-    monkeypatch.setattr("mapapp.answers.commute_columns._FEW_IN_A_ROW", 0)
+    monkeypatch.setattr("mapapp.answers.commutes.columns._FEW_IN_A_ROW", 0)
     assert both[0].median_mi(Pick()) == listed == both[1].median_mi(Pick())
 
 
@@ -156,8 +156,8 @@ def test_many_commutes_are_read_in_parts(both: tuple[Flows, Flows], monkeypatch:
         ]
 
     whole = asked()
-    monkeypatch.setattr("mapapp.answers.commute_columns._LEAST_RUN", 1)
-    monkeypatch.setattr("mapapp.answers.commute_columns._MOST_READ", 0)
-    monkeypatch.setattr("mapapp.answers.commute_rows.PART", 7)
-    monkeypatch.setattr("mapapp.answers.commute_columns.PART", 7)
+    monkeypatch.setattr("mapapp.answers.commutes.columns._LEAST_RUN", 1)
+    monkeypatch.setattr("mapapp.answers.commutes.columns._MOST_READ", 0)
+    monkeypatch.setattr("mapapp.answers.commutes.rows.PART", 7)
+    monkeypatch.setattr("mapapp.answers.commutes.columns.PART", 7)
     assert asked() == whole

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.answers import commute_rows
-from mapapp.answers.commute_rows import Rows, Runs
+from mapapp.answers.commutes import rows as commute_rows
+from mapapp.answers.commutes.rows import Rows, Runs
 
 N_ROWS = 60
 COLUMN = (np.arange(N_ROWS) * 7 % 27).astype(np.int8)

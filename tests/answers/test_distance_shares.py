@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mapapp.answers.about import About, Note
-from mapapp.answers.attributes import Attribute
-from mapapp.answers.cross_table import CrossTable, cell_rows
-from mapapp.answers.distance_shares import compared_distances, far_shares
-from mapapp.answers.measures import Number
+from mapapp.answers.analyses.about import About, Note
+from mapapp.answers.analyses.cross_table import CrossTable, cell_rows
+from mapapp.answers.analyses.cross_table_entry import compared_distances, far_shares
+from mapapp.answers.analyses.measures import Number
+from mapapp.answers.commutes.attributes import Attribute
 from mapapp.answers.records.certificate import NO_EDGE
 
 SEX = Attribute(name="sex", title="Sex", codes=("F", "M"), labels=("Female", "Male"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from mapapp.answers.job_balance import JobBalance
-from mapapp.answers.over_years import OverYears
-from mapapp.answers.results import Change, Result
+from mapapp.answers.analyses.job_balance import JobBalance
+from mapapp.answers.analyses.over_years import OverYears
+from mapapp.answers.analyses.results import Change, Result
 
 MAPAPP = Path(__file__).parents[2] / "mapapp"
 

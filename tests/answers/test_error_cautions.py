@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.answers.method_words import error_caution
+from mapapp.answers.promise.method import error_caution
 
 
 def certificate(**synthesis: str) -> dict[str, object]:

@@ -14,7 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from commutemap import Filters, Release, Result, change, open_release
-from mapapp.answers.finding_words import (
+from mapapp.answers.analyses.results import Destinations, InflowOutflow
+from mapapp.answers.findings.findings import findings
+from mapapp.answers.findings.words import (
     Ranked,
     amount_of,
     first_spoken,
@@ -25,8 +27,6 @@ from mapapp.answers.finding_words import (
     spoken_names,
     where_of,
 )
-from mapapp.answers.findings import findings
-from mapapp.answers.results import Destinations, InflowOutflow
 from tests.oracles import analyses as twin
 
 COUNTIES = ("county:10001", "county:10003", "all", "county:10001 +county:10003")

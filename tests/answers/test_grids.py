@@ -15,15 +15,16 @@ import pytest
 from openpyxl import load_workbook
 
 from commutemap import Filters, Release, open_release
-from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
-from mapapp.answers import counted, grids, wide_tables
-from mapapp.answers.about import About
-from mapapp.answers.entries import grid_of
-from mapapp.answers.results import AreaProfile, FlowMatrix
+from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.answers.analyses import counts as counted
+from mapapp.answers.analyses import entries, grids
+from mapapp.answers.analyses.about import About
+from mapapp.answers.analyses.entries import grid_of
+from mapapp.answers.analyses.results import AreaProfile, FlowMatrix
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
 from mapapp.explore.pages.answer_matrix import matrix
-from mapapp.files import answer_files
+from mapapp.show.files import answers
 from tests.oracles import analyses as twin
 from tests.releases import write_release
 
@@ -55,7 +56,7 @@ def test_a_profile_is_a_grid_of_27_with_every_margin(release: Release, workers: 
 
 def test_the_page_shows_the_profile_under_headings_of_age(release: Release) -> None:
     answer = release.profile("county:10001")
-    wide = wide_tables.by_segment(answer)
+    wide = entries.by_segment(answer)
     headings = wide.rows.loc[wide.rows["counts"].map(len) == 0, "label"].tolist()
     assert headings == [*(f"Age {band}" for band in AGE_BANDS), "All ages"]
     assert wide.rows["label"].tolist()[1:5] == [*EARNINGS_BANDS, "All earnings"]
@@ -144,9 +145,9 @@ def test_a_matrix_that_no_file_should_hold_names_the_way_out(
         grid_of(answer)
     grids.of_flow_matrix(answer, grids.Limit(2, 2))
     stream = io.BytesIO()
-    (left_out,) = answer_files.write_xlsx([answer], stream)
+    (left_out,) = answers.write_xlsx([answer], stream)
     book = load_workbook(stream)
-    assert answer_files.WIDE not in book.sheetnames
+    assert answers.WIDE not in book.sheetnames
     assert re.match(
         r"The sheet wide is left out: a matrix of 25 by 16 units .* The sheet cells has every", left_out
     )
@@ -157,12 +158,12 @@ def test_a_matrix_with_more_columns_than_a_sheet_is_left_out(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = release.flow_matrix("tract", "tract")
-    monkeypatch.setattr(answer_files, "MAX_SHEET_COLUMNS", 18)
-    grid, left_out = answer_files.sheet_grid(answer)
+    monkeypatch.setattr(answers, "MAX_SHEET_COLUMNS", 18)
+    grid, left_out = answers.sheet_grid(answer)
     assert grid is None
     assert "it has 19 columns (at most 18); write CSV with --wide" in left_out
-    assert answer_files.sheet_grid(release.flow_matrix("county", "county"))[1] == ""
-    assert answer_files.sheet_grid(release.destinations("county:10001")) == (None, "")
+    assert answers.sheet_grid(release.flow_matrix("county", "county"))[1] == ""
+    assert answers.sheet_grid(release.destinations("county:10001")) == (None, "")
 
 
 def test_the_commands_say_what_a_workbook_leaves_out(
@@ -176,7 +177,7 @@ def test_the_commands_say_what_a_workbook_leaves_out(
         assert run([command, *asked, str(file)]) == 0
         assert "The sheet wide is left out: a matrix of 25 by 16 units" in capsys.readouterr().err
         book = load_workbook(file)
-        assert answer_files.WIDE not in book.sheetnames
+        assert answers.WIDE not in book.sheetnames
         front = book["about" if command == "analyze" else "Report"]
         cells = [cell for row in front.iter_rows(values_only=True) for cell in row if cell]
         assert any("is left out" in str(cell) for cell in cells)
@@ -185,13 +186,13 @@ def test_the_commands_say_what_a_workbook_leaves_out(
 def test_wide_files_have_the_grid(release: Release) -> None:
     answer = release.flow_matrix("county", "county")
     text = io.StringIO()
-    answer_files.write_csv(answer_files.wide_tables([answer]), text)
+    answers.write_csv(answers.wide_tables([answer]), text)
     rows = list(csv.reader(io.StringIO(text.getvalue())))
     assert rows[0][:2] == ["Live in", "Identifier"]
     assert rows[-1][-1] == str(answer.workers.value)
     stream = io.BytesIO()
-    answer_files.write_xlsx([answer], stream)
-    sheet = load_workbook(stream)[answer_files.WIDE]
+    answers.write_xlsx([answer], stream)
+    sheet = load_workbook(stream)[answers.WIDE]
     assert sheet.max_row == len(rows)
     assert sheet.cell(sheet.max_row, sheet.max_column).value == answer.workers.value
 
@@ -212,10 +213,10 @@ def test_the_first_pairs_of_a_csv_file_have_expected_errors(
 
 def test_only_answers_with_a_grid_are_written_wide(release: Release) -> None:
     with pytest.raises(UsageError, match="Destinations has no wide form; leave out --wide"):
-        list(answer_files.wide_tables([release.destinations("county:10001")]))
+        list(answers.wide_tables([release.destinations("county:10001")]))
     matrices: list[FlowMatrix] = [
         release.flow_matrix("county", "county"),
         release.flow_matrix("county", "tract"),
     ]
     with pytest.raises(UsageError, match="different columns"):
-        list(answer_files.wide_tables(matrices))
+        list(answers.wide_tables(matrices))

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commutemap import Filters, Release, change, open_release
-from geodata.store import Store
+from geodata.store.store import Store
 from mapapp.answers import words
-from mapapp.answers.job_balance import FEW_RESIDENTS, LEFT_OUT, NO_RESIDENTS, ratio_of
-from mapapp.answers.measures import Number
+from mapapp.answers.analyses.job_balance import FEW_RESIDENTS, LEFT_OUT, NO_RESIDENTS, ratio_of
+from mapapp.answers.analyses.measures import Number
 from mapapp.answers.opened_release import COVERAGE
 from tests.oracles import analyses as twin
 from tests.releases import rewrite_table, write_release

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mapapp.answers.joint_promise import JointPromise, joint_promise, joint_sentences
+from mapapp.answers.promise.joint_promise import JointPromise, joint_promise, joint_sentences
 from mapapp.answers.release import Release
 from mapapp.explore.pages import certificate, method
 from tests.commands.test_certify import forge

@@ -13,16 +13,12 @@ import shapely
 
 from commutemap import Filters, open_release, ring_areas
 from mapapp.answers import served_answers
-from mapapp.answers.prepared import octant
+from mapapp.answers.commutes.prepared import octant
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
 from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import answer, answer_charts, answer_tables
-from mapapp.files.reports import FORMS, build, write
-from mapapp.files.reports.batch_file import read_batch
-from mapapp.files.reports.part import Part, parts_of
-from mapapp.files.reports.remake import remake
 from mapapp.question import setup_file
 from mapapp.question.address import Address, from_query, to_query
 from mapapp.question.area_text import MAX_RINGS, MAX_STEPS, MAX_TEXT, Shape
@@ -31,6 +27,10 @@ from mapapp.question.distance_bands import MAX_EDGE_MI, MAX_EDGES, check_edges
 from mapapp.question.options import questions_from
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.reports import FORMS, build, write
+from mapapp.show.reports.batch_file import read_batch
+from mapapp.show.reports.part import Part, parts_of
+from mapapp.show.reports.remake import remake
 from tests.addresses import settled
 from tests.commands.running import refused
 from tests.map_contents import content_of

@@ -9,12 +9,13 @@ from typing import Any
 import numpy
 import pytest
 
-from mapapp.answers import commute_lines, served_answers
-from mapapp.answers.findings import findings
+from mapapp.answers import served_answers
+from mapapp.answers.commutes import lines
+from mapapp.answers.findings.findings import findings
 from mapapp.answers.release import Release
-from mapapp.drawing.map_captions import map_caption
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.content.map_captions import map_caption
 from tests.addresses import settled, shown
 from tests.map_contents import content_of
 from tests.oracles import analyses as twin
@@ -69,7 +70,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     mine = workers[twin.at(workers, side, area)]
     other = twin.OTHER[side]
     stays = twin.at(mine, other, area)
-    found = commute_lines.lines(release, settled(release, state))
+    found = lines.lines(release, settled(release, state))
     assert (found.within, found.total) == (stays.sum(), len(mine))
     leaving = twin.by_unit(mine[~stays], other, LAYERS[layer])
     units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
@@ -81,7 +82,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
 def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Release) -> None:
     steps, area = area_of(release, "zcta")
     counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
-    found = commute_lines.lines(release, settled(release, Question(areas=steps, layer="county")))
+    found = lines.lines(release, settled(release, Question(areas=steps, layer="county")))
     assert found.within
     assert found.frame["label"].str.startswith("the rest of ").sum() == counties
     assert not numpy.isnan(found.frame["to_lon_deg"]).any()
@@ -89,7 +90,7 @@ def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Releas
 
 def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: Release) -> None:
     mixed = Question(analysis="flow-matrix", home_layer="county", work_layer="zcta")
-    assert commute_lines.lines(release, settled(release, mixed)).within is None
+    assert lines.lines(release, settled(release, mixed)).within is None
     assert "stay" not in map_caption(content_of(release, mixed, View()))
     same = Question(analysis="flow-matrix", home_layer="county", work_layer="county")
     assert "stay in the same county" in map_caption(content_of(release, same, View()))
@@ -97,12 +98,12 @@ def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release
 
 def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Release) -> None:
     question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
-    apart = commute_lines.lines(release, settled(release, question))
+    apart = lines.lines(release, settled(release, question))
     assert apart.n_grouped == 0
     assert apart.within is not None
     n_lines = []
-    for zoom in (4, 8, 10, commute_lines.MAX_ZOOM):
-        found = commute_lines.lines(release, settled(release, question), zoom=zoom)
+    for zoom in (4, 8, 10, lines.MAX_ZOOM):
+        found = lines.lines(release, settled(release, question), zoom=zoom)
         assert found.within == apart.within, "who stays in a unit does not depend on the camera"
         assert found.workers + found.within + found.between_grouped <= apart.total
         if not found.n_left_out and not apart.n_left_out:
@@ -127,16 +128,16 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Relea
 
 def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: Release) -> None:
     question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
-    apart = commute_lines.lines(release, settled(release, question))
+    apart = lines.lines(release, settled(release, question))
     assert apart.wide == apart.frame["workers"].iloc[2] <= apart.largest
-    assert commute_lines.lines(release, settled(release, question), zoom=4).wide == apart.wide
+    assert lines.lines(release, settled(release, question), zoom=4).wide == apart.wide
 
 
 def test_flows_below_the_threshold_are_counted_but_not_drawn(release: Release) -> None:
     question = Question(analysis="flow-matrix")
-    every = commute_lines.lines(release, settled(release, question))
+    every = lines.lines(release, settled(release, question))
     least = int(every.frame["workers"].median())
-    fewer = commute_lines.lines(release, settled(release, question), least)
+    fewer = lines.lines(release, settled(release, question), least)
     kept = every.frame["workers"] >= least
     assert fewer.frame["workers"].tolist() == every.frame["workers"][kept].tolist()
     assert fewer.n_left_out == (~kept).sum()
@@ -147,9 +148,7 @@ def test_flows_below_the_threshold_are_counted_but_not_drawn(release: Release) -
 @pytest.mark.parametrize("side", ["work", "home"])
 def test_flows_run_from_homes_to_workplaces(release: Release, side: Any) -> None:
     steps, _ = area_of(release, "county")
-    found = commute_lines.lines(
-        release, settled(release, Question(areas=steps, side=side, layer="county"))
-    ).frame
+    found = lines.lines(release, settled(release, Question(areas=steps, side=side, layer="county"))).frame
     here, there = ("to", "from") if side == "work" else ("from", "to")
     assert found[f"{here}_lon_deg"].nunique() == 1
     assert found[f"{there}_lon_deg"].nunique() == len(found)
@@ -157,14 +156,14 @@ def test_flows_run_from_homes_to_workplaces(release: Release, side: Any) -> None
 
 def test_the_error_of_a_line_is_that_of_the_same_count_in_the_table(release: Release) -> None:
     question = Question(analysis="flow-matrix")
-    drawn = commute_lines.lines(release, settled(release, question)).frame
+    drawn = lines.lines(release, settled(release, question)).frame
     cells = release.with_errors(
         served_answers.result(release, settled(release, question)), 10_000, ("cells",)
     ).tables()["cells"]
     of_pair = {f"{row.home_name} → {row.work_name}": row.expected_error for row in cells.itertuples()}
     for line in (0, len(drawn) - 1):
         ends = drawn["label"].iloc[line].split("<br>")[0]
-        error = commute_lines.error_of_line(release, settled(release, question), 1, None, line)
+        error = lines.error_of_line(release, settled(release, question), 1, None, line)
         assert error == pytest.approx(of_pair[ends])
     with pytest.raises(IndexError):
-        commute_lines.error_of_line(release, settled(release, question), 1, None, len(drawn))
+        lines.error_of_line(release, settled(release, question), 1, None, len(drawn))

@@ -18,15 +18,15 @@ import pytest
 
 from commutemap import Filters, Release, Result, open_release
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from geodata.distance import bearing_deg, distance_mi
-from geodata.importing import import_dataset, write_dataset
-from geodata.recognize import sources_in
-from mapapp.answers.entries import entry_of
-from mapapp.answers.entry import text_of
-from mapapp.answers.findings import findings
+from geodata.geography.distance import bearing_deg, distance_mi
+from geodata.importing.importing import import_dataset, write_dataset
+from geodata.sources.recognize import sources_in
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.entry import text_of
+from mapapp.answers.findings.findings import findings
 from mapapp.answers.words import listed
-from mapapp.files.reports.numbers import key_numbers
-from mapapp.publishing.run import run_synthesis
+from mapapp.kinds.release.make.run import run_synthesis
+from mapapp.show.reports.numbers import key_numbers
 from tests.sharing import made_once
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -14,8 +14,7 @@ import pytest
 import shapely
 
 from commutemap import Release, open_release
-from mapapp.answers.dissolving import dissolved
-from mapapp.answers.outlines import Outlines
+from mapapp.answers.areas.outlines import Outlines, dissolved
 
 LAYERS = ("county", "tract", "puma", "stplc", "zcta", "bgrp", "ctycsub")
 
@@ -86,7 +85,7 @@ def test_outlines_do_not_depend_on_how_many_cells_are_read_at_once(
     release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     expected = Outlines(release.store, release.areas, tmp_path / "whole").of_layer(layer)
-    monkeypatch.setattr("mapapp.answers.outlines._CELLS_AT_ONCE", 100)
+    monkeypatch.setattr("mapapp.answers.areas.outlines._CELLS_AT_ONCE", 100)
     found = Outlines(release.store, release.areas, tmp_path / "parts").of_layer(layer)
     assert list(found) == list(expected)
     assert shapely.equals_exact(list(found.values()), list(expected.values())).all()

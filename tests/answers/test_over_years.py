@@ -14,15 +14,15 @@ import pandas
 import pytest
 
 from commutemap import OverYears, Release, UsageError, open_release, over_years
-from mapapp.answers.over_years import YearValue
+from mapapp.answers.analyses.over_years import YearValue
 from mapapp.answers.release import open_releases
-from mapapp.answers.served_years import releases_of_years, years_of
+from mapapp.answers.served_answers import releases_of_years, years_of
 from mapapp.commands.cli import run
-from mapapp.drawing.palette import COLOR_SCHEMES
-from mapapp.drawing.year_lines import year_lines
-from mapapp.explore.pages.year_card import year_card
-from mapapp.files.reports import Part, build, write
+from mapapp.explore.pages.answer import year_card
 from mapapp.question.question import Question
+from mapapp.show.content.palette import COLOR_SCHEMES
+from mapapp.show.content.year_lines import year_lines
+from mapapp.show.reports import Part, build, write
 from tests.commands.running import refused
 from tests.releases import releases_of, rewrite_document, rewrite_table
 
@@ -194,7 +194,7 @@ def test_the_years_of_a_question_are_put_together_once(
     served = open_releases(paths)
     question = Question(analysis="inflow-outflow", areas=(AREA,))
     first = years_of(served["b"], served.values(), question)
-    monkeypatch.setattr("mapapp.answers.served_years.over_years", lambda _: pytest.fail("made again"))
+    monkeypatch.setattr("mapapp.answers.served_answers.over_years", lambda _: pytest.fail("made again"))
     assert years_of(served["b"], served.values(), question) is first
     with pytest.raises(pytest.fail.Exception):
         years_of(served["b"], list(served.values())[:1], question)

@@ -12,11 +12,10 @@ import numpy
 import pandas
 import pytest
 
-from geodata.atomic_writes import partial_name
 from geodata.errors import StoreError
-from geodata.store import Store, open_store
-from mapapp.answers.prepared import NO_OCTANT, octant, prepare
-from mapapp.answers.prepared_space import LIMIT
+from geodata.store.atomic_writes import partial_name
+from geodata.store.store import Store, open_store
+from mapapp.answers.commutes.prepared import LIMIT, NO_OCTANT, octant, prepare
 from mapapp.base.errors import UsageError
 from tests.releases import write_release
 
@@ -99,8 +98,8 @@ def test_copies_that_another_process_uses_stay(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import sys; from pathlib import Path; from geodata.store import open_store; "
-        "from mapapp.answers.prepared import prepare; "
+        "import sys; from pathlib import Path; from geodata.store.store.store import open_store; "
+        "from mapapp.answers.commutes.prepared import prepare; "
         "held = prepare(open_store(Path(sys.argv[1]), 'release'), home=Path(sys.argv[2])); "
         "print(held.folder.name, flush=True); sys.stdin.readline()"
     )
@@ -134,8 +133,8 @@ def test_a_full_disk_is_named(store: Store, tmp_path: Path) -> None:
     """A limit on the size of files simulates a full disk."""
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))\n"
-        "from pathlib import Path; from geodata.store import open_store\n"
-        "from geodata.errors import StoreError; from mapapp.answers.prepared import prepare\n"
+        "from pathlib import Path; from geodata.store.store.store import open_store\n"
+        "from geodata.errors import StoreError; from mapapp.answers.commutes.prepared import prepare\n"
         "try: prepare(open_store(Path(sys.argv[1]), 'release'), home=Path(sys.argv[2]))\n"
         "except StoreError as error: print(error)"
     )

@@ -7,9 +7,9 @@ import pandas
 import pytest
 
 from geodata.errors import StoreError
-from geodata.manifest import read_manifest
-from mapapp.answers.tables import table_words
-from mapapp.answers.tables.published import Cell, PublishedTable, with_reasons
+from geodata.store.manifest import read_manifest
+from mapapp.kinds.tables.read import words
+from mapapp.kinds.tables.read.published import Cell, PublishedTable, with_reasons
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +61,11 @@ def test_a_star_is_explained_from_public_numbers_alone(published: PublishedTable
     small = Cell(people=3, value=-1, low=2, high=1, rate=0.3, state="suppressed", reason="too-small")
     likely = Cell(people=40, value=-1, low=6, high=18, rate=0.3, state="suppressed", reason="not-shown-safe")
 
-    assert table_words.cell_lines(small, published.promise)[0].startswith(
+    assert words.cell_lines(small, published.promise)[0].startswith(
         "Too small to be safe whatever its value: with 3 workers, no count"
     )
-    assert "Counts between 6 and 18 would have been safe." in table_words.cell_lines(
-        likely, published.promise
-    )
-    assert "before its count was looked at" in table_words.cell_lines(likely, published.promise)[0]
+    assert "Counts between 6 and 18 would have been safe." in words.cell_lines(likely, published.promise)
+    assert "before its count was looked at" in words.cell_lines(likely, published.promise)[0]
 
 
 def test_a_printed_count_has_its_share_and_the_interval_in_which_it_was_publishable(
@@ -75,14 +73,14 @@ def test_a_printed_count_has_its_share_and_the_interval_in_which_it_was_publisha
 ) -> None:
     cell = Cell(people=800, value=240, low=120, high=360, rate=0.25, state="released", reason="")
 
-    assert table_words.cell_lines(cell, published.promise) == [
+    assert words.cell_lines(cell, published.promise) == [
         "240 of 800 workers: 30%. The prior says 25%.",
         "The count was publishable if between 120 and 360.",
     ]
 
 
 def test_the_promise_is_one_sentence_with_an_example(published: PublishedTable) -> None:
-    text = table_words.promise_sentence(published.promise)
+    text = words.promise_sentence(published.promise)
 
     assert "probability of at least 99%" in text
     assert "by more than 50% of what the prior says" in text
@@ -103,18 +101,16 @@ def test_the_promise_is_one_sentence_with_an_example(published: PublishedTable) 
     ],
 )
 def test_a_share_is_never_rounded_to_nothing_or_to_everything(share: float, text: str) -> None:
-    assert table_words.percent(share) == text
+    assert words.percent(share) == text
 
 
 def test_what_is_counted_is_said_in_one_sentence(published: PublishedTable) -> None:
     counts, flows = published.tables
 
-    assert table_words.counted_sentence(counts) == (
+    assert words.counted_sentence(counts) == (
         "Workers who live in the unit where they work, for each county, by industry and earnings."
     )
-    assert (
-        table_words.counted_sentence(flows) == "Workers by the unit where they live, for each county of work."
-    )
+    assert words.counted_sentence(flows) == "Workers by the unit where they live, for each county of work."
 
 
 def test_a_release_is_refused_where_a_table_is_needed(demo_release: Path) -> None:

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodata.distance import distance_mi
 from geodata.errors import StoreError
-from geodata.schema import N_SEGMENTS
-from mapapp.answers import commute_lines, served_answers
-from mapapp.answers.commute_pick import Pick
-from mapapp.answers.measures import caution
+from geodata.geography.distance import distance_mi
+from geodata.store.schema import N_SEGMENTS
+from mapapp.answers import served_answers
+from mapapp.answers.analyses.measures import caution
+from mapapp.answers.commutes import lines
+from mapapp.answers.commutes.pick import Pick
 from mapapp.answers.release import Release, open_releases
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
@@ -99,7 +100,7 @@ def test_summary_and_tables_equal_the_twin(
     assert units.loc[units["kind"] == "elsewhere", "workers"].sum() == int(
         (mine[f"{other}_elsewhere"] if other == "home" else mine["home_elsewhere"].iloc[:0]).sum()
     )
-    assert commute_lines.lines(release, settled(release, state)).within == (
+    assert lines.lines(release, settled(release, state)).within == (
         int(chosen(mine, other, areas).sum()) if areas else len(mine)
     )
     picked, flows = served_answers.pick(release, state), release.flows

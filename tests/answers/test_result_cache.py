@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.watch import Refused, Watch, watching
+from mapapp.base.result_cache import ResultCache
+from mapapp.base.watch import Refused, Watch, watching
 
 
 def test_the_least_recently_used_result_is_evicted_first() -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.areas import Areas
-from mapapp.answers.levels import LEVEL_LABELS, LEVEL_WORDS, level_named
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.areas.levels import LEVEL_LABELS, LEVEL_WORDS, level_named
+from mapapp.answers.areas.unit_names import base_name, name_parts, readable_names, unplaced_name
 from mapapp.answers.release import Release
-from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
 from mapapp.base.errors import UsageError
-from mapapp.drawing import map_layers
-from mapapp.drawing.labels import short_names
 from mapapp.explore.pages import answer_tables
 from mapapp.question.question import Question
+from mapapp.show.content import map_layers
+from mapapp.show.content.labels import short_names
 from tests.addresses import settled
 from tests.releases import rewrite_table, write_release
 

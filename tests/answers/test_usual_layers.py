@@ -11,9 +11,9 @@ import numpy
 import pandas
 import pytest
 
+from mapapp.answers.areas.usual_layers import UsualLayers
 from mapapp.answers.asking import ask
 from mapapp.answers.release import Release
-from mapapp.answers.usual_layers import UsualLayers
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import USUAL
 from mapapp.question.question import Question, SettledQuestion

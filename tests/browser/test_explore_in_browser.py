@@ -11,12 +11,12 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.release import Release
-from mapapp.drawing import map_layers
-from mapapp.drawing.palette import COLOR_SCHEMES
-from mapapp.explore.pages.layer_menus import click_level
+from mapapp.explore.pages.menus import click_level
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Theme
 from mapapp.question.question import Question
+from mapapp.show.content import map_layers
+from mapapp.show.content.palette import COLOR_SCHEMES
 from tests.addresses import settled
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import PATIENCE_MS, Visit, largest_units

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.answers.levels import LEVEL_LABELS
-from mapapp.explore import kept_answers
+from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.explore import response_cache
 from mapapp.explore.callbacks.views import Views
 from tests.browser.conftest import Visit
 from tests.browser.test_explore_in_browser import PHONE
@@ -27,7 +27,7 @@ def test_every_option_of_every_menu_lies_within_the_window(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Views, "layers", lambda *_: LEVEL_LABELS)  # as many as a release can have
-    monkeypatch.setattr(kept_answers, "_digest", lambda *_: None)  # responses with fewer layers are kept
+    monkeypatch.setattr(response_cache, "_digest", lambda *_: None)  # responses with fewer layers are kept
     seen: dict[str, int] = {}
     for path in ("/", "/?analysis=flow-matrix"):
         visit.go(path)

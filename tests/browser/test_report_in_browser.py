@@ -11,7 +11,7 @@ from PIL import Image
 
 from mapapp.answers.release import open_releases
 from mapapp.question.question import Question
-from tests.files.making import written
+from tests.show.making import written
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.answers.tables.served_table import ServedTable
-from mapapp.answers.tables.sheet import sheet
-from mapapp.question.table_view import TableView
+from mapapp.kinds.tables.read.served_table import ServedTable
+from mapapp.kinds.tables.read.sheet import sheet
+from mapapp.kinds.tables.read.view import TableView
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import MAP_AT_REST, Visit
 from tests.running_server import running

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from geodata.store import open_store
-from mapapp.publishing.ledger import Ledger
-from mapapp.workbench.fields import nearest
-from mapapp.workbench.guard import Access
-from mapapp.workbench.panels import digits
-from mapapp.workbench.records_setting import TEXTS, control_of
-from mapapp.workbench.session import Session
-from mapapp.workbench.setting import CONTROLS, NUMBERS, preset_values, read_setting
+from geodata.store.store import open_store
+from mapapp.analyst.workbench.fields import nearest
+from mapapp.analyst.workbench.guard import Access
+from mapapp.analyst.workbench.panels import digits
+from mapapp.analyst.workbench.session import Session
+from mapapp.analyst.workbench.setting import CONTROLS, NUMBERS, preset_values, read_setting
+from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.records.tune.setting import TEXTS, control_of
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
 from tests.running_server import running
@@ -58,7 +58,7 @@ def session(dataset: Path) -> Session:
 
 @pytest.fixture(scope="module")
 def address(dataset: Path) -> Iterator[str]:
-    from mapapp.workbench.app import create_app, listen
+    from mapapp.analyst.workbench.app import create_app, listen
 
     app = create_app(dataset, access=ACCESS)
     of_app = app.server.extensions["workbench"][0]
@@ -253,12 +253,15 @@ def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
         visit.page.locator(f"#{kind}-progress", has_text=says).wait_for()
         expect(visit.page.locator(f"#{kind}-row")).to_be_hidden()
 
-    monkeypatch.setattr("mapapp.workbench.design_callbacks.design", lambda *given: endless(report=given[-1]))
     monkeypatch.setattr(
-        "mapapp.workbench.tables_callbacks._counted", lambda *given: endless(report=given[-1])
+        "mapapp.analyst.workbench.design_callbacks.design", lambda *given: endless(report=given[-1])
     )
     monkeypatch.setattr(
-        "mapapp.workbench.records_callbacks.draw_variants", lambda *_, threads, report: endless(report=report)
+        "mapapp.kinds.tables.tune.callbacks._counted", lambda *given: endless(report=given[-1])
+    )
+    monkeypatch.setattr(
+        "mapapp.kinds.records.tune.callbacks.draw_variants",
+        lambda *_, threads, report: endless(report=report),
     )
     open_page(visit)
     visit.page.click("#design")

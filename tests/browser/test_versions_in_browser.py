@@ -10,9 +10,9 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.release import Release
-from mapapp.drawing import map_layers
-from mapapp.explore.pages.layer_menus import click_level
+from mapapp.explore.pages.menus import click_level
 from mapapp.question.question import Question
+from mapapp.show.content import map_layers
 from tests.addresses import settled
 from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 from tests.browser.test_explore_in_browser import click_on
@@ -186,7 +186,7 @@ def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: Rele
 def test_the_control_says_that_a_density_stands_in_for_points(
     visit: Visit, release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mapapp.drawing.map_content.MAX_POINTS", 10)
+    monkeypatch.setattr("mapapp.show.content.map_content.MAX_POINTS", 10)
     key = open_county(visit, release)
     expect(visit.page.locator("#show input:checked")).to_have_value("density")
     expect(visit.page.locator("#show input[value=points]")).to_be_disabled()

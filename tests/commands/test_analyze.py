@@ -15,8 +15,8 @@ import shapely
 
 from commutemap import Filters, Near, Release, change, open_release
 from mapapp.commands.cli import run
-from mapapp.files import answer_files
 from mapapp.question.analyses import ANALYSES
+from mapapp.show.files import answers
 from tests.commands.running import refused
 from tests.releases import rewrite_table, write_release
 
@@ -205,7 +205,7 @@ def test_a_workbook_has_every_table_and_no_formula(paths: list[Path], tmp_path: 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\tx", "\rx", '=HYPERLINK("http://x")'])
 def test_no_text_becomes_a_formula(release: Release, text: str, tmp_path: Path) -> None:
     stream = io.StringIO()
-    answer_files.write_csv([pandas.DataFrame({"name": [text], "workers": [-3]})], stream)
+    answers.write_csv([pandas.DataFrame({"name": [text], "workers": [-3]})], stream)
     (row,) = rows(stream.getvalue().replace("\r", "\\r"))
     assert row["name"].startswith("'")
     assert row["workers"] == "-3"

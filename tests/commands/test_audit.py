@@ -12,14 +12,14 @@ from typing import NoReturn
 import pandas
 import pytest
 
+from mapapp.analyst.audit import audited
+from mapapp.analyst.audit import run as attackers
+from mapapp.analyst.audit.result import LIMITS
+from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.commands.cli import run
-from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.audit import audited
-from mapapp.measuring.audit import records_run as of_records
-from mapapp.measuring.audit import run as attackers
-from mapapp.measuring.audit.records_membership import law_rows
-from mapapp.measuring.audit.records_result import RECORDS_LIMITS
-from mapapp.measuring.audit.result import LIMITS
+from mapapp.kinds.records.audit import run as of_records
+from mapapp.kinds.records.audit.membership import law_rows
+from mapapp.kinds.records.audit.result import RECORDS_LIMITS
 from tests.changed_datasets import with_other_table
 from tests.commands.running import refused
 

@@ -14,10 +14,10 @@ import pyarrow.parquet
 import pytest
 import shapely
 
-from geodata.schema import BASE_TABLES, TABLES
-from geodata.store import open_store, sha256_of
+from geodata.store.schema import BASE_TABLES, TABLES
+from geodata.store.store import open_store, sha256_of
 from mapapp.answers.publication import PUBLIC_FACTS
-from mapapp.publishing.certificate.recheck import check_release
+from mapapp.kinds.release.certificate.recheck import check_release
 from tests.commands.running import refused, run_here
 from tests.releases import rewrite_table
 

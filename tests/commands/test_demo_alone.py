@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from geodata.atomic_writes import claimed
-from geodata.store import open_store
+from geodata.store.atomic_writes import claimed
+from geodata.store.store import open_store
 from mapapp.answers.release import names_of
-from mapapp.commands import build_behind, serve
-from mapapp.publishing.demo_release import Demo
-from mapapp.publishing.ledger import Ledger
+from mapapp.commands import serve
+from mapapp.commands import serve as build_behind
+from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.release.make.demo import Demo
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from geodata.store import store_digest
+from geodata.store.store import store_digest
 from tests.commands.running import refused, run_here
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from geodata.store import open_store
+from geodata.store.store import open_store
 from mapapp.commands.cli import EXIT_OUTPUT
 from tests.commands.running import commutemap
 

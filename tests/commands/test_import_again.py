@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mapapp.publishing.ledger import Ledger
+from mapapp.kinds.base.ledger import Ledger
 from tests.commands.running import run_here
 from tests.geodata import samples
 

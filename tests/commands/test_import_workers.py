@@ -6,8 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from geodata.store import open_store
-from geodata.worker_columns import read_worker_columns
+from geodata.store.store import open_store
+from geodata.workers.columns import read_worker_columns
 from tests.commands.running import refused, run_here
 from tests.geodata import samples
 from tests.geodata.worker_samples import JOBS, lines, write_schema

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from geodata.atomic_writes import claimed
 from geodata.errors import StoreError
-from geodata.store import open_store
-from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.run import run_synthesis
+from geodata.store.atomic_writes import claimed
+from geodata.store.store import open_store
+from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.release.make.run import run_synthesis
 from tests.commands.running import refused, run_here
 from tests.geodata.samples import write_sources
 

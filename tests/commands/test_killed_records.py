@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from geodata.store import open_store
+from geodata.store.store import open_store
 from mapapp.commands import records
-from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.tables.spec import TableSpec
+from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.tables.make.spec import TableSpec
 from tests.commands.running import run_here
 from tests.commands.test_killed import killed_at
 from tests.commands.test_table import OPTIONS, USUAL
@@ -86,7 +86,7 @@ def test_a_run_that_is_stopped_after_its_files_are_in_place_names_them(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mapapp.publishing.records.run.store_digest", interrupted)
+    monkeypatch.setattr("mapapp.kinds.records.make.run.store_digest", interrupted)
     done = run_here("records", dataset, dataset.parent / "r", "-q")
     assert done.message == f"commutemap: stopped after writing {dataset.parent / 'r'}; " + CHARGED.format(
         dataset=dataset

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mapapp.commands.cli import run
-from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import Reading
+from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.base.ledger_entry import Reading
 from tests.commands.running import commutemap, refused, run_here
 from tests.commands.test_certify import forge
 

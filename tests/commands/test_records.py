@@ -143,7 +143,7 @@ def test_records_are_no_dataset(demo_records: Path, tmp_path: Path) -> None:
 
 
 def test_records_beside_a_table_need_consent(dataset: Path, tmp_path: Path) -> None:
-    from mapapp.publishing.ledger import Ledger
+    from mapapp.kinds.base.ledger import Ledger
 
     Ledger(dataset).enter_table("early.table", beside=lambda _: (), check=lambda: None)
     message = refused("records", dataset, tmp_path / "r", "-q")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from mapapp.analyst.sweep import sweep as pipeline
 from mapapp.commands.cli import run
-from mapapp.measuring import sweep as pipeline
-from mapapp.measuring import sweep_records as of_records
-from mapapp.measuring.records_draws import draw_plan
+from mapapp.kinds.records.measure import sweep as of_records
+from mapapp.kinds.records.measure.draws import draw_plan
 from tests.commands.running import refused
 
 PUBLISHED = ("--preset", "onthemap-v3")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mapapp.publishing.tables.spec import TableSpec
+from mapapp.kinds.tables.make.spec import TableSpec
 from tests.commands.running import refused, run_here
 from tests.tables import write_later_jobs, write_prior, write_table
 
@@ -206,7 +206,7 @@ def test_a_table_has_nothing_to_add_up(dataset: Path, prior: Path, tmp_path: Pat
 def test_an_interrupt_leaves_no_part_of_a_table(
     dataset: Path, prior: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mapapp.publishing.tables import run
+    from mapapp.kinds.tables.make import run
 
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt

@@ -13,8 +13,8 @@ import pandas
 import pytest
 from PIL import Image
 
+from mapapp.analyst.validity import report
 from mapapp.commands.cli import run
-from mapapp.measuring import validity_report
 from tests.changed_datasets import with_other_homes, with_other_table
 from tests.commands.running import refused
 from tests.commands.test_killed import killed_at
@@ -175,7 +175,7 @@ def test_ctrl_c_names_what_was_written(
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(validity_report, "write_picture", interrupted)
+    monkeypatch.setattr(report, "write_picture", interrupted)
     tables, picture = tmp_path / "tables", tmp_path / "a.png"
     places = ["--csv", str(tables), "--picture", str(picture)]
     assert run(["validate", str(demo_dataset), str(demo_release), "-q", *places]) == 130

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import reference_sample as kernels
-from engine.accountant import (
+from engine.accountant.enumerator import exact_failure_probability
+from engine.accountant.kernels import reference_sample as kernels
+from engine.accountant.paper import (
     RULES,
     Accounting,
     SynthesizerClasses,
@@ -23,12 +24,11 @@ from engine.accountant import (
     theorem_4_4_bound,
     theorem_4_4_weight,
 )
-from engine.enumerator import exact_failure_probability
+from engine.accountant.theorems import cautious_c
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters
-from engine.support_table import SupportTable
-from engine.theorems import cautious_c
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.support_table import SupportTable
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles import accountant as oracle

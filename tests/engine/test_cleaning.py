@@ -8,16 +8,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.cleaning import CLEANED_RANGES_MI, clean_points
-from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError
-from engine.expected_noise import ExpectedNoise, expected_noise
+from engine.mechanisms.cleaning import CLEANED_RANGES_MI, clean_points
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
+from engine.mechanisms.expected_noise import ExpectedNoise, expected_noise
 from engine.mechanisms.exponential import exponential
 from engine.mechanisms.prices import PRICE_UNITS, law_of
 from engine.mechanisms.thetas import inverse_theta
 from engine.streams import Stage, stream_words
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.support.support_table import SupportTable
 from tests.engine.worlds import KEY, World, make_world
 from tests.oracles import cleaning
 

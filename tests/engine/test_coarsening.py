@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.coarsening import LEVEL_PUMA, LEVEL_REMAINDER, LEVEL_SUPERPUMA, LEVEL_TRACT, coarsen
-from engine.editing import EditingMode
 from engine.errors import ParameterError
-from engine.gravity import GravityDecay
-from engine.tracts import OriginTracts, great_circle_mi
-from geodata.distance import distance_matrix_mi
+from engine.support.coarsening import LEVEL_PUMA, LEVEL_REMAINDER, LEVEL_SUPERPUMA, LEVEL_TRACT, coarsen
+from engine.support.editing import EditingMode
+from engine.support.gravity import GravityDecay
+from engine.support.tracts import OriginTracts, great_circle_mi
+from geodata.geography.distance import distance_matrix_mi
 from tests.engine.worlds import make_tracts, make_world, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import coarsen_one
 

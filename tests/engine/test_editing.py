@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine._kernels.arrays import Floats
-from engine.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
-from engine.editing import DEFAULT_ELIMINATION, EditingMode, edit_domain
 from engine.errors import ParameterError, SupportError
+from engine.kernels.arrays import Floats
+from engine.support.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
+from engine.support.editing import DEFAULT_ELIMINATION, EditingMode, edit_domain
 from tests.engine.worlds import KEY, make_world, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import coarsen_one, eliminated_points
 

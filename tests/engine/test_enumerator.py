@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.enumerator import (
+from engine.accountant.enumerator import (
     compositions,
     exact_failure,
     exact_failure_probability,
@@ -14,8 +14,8 @@ from engine.enumerator import (
     plugin_transition,
     transition_matrix,
 )
+from engine.accountant.theorems import pruned_epsilon, theorem_4_1_weight
 from engine.errors import ParameterError
-from engine.theorems import pruned_epsilon, theorem_4_1_weight
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions, output_probability

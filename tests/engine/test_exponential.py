@@ -11,23 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import exponential as kernel
-from engine._kernels.chacha import BLOCK_LIMIT, COUNTER, LANE_WORDS, has_run_out, open_stream
-from engine._kernels.exponential import MOST_POINTS
+from engine.accountant.lone_worker import stay_apart
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.lone_worker import stay_apart
+from engine.kernels.chacha import BLOCK_LIMIT, COUNTER, LANE_WORDS, has_run_out, open_stream
 from engine.mechanisms import exponential as mechanism
 from engine.mechanisms import unit as units
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.mechanisms.exponential import (
     exponential,
     exponential_promise,
 )
+from engine.mechanisms.kernels import exponential as kernel
+from engine.mechanisms.kernels.exponential import MOST_POINTS
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, unpriced_law
 from engine.mechanisms.thetas import THETA_BITS, exponential_epsilon, inverse_theta
 from engine.parameters import Unit
 from engine.streams import Stage, new_stream
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 from tests.engine.comparison.test_histograms import digest
 from tests.engine.examples import examples
 from tests.engine.laws import draw_with

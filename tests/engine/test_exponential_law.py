@@ -13,16 +13,16 @@ import numpy.typing as npt
 import pytest
 from scipy import special, stats
 
-from engine._kernels.dealing import shuffle_range
+from engine.kernels.units import RETENTION_UNITS
 from engine.mechanisms import thetas
+from engine.mechanisms.dirichlet_multinomial import Synthesizers
 from engine.mechanisms.exponential import exponential
+from engine.mechanisms.kernels.exponential import shuffle_range
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, unpriced_law
 from engine.mechanisms.thetas import THETA_BITS
 from engine.parameters import Unit
 from engine.streams import new_stream
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers
-from engine.units import RETENTION_UNITS
+from engine.support.support_table import SupportTable
 from tests.engine.laws import draw_with
 from tests.engine.test_exponential_twin import e_to
 from tests.engine.test_synthesis_law import FALSE_ALARM, assert_follows, observed_counts

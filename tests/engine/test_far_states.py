@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from engine.coarsening import LEVEL_REMAINDER, coarsen
-from engine.editing import EditedDomain, edit_domain
 from engine.errors import ParameterError, SupportError
-from engine.far_states import FarPools, FarSplit, pool_far_states, split_far_states
-from engine.synthesis import Synthesizers, SyntheticPoints
-from engine.tracts import OriginTracts
-from geodata.distance import distance_matrix_mi
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
+from engine.support.coarsening import LEVEL_REMAINDER, coarsen
+from engine.support.editing import EditedDomain, edit_domain
+from engine.support.far_states import FarPools, FarSplit, pool_far_states, split_far_states
+from engine.support.tracts import OriginTracts
+from geodata.geography.distance import distance_matrix_mi
 from tests.engine.worlds import KEY, add_far_states, make_tracts, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import Point, coarsen_one
 from tests.oracles.synthesis import split_one, state_weights

@@ -11,11 +11,11 @@ import numba
 import pytest
 from numba.core.caching import FunctionCache
 
-from engine import _jit, _numba_internals
+from engine import jit, numba_internals
 from tests.engine.examples import INTERPRETED
 
 KERNEL = """
-from engine._jit import jit
+from engine.jit import jit
 
 @jit
 def double(value):
@@ -27,7 +27,7 @@ if hasattr(double, "py_func"):
 """
 CALLERS = """
 import numpy as np
-from engine._jit import jit
+from engine.jit import jit
 
 @jit
 def twice(value):
@@ -44,7 +44,7 @@ print(twice(4), len(twice.overloads))
 OF_TUPLES = """
 import sys
 from difflib import Match
-from engine._jit import jit
+from engine.jit import jit
 
 @jit
 def add(pair):
@@ -68,7 +68,7 @@ def run_kernel(tmp_path: Path, kernel: str = KERNEL, **environment: str) -> list
     script = tmp_path / "kernel.py"
     script.write_text(kernel)
     command = [sys.executable, "-B", "-W", "error", str(script)]
-    root = str(Path(_numba_internals.__file__).parents[1])
+    root = str(Path(numba_internals.__file__).parents[1])
     ran = subprocess.run(
         command,
         env=os.environ | {"PYTHONPATH": root} | environment,
@@ -128,7 +128,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
 
 
 def test_every_cut_of_a_file_is_noticed(tmp_path: Path) -> None:
-    files = _numba_internals.KernelFiles(triple, tmp_path)
+    files = numba_internals.KernelFiles(triple, tmp_path)
     files.save("int64", "for integers")
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
@@ -151,7 +151,7 @@ def test_compiled_forms_keep_apart_by_types_and_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the order of two processes at once: neither can take the other's file for its own."""
-    one, other = (_numba_internals.KernelFiles(triple, tmp_path) for _ in range(2))
+    one, other = (numba_internals.KernelFiles(triple, tmp_path) for _ in range(2))
     one.save("int64", "for integers")
     other.save("float64", "for floats")
     for files in (one, other):
@@ -163,9 +163,9 @@ def test_compiled_forms_keep_apart_by_types_and_sources(
     at["int64"].replace(at["float64"])
     assert one.load("float64") is None
 
-    monkeypatch.setattr(_numba_internals, "_KERNEL_DIGEST", "of other sources")
-    monkeypatch.setattr(_numba_internals, "_kernel_digest", lambda: "of other sources")
-    later = _numba_internals.KernelFiles(triple, tmp_path)
+    monkeypatch.setattr(numba_internals, "_KERNEL_DIGEST", "of other sources")
+    monkeypatch.setattr(numba_internals, "_kernel_digest", lambda: "of other sources")
+    later = numba_internals.KernelFiles(triple, tmp_path)
     assert later.load("int64") is None
     later.save("int64", "from other sources")
     assert later.load("int64") == "from other sources"
@@ -175,8 +175,8 @@ def test_compiled_forms_keep_apart_by_types_and_sources(
 
 
 def test_sources_edited_since_the_start_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = _numba_internals.KernelFiles(triple, tmp_path)
-    monkeypatch.setattr(_numba_internals, "_kernel_digest", lambda: "of sources edited since")
+    files = numba_internals.KernelFiles(triple, tmp_path)
+    monkeypatch.setattr(numba_internals, "_kernel_digest", lambda: "of sources edited since")
     files.save("int64", "of unknown sources")
     assert list(tmp_path.iterdir()) == []
 
@@ -189,7 +189,7 @@ def test_a_numba_that_keeps_its_files_elsewhere_keeps_none(monkeypatch: pytest.M
         del self._cache_file
 
     monkeypatch.setattr(FunctionCache, "__init__", without_files)
-    compiled: Any = _jit.jit(triple)
+    compiled: Any = jit.jit(triple)
     assert compiled(2) == 6
     assert type(compiled._cache).__name__ == "NullCache"
 
@@ -207,7 +207,7 @@ def test_the_jit_can_be_switched_off(tmp_path: Path) -> None:
 
 
 def test_fast_math_is_off_and_the_gil_is_released() -> None:
-    from engine._kernels.urn import synthesize_range
+    from engine.mechanisms.kernels.urn import synthesize_range
 
     compiled: Any = synthesize_range
     assert compiled.targetoptions["nogil"] is True
@@ -215,17 +215,17 @@ def test_fast_math_is_off_and_the_gil_is_released() -> None:
 
 
 def test_the_cache_depends_on_every_kernel_source() -> None:
-    from engine._kernels import urn
+    from engine.mechanisms.kernels import urn
 
     compiled: Any = urn.synthesize_range
     files = compiled._cache._cache_file
-    assert type(files) is _numba_internals.KernelFiles
-    assert files._sources == _numba_internals._sources(Path(urn.__file__), _numba_internals._kernel_digest())
+    assert type(files) is numba_internals.KernelFiles
+    assert files._sources == numba_internals._sources(Path(urn.__file__), numba_internals._kernel_digest())
 
 
 def test_without_readable_sources_nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_numba_internals, "_KERNEL_DIGEST", "")
-    compiled: Any = _jit.jit(triple)
+    monkeypatch.setattr(numba_internals, "_KERNEL_DIGEST", "")
+    compiled: Any = jit.jit(triple)
     assert compiled(2) == 6
     assert type(compiled._cache).__name__ == "NullCache"
 
@@ -248,7 +248,7 @@ def test_with_an_unknown_numba_kernels_compile_plainly(tmp_path: Path, way: str)
     )
     ran = subprocess.run(
         [sys.executable, "-B", "-W", "error", str(script)],
-        env=os.environ | {"PYTHONPATH": str(Path(_jit.__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": str(Path(jit.__file__).parents[1])},
         capture_output=True,
         text=True,
         check=True,
@@ -265,12 +265,12 @@ def test_with_an_unknown_numba_a_synthesis_draws_the_same() -> None:
 
     code = (
         f"{UNKNOWN['version']}\n"
-        "from engine import _jit\n"
+        "from engine import jit as _jit\n"
         "assert _jit._INTERNALS is None\n"
         "from tests.engine.test_synthesis import pinned_digest, world_digest\n"
         "print(pinned_digest(), world_digest())"
     )
-    root = Path(_jit.__file__).parents[1]
+    root = Path(jit.__file__).parents[1]
     ran = subprocess.run(
         [sys.executable, "-c", code],
         cwd=root,
@@ -284,10 +284,10 @@ def test_with_an_unknown_numba_a_synthesis_draws_the_same() -> None:
 
 def test_the_known_versions_are_those_that_the_package_allows() -> None:
     """pyproject.toml and the guard name the same bounds, and the version that the tests run is within them."""
-    text = (Path(_jit.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-    first, last = (".".join(map(str, bound)) for bound in (_jit.KNOWN_FROM, _jit.KNOWN_BELOW))
+    text = (Path(jit.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    first, last = (".".join(map(str, bound)) for bound in (jit.KNOWN_FROM, jit.KNOWN_BELOW))
     assert f'"numba>={first},<{last}"' in text
-    assert _jit._is_known(numba.__version__)
-    assert _jit._INTERNALS is _numba_internals
+    assert jit._is_known(numba.__version__)
+    assert jit._INTERNALS is numba_internals
     for version in ("0.64.0", "0.69.0", "1.0.0", "0.70.0dev0", "unknown", "0"):
-        assert not _jit._is_known(version)
+        assert not jit._is_known(version)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from engine._jit import lean_jit
+from engine.jit import lean_jit
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

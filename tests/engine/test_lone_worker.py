@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine.lone_worker import stay_apart, stay_weighted
+from engine.accountant.lone_worker import stay_apart, stay_weighted
 from engine.mechanisms.thetas import THETA_BITS, inverse_theta
 from tests.oracles.exponential import law
 

@@ -4,15 +4,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine._kernels.arrays import Indices
-from engine._kernels.placement import check_drawn
-from engine._kernels.urn import find_weight, find_weight_near, guess_weight
-from engine.coarsening import LEVEL_REMAINDER, coarsen
-from engine.editing import EditingMode
 from engine.errors import ParameterError, SupportError
-from engine.placement import BlockTable, PlacementMode, place_blocks
-from engine.prior import redraw_weight
-from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from engine.kernels.arrays import Indices
+from engine.mechanisms.dirichlet_multinomial import (
+    Synthesizers,
+    SyntheticPoints,
+    redraw_remainder,
+    synthesize,
+)
+from engine.mechanisms.kernels.urn import find_weight, find_weight_near, guess_weight
+from engine.placement.kernels.placement import check_drawn
+from engine.placement.placement import BlockTable, PlacementMode, place_blocks
+from engine.support.coarsening import LEVEL_REMAINDER, coarsen
+from engine.support.editing import EditingMode
+from engine.support.prior import redraw_weight
 from tests.engine.worlds import (
     KEY,
     World,

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chisquare
 
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.points import CellTriangles, count_homes, place_points, sort_homes
+from engine.placement.points import CellTriangles, count_homes, place_points, sort_homes
 from engine.streams import SecretKey
 from tests.oracles.chacha import Stream
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine import _jit, precompile
+from engine import jit, precompile
 from engine.parameters import SynthesisParameters
 from tests.engine.examples import INTERPRETED
 
@@ -23,7 +23,7 @@ COMPILED = """
 import gc, sys
 from pathlib import Path
 from engine import precompile
-from engine._numba_internals import _Kernel
+from engine.numba_internals import _Kernel
 
 def compiled():
     kernels = [one for one in gc.get_objects() if isinstance(one, _Kernel)]
@@ -53,7 +53,7 @@ print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)
 OWN_STAGES = (
     COMPILED
     + """
-from mapapp.publishing import run as publishing
+from mapapp.kinds.release.make import run as publishing
 before, stages = [], []
 
 def compile_stages(report, needed):
@@ -371,21 +371,21 @@ def test_where_no_file_can_be_kept_nothing_is_compiled_beforehand(
 
 
 def test_a_mark_is_for_its_sources_and_lies_beside_the_kernels(tmp_path: Path) -> None:
-    from engine._kernels.urn import synthesize_range
+    from engine.mechanisms.kernels.urn import synthesize_range
 
-    one, other = (_jit.kernels_mark(synthesize_range, what) for what in ("one", "other"))
+    one, other = (jit.kernels_mark(synthesize_range, what) for what in ("one", "other"))
     assert one is not None
     assert other is not None
     assert one != other
     compiled: Any = synthesize_range
     assert one.parent == compiled._cache._cache_file._directory
     assert compiled._cache._cache_file._sources[:16] in one.name
-    assert _jit.kernels_mark(lambda: None, "one") is None
+    assert jit.kernels_mark(lambda: None, "one") is None
 
 
 def test_a_new_mark_drops_those_of_other_sources(tmp_path: Path) -> None:
     for name in ("compiled.old.1.mark", "compiled.new.1.mark", "compiled.lock"):
         (tmp_path / name).touch()
-    _jit.leave_mark(tmp_path / "compiled.new.2.mark")
+    jit.leave_mark(tmp_path / "compiled.new.2.mark")
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["compiled.lock", "compiled.new.1.mark", "compiled.new.2.mark"]

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import normalizers
-from engine._kernels.chacha import BLOCK_LIMIT, COUNTER, has_run_out, open_stream
-from engine._kernels.chance import chance_of
-from engine._kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
-from engine.lone_worker import stay_apart
+from engine.accountant.lone_worker import stay_apart
+from engine.kernels.chacha import BLOCK_LIMIT, COUNTER, has_run_out, open_stream
+from engine.kernels.chance import chance_of
 from engine.mechanisms import prices
+from engine.mechanisms.dirichlet_multinomial import SyntheticPoints
 from engine.mechanisms.exponential import exponential, exponential_promise
+from engine.mechanisms.kernels import normalizers
+from engine.mechanisms.kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
 from engine.mechanisms.prices import PRICE_UNITS, TableLaw, law_of, unpriced_law
 from engine.mechanisms.thetas import THETA_UNITS, least_growth
 from engine.streams import Stage, new_stream
-from engine.synthesis import SyntheticPoints
 from tests.engine.examples import examples
 from tests.engine.laws import draw_with
 from tests.engine.test_exponential_law import LARGEST_Z, Law, Table, counted, many_workers, workers_of

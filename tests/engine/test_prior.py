@@ -8,12 +8,13 @@ import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine._kernels.arrays import Floats, Ints
-from engine.coarsening import coarsen
-from engine.editing import EditingMode
 from engine.errors import ParameterError, SupportError
-from engine.gravity import GravityDecay, _simplex_minimum, decay_at, fit_gravity_decay
-from engine.prior import (
+from engine.kernels.arrays import Floats, Ints
+from engine.kernels.units import WEIGHT_UNITS
+from engine.support.coarsening import coarsen
+from engine.support.editing import EditingMode
+from engine.support.gravity import GravityDecay, _simplex_minimum, decay_at, fit_gravity_decay
+from engine.support.prior import (
     fill_missing_mass,
     flow_mass,
     prior_share,
@@ -22,7 +23,6 @@ from engine.prior import (
     redraw_weight,
     uniform_share,
 )
-from engine.units import WEIGHT_UNITS
 from tests.engine.worlds import make_world, points_of_tracts, tracts_in_a_row
 
 pytestmark = pytest.mark.jit_off

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.coarsening import LEVEL_REMAINDER
 from engine.errors import ParameterError
-from engine.pruning import effective_retention, retention_probability, retention_threshold
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.coarsening import LEVEL_REMAINDER
+from engine.support.pruning import effective_retention, retention_probability, retention_threshold
 from tests.engine.worlds import make_world
 
 pytestmark = pytest.mark.jit_off

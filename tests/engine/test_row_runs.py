@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ParameterError
-from engine.row_runs import row_runs
+from engine.support.row_runs import row_runs
 from tests.oracles.row_runs import counted_rows
 
 pytestmark = pytest.mark.jit_off

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine._kernels import chacha, skipping
-from engine._kernels.arrays import Ints
-from engine.units import RETENTION_UNITS
+from engine.kernels import chacha
+from engine.kernels.arrays import Ints
+from engine.kernels.units import RETENTION_UNITS
+from engine.support.kernels import skipping
 from tests.engine.worlds import KEY, one_table
 from tests.oracles.chacha import Stream, WrittenStream
 from tests.oracles.synthesis import powers, retention_class, stays_by_chance

@@ -10,15 +10,16 @@ import scipy.stats
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import sound as kernels
-from engine._kernels.arrays import Floats
-from engine._kernels.reference_sample import upper_tail
-from engine.accountant import SynthesizerClasses, certify_classes
-from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio, transition_matrix
-from engine.errors import CertificateError, OverflowRefusedError, ParameterError
-from engine.parameters import PrivacyParameters
-from engine.pruning import effective_retention
-from engine.sound import (
+from engine.accountant.enumerator import (
+    compositions,
+    exact_failure_probability,
+    largest_log_ratio,
+    transition_matrix,
+)
+from engine.accountant.kernels import sound as kernels
+from engine.accountant.kernels.reference_sample import upper_tail
+from engine.accountant.paper import SynthesizerClasses, certify_classes
+from engine.accountant.sound import (
     SOUND_RULES,
     WeightGroup,
     certify_sound,
@@ -26,8 +27,12 @@ from engine.sound import (
     least_sound_weight,
     sound_delta,
 )
-from engine.support_table import SupportTable
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.errors import CertificateError, OverflowRefusedError, ParameterError
+from engine.kernels.arrays import Floats
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.parameters import PrivacyParameters
+from engine.support.pruning import effective_retention
+from engine.support.support_table import SupportTable
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles import sound as oracle

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import sound as kernels
-from engine._kernels import sound_tract
-from engine._kernels.arrays import Ints
-from engine._kernels.reference_sample import upper_tail, upper_tails
-from engine._kernels.sound import Groups
-from engine._kernels.sound_tract import Tract
-from engine.accountant import SynthesizerClasses
+from engine.accountant.kernels import sound as kernels
+from engine.accountant.kernels import sound_tract
+from engine.accountant.kernels.reference_sample import upper_tail, upper_tails
+from engine.accountant.kernels.sound import Groups
+from engine.accountant.kernels.sound_tract import Tract
+from engine.accountant.paper import SynthesizerClasses
+from engine.accountant.sound import certify_sound, certify_sound_weights
+from engine.accountant.sound_bound import tail_space
 from engine.errors import ParameterError
+from engine.kernels.arrays import Ints
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters
-from engine.sound import certify_sound, certify_sound_weights
-from engine.sound_bound import tail_space
-from engine.support_table import SupportTable
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.support_table import SupportTable
 from tests.engine.examples import examples
 from tests.oracles import sound as oracle
 from tests.oracles.sound_groups import groups_of

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine._kernels import chacha
-from engine._kernels.arrays import Words
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.kernels import chacha
+from engine.kernels.arrays import Words
 from engine.streams import SecretKey, Stage, bounded_integers, check_addresses, stream_words
 from tests.oracles.chacha import STAGES, TEST_KEY, Stream, chacha20_block
 

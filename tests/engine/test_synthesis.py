@@ -13,12 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.coarsening import LEVEL_REMAINDER
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
-from engine.prior import redraw_weight
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import (
+    Synthesizers,
+    SyntheticPoints,
+    redraw_remainder,
+    synthesize,
+)
+from engine.support.coarsening import LEVEL_REMAINDER
+from engine.support.prior import redraw_weight
+from engine.support.support_table import SupportTable
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles.synthesis import dirichlet_multinomial, redraw_one, synthesize_one, urn_law
 

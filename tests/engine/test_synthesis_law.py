@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.synthesis import SyntheticPoints, synthesize
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import SyntheticPoints, synthesize
 from tests.engine.worlds import KEY, one_table, same_synthesizers
 from tests.oracles.synthesis import compositions, pruned_law
 

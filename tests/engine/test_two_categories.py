@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.accountant.two_categories import ExampleMechanism, laplace_drawn, laplace_printed, two_categories
 from engine.errors import ParameterError
-from engine.two_categories import ExampleMechanism, laplace_drawn, laplace_printed, two_categories
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions

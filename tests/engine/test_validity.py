@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ParameterError
-from engine.support_table import SupportTable
+from engine.support.support_table import SupportTable
 from engine.validity import (
     CELL_RANGE,
     DOMAIN_RANGES,

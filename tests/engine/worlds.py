@@ -5,17 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.coarsening import Coarsening, coarsen
-from engine.editing import EditedDomain, EditingMode, edit_domain
-from engine.placement import BlockTable
-from engine.prior import flow_mass, prior_share, prior_weight
-from engine.pruning import retention_threshold
+from engine.kernels.units import RETENTION_UNITS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers
+from engine.placement.placement import BlockTable
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers
-from engine.tracts import EARTH_RADIUS_MI, OriginTracts
-from engine.units import RETENTION_UNITS
-from geodata.distance import distance_matrix_mi
+from engine.support.coarsening import Coarsening, coarsen
+from engine.support.editing import EditedDomain, EditingMode, edit_domain
+from engine.support.prior import flow_mass, prior_share, prior_weight
+from engine.support.pruning import retention_threshold
+from engine.support.support_table import SupportTable
+from engine.support.tracts import EARTH_RADIUS_MI, OriginTracts
+from geodata.geography.distance import distance_matrix_mi
 
 KEY = SecretKey.for_tests()
 Ints = npt.NDArray[np.int64]

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from mapapp.answers import selection, served_answers, watch
+from mapapp.answers import served_answers
+from mapapp.answers.areas import selection
 from mapapp.answers.release import Release
-from mapapp.answers.watch import Refused, Watch
-from mapapp.drawing.map_content import MapContent
+from mapapp.base import watch
+from mapapp.base.watch import Refused, Watch
 from mapapp.explore import heavy_requests
 from mapapp.explore.admission import Admission
 from mapapp.explore.server import create_app, listen
+from mapapp.show.content.map_content import MapContent
 from tests.releases import write_release
 
 PATIENCE_S = 30.0  # of these tests; nothing here waits for a time to pass

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from flask.testing import FlaskClient
 
-from mapapp.answers import grids, served_answers, words
+from mapapp.answers import served_answers, words
+from mapapp.answers.analyses import grids
 from mapapp.answers.release import Release, open_releases
-from mapapp.explore.cell_routes import cells_url, error_of_cell
+from mapapp.explore.answer_routes import cells_url, error_of_cell
 from mapapp.explore.server import create_app
 from mapapp.question.address import Address
 from mapapp.question.question import Question

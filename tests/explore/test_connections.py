@@ -23,9 +23,9 @@ from mapapp.base.errors import UsageError
 from mapapp.explore.listener import server as listener
 from mapapp.explore.listener.channel import Channel
 from mapapp.explore.listener.connections import Connection
+from mapapp.explore.listener.gate import UnsentBytes
 from mapapp.explore.listener.limits import Limits, affordable_connections
 from mapapp.explore.listener.server import FairQueue
-from mapapp.explore.listener.unsent import UnsentBytes
 from tests.explore.listening import (
     GET,
     OTHER_CLIENT,

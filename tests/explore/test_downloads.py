@@ -20,19 +20,20 @@ import pandas
 import pytest
 
 from mapapp.answers.release import Release
-from mapapp.answers.watch import Refused, Watch
+from mapapp.base.watch import Refused, Watch
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.downloads import files, routes
+from mapapp.explore.downloads import files
+from mapapp.explore.downloads import files as routes
 from mapapp.explore.downloads.bounds import FileWatch
 from mapapp.explore.downloads.files import FILES, File
 from mapapp.explore.pages.download_menu import menu
 from mapapp.explore.server import create_app, listen
-from mapapp.files.exports.provenance import Provenance
 from mapapp.question import setup_file
 from mapapp.question.analyses import ANALYSES
-from tests.files import reading
+from mapapp.show.exports.provenance import Provenance
 from tests.releases import write_release
+from tests.show import reading
 
 AREA = "area=county:10001"
 STARTS = {

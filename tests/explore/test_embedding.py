@@ -9,7 +9,7 @@ import pytest
 from plotly.io.json import to_json_plotly
 
 from mapapp.commands.cli import run
-from mapapp.explore.pages import explore, sharing
+from mapapp.explore.pages import explore, frame
 from mapapp.explore.server import create_app
 from mapapp.question.address import Address
 from tests.releases import write_release
@@ -61,7 +61,7 @@ def test_an_invalid_origin_is_refused_in_one_line(
 
 def test_the_page_offers_html_only_if_a_site_may_embed_it(path: Path) -> None:
     def page(*sites: str) -> str:
-        return str(to_json_plotly(sharing.share(sites))).replace("\\u002f", "/")
+        return str(to_json_plotly(frame.share(sites))).replace("\\u002f", "/")
 
     assert "embed-snippet" not in page()
     assert "--embed-from" in page()

@@ -14,7 +14,7 @@ import shapely
 
 from geodata.errors import GeometryError
 from mapapp.answers import served_answers
-from mapapp.answers.entries import headline_of
+from mapapp.answers.analyses.entries import headline_of
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
@@ -25,9 +25,8 @@ from mapapp.explore.pages.area_controls import step_name
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import to_query
 from mapapp.question.analyses import ANALYSES
-from mapapp.question.area_text import Shape
+from mapapp.question.area_text import Shape, part_of
 from mapapp.question.cost import MAX_PARTS
-from mapapp.question.drawn_parts import part_of
 from tests.addresses import address_of, settled
 from tests.releases import ELSEWHERE, write_release
 

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from mapapp.answers.watch import LEFT, Refused
+from mapapp.base.watch import LEFT, Refused
 from mapapp.explore.downloads.files import FILES, File
 from mapapp.explore.processes import file_process
 from mapapp.explore.processes.file_process import FileProcess

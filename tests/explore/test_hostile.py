@@ -12,16 +12,16 @@ from typing import Any
 import pandas
 import pytest
 
-from mapapp.answers import opened_publication, selection
+from mapapp.answers import opened_publication
+from mapapp.answers.areas import selection
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
-from mapapp.drawing import map_layers
 from mapapp.explore.callbacks import events, setup_file
-from mapapp.explore.callbacks.views import Views
-from mapapp.explore.limited_log import MOST_LINES, LimitedLog
+from mapapp.explore.callbacks.views import MOST_LINES, LimitedLog, Views
 from mapapp.explore.server import create_app, listen
 from mapapp.question.address import Address
 from mapapp.question.setup_file import VERSION
+from mapapp.show.content import map_layers
 from tests.addresses import address_of
 from tests.releases import ELSEWHERE, write_release
 

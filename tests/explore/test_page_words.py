@@ -10,24 +10,24 @@ from typing import Any
 
 import pytest
 
-from geodata.store import sha256_of
+from geodata.store.store import sha256_of
 from mapapp.answers import served_answers, words
-from mapapp.answers.entries import headline_of, n_about
-from mapapp.answers.measures import Number, caution
+from mapapp.answers.analyses.entries import headline_of, n_about
+from mapapp.answers.analyses.measures import Number, caution
+from mapapp.answers.analyses.results import InflowOutflow
 from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.publication import UNBOUND_NOTE
 from mapapp.answers.release import Release
-from mapapp.answers.results import InflowOutflow
-from mapapp.drawing.paper.charts import chart_pictures
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer, answer_charts, answer_tables, controls, method
 from mapapp.explore.pages.answer_tables import SHARE
-from mapapp.files.reports.tables import tables
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.paper.charts import chart_pictures
+from mapapp.show.reports.tables import tables
 from tests.addresses import address_of, settled
 from tests.addresses import shown as question_and_view
 from tests.releases import rewrite_table, write_release

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mapapp.answers.release import open_releases
-from mapapp.explore.callbacks.choices import followed
-from mapapp.explore.callbacks.sentences import PREFIX, question_option
+from mapapp.explore.callbacks.choices import PREFIX, followed, question_option
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.area_controls import filter_chips
 from tests.records_store import write_records
@@ -50,7 +49,7 @@ def test_a_chosen_sentence_is_not_read_again(views: Views, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise AssertionError("the sentence was read twice")
 
-    monkeypatch.setattr("mapapp.explore.callbacks.sentences.ask_in_words", refuse)
+    monkeypatch.setattr("mapapp.explore.callbacks.choices.ask_in_words", refuse)
     search, _ = choose(views, "", "search", f"{PREFIX}{text}")
     assert search == "?analysis=profile&area=county:10003&age=1"
 

@@ -16,13 +16,13 @@ import pytest
 import shapely
 
 from geodata.errors import StoreError
-from mapapp.answers import watch
-from mapapp.answers.outlines import Outlines
+from mapapp.answers.areas.outlines import Outlines
+from mapapp.base import watch
 from mapapp.base.errors import UsageError
 from mapapp.base.paths import assets_dir
-from mapapp.drawing import map_layers
 from mapapp.explore import server, web_app
 from mapapp.explore.server import add_release, create_app, listen
+from mapapp.show.content import map_layers
 from tests.releases import UNDRAWN_TRACT, write_release
 
 OUTSIDE = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE)

@@ -11,20 +11,21 @@ from typing import Any
 import pytest
 from dash.exceptions import PreventUpdate
 
-from mapapp.answers.tables import sheet as sheets
-from mapapp.answers.tables.beside import beside_sentences, same_jobs
-from mapapp.answers.tables.served_table import ServedTable
-from mapapp.answers.tables.sheet import Sheet, page_of, sheet
-from mapapp.drawing.palette import COLOR_SCHEMES
-from mapapp.drawing.table_map import STAR_TEXT, starred_units, table_map
-from mapapp.explore.callbacks.tables import clicked_unit, map_figure, unit_trace
+from mapapp.answers.promise.overlapping_releases import beside_sentences, same_jobs
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.pages import certificate, method, table_page
+from mapapp.explore.pages import certificate, method
 from mapapp.explore.server import beside_lines, create_app
-from mapapp.explore.table_routes import starred_layer
-from mapapp.files.tables.table_csv import table_csv
+from mapapp.kinds.tables.files.csv import table_csv
+from mapapp.kinds.tables.page import table_page
+from mapapp.kinds.tables.page.callbacks import clicked_unit, map_figure, unit_trace
+from mapapp.kinds.tables.page.map import STAR_TEXT, starred_units, table_map
+from mapapp.kinds.tables.page.routes import starred_layer
+from mapapp.kinds.tables.read import sheet as sheets
+from mapapp.kinds.tables.read.served_table import ServedTable
+from mapapp.kinds.tables.read.sheet import Sheet, page_of, sheet
+from mapapp.kinds.tables.read.view import SHADES, TableView, table_view, to_query
 from mapapp.question.address import Address
-from mapapp.question.table_view import SHADES, TableView, table_view, to_query
+from mapapp.show.content.palette import COLOR_SCHEMES
 from tests.figures import checked
 
 LIGHT = COLOR_SCHEMES["light"]

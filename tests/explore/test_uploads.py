@@ -12,8 +12,8 @@ import pytest
 import shapely
 
 from geodata.errors import GeometryError
-from mapapp.answers.watch import Refused
 from mapapp.base.errors import UsageError
+from mapapp.base.watch import Refused
 from mapapp.explore import heavy_requests
 from mapapp.explore import uploads as module
 from mapapp.explore.server import create_app

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import geopandas
 import shapely
 
-from geodata.schema import CHARACTERISTIC_CODES
+from geodata.store.schema import CHARACTERISTIC_CODES
 
 Flavour = Literal[7, 8]
 

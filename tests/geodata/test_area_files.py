@@ -13,10 +13,10 @@ import geopandas
 import pytest
 import shapely
 
-from geodata import area_files, area_reader
-from geodata.area_files import AreaFile, read_area_file, read_area_upload
 from geodata.errors import GeodataError, GeometryError, SourceFileError
-from mapapp.question.drawn_parts import geometries_of
+from geodata.geography import area_files, area_reader
+from geodata.geography.area_files import AreaFile, read_area_file, read_area_upload
+from mapapp.question.area_text import geometries_of
 
 ONE, TWO = shapely.box(-71, 42, -70.9, 42.1), shapely.box(-70.8, 42, -70.7, 42.1)
 TRACK = "".join(f'<trkpt lat="{lat}" lon="{lon}"/>' for lon, lat in ((-71, 42), (-70.9, 42), (-70.9, 42.1)))

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from geodata import assigned_segments
-from geodata.assigned_segments import AssignedSegments, Margins, measure_assigned
-from geodata.segments import joint_counts
+from geodata.importing import assigned_segments
+from geodata.importing.assigned_segments import AssignedSegments, Margins, measure_assigned
+from geodata.sources.segments import joint_counts
 
 Jobs = dict[tuple[int, int], list[tuple[int, int, int]]]
 """Segments (age, earnings, industry) of the jobs of each pair (workplace, home)."""

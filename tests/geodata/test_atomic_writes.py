@@ -12,11 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from geodata import atomic_writes
-from geodata.atomic_writes import claimed, clear_abandoned, name_of_partial, partial_name, writing_beside
 from geodata.errors import StoreError
-from geodata.schema import JOBS, TABLES
-from geodata.store import open_store, writing_store
+from geodata.store import atomic_writes
+from geodata.store.atomic_writes import (
+    claimed,
+    clear_abandoned,
+    name_of_partial,
+    partial_name,
+    writing_beside,
+)
+from geodata.store.schema import JOBS, TABLES
+from geodata.store.store import open_store, writing_store
 from tests.geodata.test_store import empty, write
 
 SAME_NUMBER = 4242
@@ -27,8 +33,8 @@ import os, sys
 from pathlib import Path
 os.getpid = lambda: {SAME_NUMBER}
 from geodata.errors import StoreError
-from geodata.schema import JOBS, TABLES
-from geodata.store import writing_store
+from geodata.store.store.schema import JOBS, TABLES
+from geodata.store.store.store import writing_store
 from tests.geodata.test_store import empty
 try:
     with writing_store(Path(sys.argv[1]), "dataset") as writer:

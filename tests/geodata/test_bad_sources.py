@@ -11,14 +11,14 @@ import geopandas
 import pytest
 import shapely
 
-from geodata.boundaries import read_boundaries
-from geodata.crosswalk import read_crosswalks
 from geodata.errors import GeodataError, GeometryError, SourceFileError, SourceRowError
-from geodata.importing import import_dataset
-from geodata.lodes import read_od
-from geodata.population import read_population
-from geodata.pumas import read_pumas
-from geodata.recognize import roles_of, sources_in
+from geodata.importing.importing import import_dataset
+from geodata.sources.boundaries import read_boundaries
+from geodata.sources.crosswalk import read_crosswalks
+from geodata.sources.lodes import read_od
+from geodata.sources.population import read_population
+from geodata.sources.pumas import read_pumas
+from geodata.sources.recognize import roles_of, sources_in
 from tests.geodata import samples
 
 A, B, C = samples.RI_TRACTS

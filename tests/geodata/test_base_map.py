@@ -10,14 +10,14 @@ import pandas
 import pytest
 import shapely
 
-from geodata import base_map
-from geodata.base_map import MARGIN_DEG, read_base_map, water_of_blocks
-from geodata.boundaries import read_boundaries
 from geodata.errors import GeodataError
-from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.recognize import roles_of, sources_in
-from geodata.schema import BASE_TABLES
-from geodata.store import open_store
+from geodata.geography import base_map
+from geodata.geography.base_map import MARGIN_DEG, read_base_map, water_of_blocks
+from geodata.importing.importing import Imported, import_dataset, write_dataset
+from geodata.sources.boundaries import read_boundaries
+from geodata.sources.recognize import roles_of, sources_in
+from geodata.store.schema import BASE_TABLES
+from geodata.store.store import open_store
 from tests.geodata import base_samples, samples
 
 

@@ -8,7 +8,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.cells import cells_in_hull, cells_in_polygon, cut_cells, union_of
+from geodata.geography.cells import cells_in_hull, cells_in_polygon, cut_cells, union_of
 
 RING = shapely.Polygon(
     [(-71.5, 41.5), (-71.4, 41.5), (-71.4, 41.6), (-71.45, 41.55), (-71.5, 41.6)],

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from geodata.centers import mean_place_deg
-from geodata.distance import distance_mi
+from geodata.geography.centers import mean_place_deg
+from geodata.geography.distance import distance_mi
 
 
 def test_the_aleutians_are_not_in_europe() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from geodata.characteristics import GROUPS, TOTAL, read_characteristics
 from geodata.errors import GeodataError
-from geodata.importing import import_dataset, write_dataset
-from geodata.recognize import roles_of, sources_in
-from geodata.schema import CHARACTERISTIC_CODES
-from geodata.store import open_store
+from geodata.importing.importing import import_dataset, write_dataset
+from geodata.sources.characteristics import GROUPS, TOTAL, read_characteristics
+from geodata.sources.recognize import roles_of, sources_in
+from geodata.store.schema import CHARACTERISTIC_CODES
+from geodata.store.store import open_store
 from tests.commands.running import refused, run_here
 from tests.geodata.samples import CT_TRACTS, RI_TRACTS, block_id, characteristics, write_sources
 

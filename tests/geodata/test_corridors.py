@@ -12,9 +12,9 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodata import area_shapes, corridors
-from geodata.corridors import Reach
 from geodata.errors import GeometryError
+from geodata.geography import area_shapes, corridors
+from geodata.geography.corridors import Reach
 
 WGS84 = pyproj.Geod(ellps="WGS84")
 MILE_M = 1609.344

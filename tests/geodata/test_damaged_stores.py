@@ -18,8 +18,8 @@ import pytest
 import shapely
 
 from geodata.errors import StoreError
-from geodata.schema import BOUNDS, IDENTIFIER, INDEX_OF, MAY_BE_NAN, TABLES, Table
-from geodata.store import open_store
+from geodata.store.schema import BOUNDS, IDENTIFIER, INDEX_OF, MAY_BE_NAN, TABLES, Table
+from geodata.store.store import open_store
 from tests.releases import write_release
 
 Damage = Callable[[Path], object]

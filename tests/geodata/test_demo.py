@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from geodata.demo import generate, write_demo
+from geodata.demo.gazetteer import Names, joined, postal_codes
 from geodata.demo.grouping import bisected
-from geodata.demo.names import Names, joined, postal_codes
 from geodata.demo.sizes import SCALES
-from geodata.distance import distance_mi
 from geodata.errors import GeodataError, StoreError
-from geodata.schema import (
+from geodata.geography.distance import distance_mi
+from geodata.store.schema import (
     BASE_TABLES,
     LANDMARK_KINDS,
     N_SEGMENTS,
@@ -30,8 +30,8 @@ from geodata.schema import (
     WATER_KINDS,
     segment_code,
 )
-from geodata.store import open_store
-from geodata.worker_schema import WorkerSchema
+from geodata.store.store import open_store
+from geodata.workers.schema import WorkerSchema
 
 LEVELS = {
     "tract": "tracts",

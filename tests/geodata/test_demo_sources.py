@@ -12,7 +12,7 @@ import pytest
 
 from geodata.demo.source_files import FAR_BLOCKS, write_source_files
 from geodata.errors import StoreError
-from geodata.store import open_store
+from geodata.store.store import open_store
 from tests.commands.running import refused, run_here
 
 DOCS = Path(__file__).parents[2] / "docs" / "worker-records.md"

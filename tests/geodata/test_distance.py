@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.distance import KM_PER_MI, bearing_deg, distance_matrix_mi, distance_mi
+from geodata.geography.distance import KM_PER_MI, bearing_deg, distance_matrix_mi, distance_mi
 
 places = st.tuples(st.floats(-180, 180), st.floats(-90, 90))
 

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.downloading import Retry
 from geodata.errors import SourceFileError
-from geodata.fetch import Fetched, fetch, parse_checksums
-from geodata.sources_catalog import sources_of
+from geodata.sources.downloading import Retry
+from geodata.sources.fetch import Fetched, fetch, parse_checksums
+from geodata.sources.sources_catalog import sources_of
 from tests.geodata import samples
 from tests.geodata.serving import Site, serving
 
@@ -157,7 +157,7 @@ def test_an_interrupted_run_leaves_a_part_and_the_next_goes_on(
             raise KeyboardInterrupt
 
     file = tmp_path / path.rpartition("/")[2]
-    monkeypatch.setattr("geodata.downloading._CHUNK", 5_000)
+    monkeypatch.setattr("geodata.sources.downloading._CHUNK", 5_000)
     with pytest.raises(KeyboardInterrupt):
         fetched(site, tmp_path, progress=interrupt)
     assert not file.exists()
@@ -176,7 +176,7 @@ def test_a_file_that_changed_meanwhile_is_not_joined_to_its_old_part(
         if "tract.zip" in stage and done:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("geodata.downloading._CHUNK", 5_000)
+    monkeypatch.setattr("geodata.sources.downloading._CHUNK", 5_000)
     with pytest.raises(KeyboardInterrupt):
         fetched(site, tmp_path, progress=interrupt)
     site.files[TRACTS] = content_of("another edition.zip")

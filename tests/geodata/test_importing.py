@@ -13,12 +13,12 @@ import pandas
 import pytest
 import shapely
 
-from geodata.crosswalk import read_crosswalks
 from geodata.errors import SourceFileError, StoreError
-from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.recognize import Sources, sources_in
-from geodata.schema import TABLES
-from geodata.store import open_store
+from geodata.importing.importing import Imported, import_dataset, write_dataset
+from geodata.sources.crosswalk import read_crosswalks
+from geodata.sources.recognize import Sources, sources_in
+from geodata.store.schema import TABLES
+from geodata.store.store import open_store
 from tests.geodata import samples
 
 KEY = "0f" * 32

@@ -15,22 +15,22 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from geodata import worker_file
-from geodata.boundaries import read_boundaries
-from geodata.commutes import Commutes, WorkerCommutes
-from geodata.crosswalk import Crosswalk, read_crosswalks
 from geodata.errors import GeodataError, SourceFileError, SourceRowError
-from geodata.hierarchy import Hierarchy, arrange, assemble
-from geodata.importing import import_dataset, write_dataset
-from geodata.population import read_population
+from geodata.geography.hierarchy import Hierarchy, arrange, assemble
+from geodata.importing.commutes import Commutes, WorkerCommutes
+from geodata.importing.importing import import_dataset, write_dataset
 from geodata.progress import silent
-from geodata.pumas import read_pumas
-from geodata.recognize import Sources, sources_in
-from geodata.store import open_store
-from geodata.worker_columns import read_worker_columns
-from geodata.worker_order import sort_workers
-from geodata.worker_schema import WorkerSchema
-from geodata.worker_spool import WorkerArrays, WorkerSpool
+from geodata.sources.boundaries import read_boundaries
+from geodata.sources.crosswalk import Crosswalk, read_crosswalks
+from geodata.sources.population import read_population
+from geodata.sources.pumas import read_pumas
+from geodata.sources.recognize import Sources, sources_in
+from geodata.store.store import open_store
+from geodata.workers import file
+from geodata.workers.columns import read_worker_columns
+from geodata.workers.order import sort_workers
+from geodata.workers.schema import WorkerSchema
+from geodata.workers.spool import WorkerArrays, WorkerSpool
 from tests.geodata import samples
 from tests.geodata.worker_samples import HEADER, JOBS, NEW_YORK, ROWS, SCHEMA, lines, write_schema
 
@@ -138,7 +138,7 @@ def test_batches_and_several_files_give_the_same(
     first, second = tmp_path / "first.csv.gz", tmp_path / "second.csv"
     first.write_bytes(gzip.compress(lines(ROWS[:4]).encode()))
     second.write_text(lines(ROWS[4:]))
-    monkeypatch.setattr(worker_file, "BATCH_BYTES", 100)
+    monkeypatch.setattr(file, "BATCH_BYTES", 100)
     pandas.testing.assert_frame_equal(whole, workers_of(ground.read(first, second)))
 
 
@@ -276,7 +276,7 @@ def test_a_bad_file_is_refused_in_one_line_that_quotes_no_attribute(
 def test_lines_are_counted_over_all_blocks_of_a_file(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_file, "BATCH_BYTES", 100)
+    monkeypatch.setattr(file, "BATCH_BYTES", 100)
     every = lines(ROWS * 4).splitlines()
     for line in (2, 9, len(every)):
         ragged = [*every[: line - 1], f"{every[line - 1]},more", *every[line:]]
@@ -290,7 +290,7 @@ def test_lines_are_counted_over_all_blocks_of_a_file(
 def test_a_line_longer_than_a_block_is_refused(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker_file, "BATCH_BYTES", 100)
+    monkeypatch.setattr(file, "BATCH_BYTES", 100)
     with pytest.raises(SourceFileError, match="not a table of comma-separated cells"):
         ground.read_text(tmp_path, lines(ROWS) + "1" * 400)
 
@@ -345,7 +345,7 @@ def test_parts_have_about_as_many_workers_however_many_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory grows with a part, so a part ends where it has enough; no workplace is in two."""
-    monkeypatch.setattr("geodata.worker_spool._ROWS_AT_ONCE", 1_000)
+    monkeypatch.setattr("geodata.workers.spool._ROWS_AT_ONCE", 1_000)
     rng = np.random.default_rng(3)
     n, n_blocks = 20_000, 50_000
     work = rng.integers(0, n_blocks // 10, n)

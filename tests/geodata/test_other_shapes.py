@@ -19,15 +19,15 @@ import pandas
 import pytest
 import shapely
 
-from geodata.boundaries import levels_of, read_boundaries
 from geodata.errors import GeodataError, GeometryError, SourceFileError, SourceRowError
-from geodata.flows import read_flows
-from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.lodes import read_od
-from geodata.placed_jobs import PlacedJobs, jobs_table
-from geodata.pumas import read_pumas
-from geodata.recognize import roles_of, sources_in
-from geodata.vintage import vintage_of_polygons, vintage_of_table
+from geodata.importing.importing import Imported, import_dataset, write_dataset
+from geodata.sources.boundaries import levels_of, read_boundaries
+from geodata.sources.flows import read_flows
+from geodata.sources.lodes import read_od
+from geodata.sources.placed_jobs import PlacedJobs, jobs_table
+from geodata.sources.pumas import read_pumas
+from geodata.sources.recognize import roles_of, sources_in
+from geodata.sources.vintage import vintage_of_polygons, vintage_of_table
 from tests.geodata import samples
 
 KEY = "0f" * 32
@@ -150,7 +150,7 @@ def test_files_without_a_single_job(tmp_path: Path) -> None:
 def test_large_files_are_placed_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = samples.write_sources(tmp_path)
     whole = imported(folder).tables["jobs"]
-    monkeypatch.setattr("geodata.lodes._ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("geodata.sources.lodes._ROWS_AT_ONCE", 2)
     pandas.testing.assert_frame_equal(whole, imported(folder).tables["jobs"])
 
 

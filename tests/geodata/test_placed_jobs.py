@@ -6,9 +6,9 @@ import numpy as np
 import pandas
 import pytest
 
-from geodata import placed_jobs
-from geodata.placed_jobs import PlacedJobs, jobs_table, sorted_by_workplace
-from geodata.schema import JOBS, N_SEGMENTS, segment_code
+from geodata.sources import placed_jobs
+from geodata.sources.placed_jobs import PlacedJobs, jobs_table, sorted_by_workplace
+from geodata.store.schema import JOBS, N_SEGMENTS, segment_code
 
 N_BLOCKS = 40
 

@@ -9,8 +9,8 @@ import pyarrow
 import pytest
 import shapely
 
-from geodata import points
-from geodata.points import Triangles, cut_cells
+from geodata.geography import points
+from geodata.geography.points import Triangles, cut_cells
 
 HOLED = shapely.Polygon([(0, 0), (4, 0), (4, 4), (0, 4)], [[(1, 1), (3, 1), (3, 3), (1, 3)]])
 PAIR = shapely.MultiPolygon([shapely.box(10, 0, 12, 1), shapely.box(14, 0, 15, 1)])

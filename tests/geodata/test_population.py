@@ -10,7 +10,7 @@ import pandas
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.population import Residents, block_population, is_population, read_population
+from geodata.sources.population import Residents, block_population, is_population, read_population
 from tests.geodata import samples
 
 

@@ -10,12 +10,12 @@ import pytest
 import shapely
 
 from benchmarks.ordinary_tables import found_in, workers_of
-from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.lodes import COUNTS
-from geodata.recognize import sources_in
-from geodata.store import open_store
-from mapapp.files.exports.lodes import write_lodes
-from mapapp.measuring.record_groups import group_sizes
+from geodata.importing.importing import Imported, import_dataset, write_dataset
+from geodata.sources.lodes import COUNTS
+from geodata.sources.recognize import sources_in
+from geodata.store.store import open_store
+from mapapp.kinds.records.measure.groups import group_sizes
+from mapapp.show.exports.lodes import write_lodes
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from geodata.errors import SourceFileError
-from geodata.recognize import roles_of, sources_in
+from geodata.sources.recognize import roles_of, sources_in
 from tests.geodata import samples
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from geodata.errors import SourceFileError, SourceRowError
-from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.recognize import sources_in
-from geodata.residents_only import residents_only_states, with_residents_only
-from geodata.store import open_store
+from geodata.importing.importing import Imported, import_dataset, write_dataset
+from geodata.sources.recognize import sources_in
+from geodata.store.residents_only import residents_only_states, with_residents_only
+from geodata.store.store import open_store
 from tests.geodata import samples
 from tests.geodata.worker_samples import NEW_YORK, ROWS, lines, write_schema
 

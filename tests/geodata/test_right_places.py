@@ -13,13 +13,12 @@ import pandas
 import pytest
 import shapely
 
-from geodata.elsewhere import states
 from geodata.errors import GeodataError
-from geodata.importing import import_dataset
-from geodata.population import read_population
-from geodata.recognize import sources_in
-from geodata.right_places import check_blocks_in_states
-from geodata.state_boxes import outside_state
+from geodata.geography.elsewhere import states
+from geodata.geography.right_places import check_blocks_in_states, outside_state
+from geodata.importing.importing import import_dataset
+from geodata.sources.population import read_population
+from geodata.sources.recognize import sources_in
 from tests.geodata import samples
 
 CROSSWALK, TRACTS, CENTERS = "ri_xwalk.csv.gz", "tl_2010_44_tract10.zip", "CenPop2010_Mean_TR.txt"

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.segments import Ints, joint_counts
+from geodata.sources.segments import Ints, joint_counts
 
 
 @st.composite

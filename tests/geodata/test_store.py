@@ -15,9 +15,9 @@ import pyarrow.parquet
 import pytest
 import shapely
 
-from geodata.atomic_writes import partial_name
 from geodata.errors import StoreError
-from geodata.schema import (
+from geodata.store.atomic_writes import partial_name
+from geodata.store.schema import (
     BASE_TABLES,
     BLOCKS,
     COUNTIES,
@@ -37,9 +37,9 @@ from geodata.schema import (
     StoreKind,
     Table,
 )
-from geodata.store import open_store, writing_store
-from geodata.table_stream import ROW_GROUP_ROWS, TableStream
-from geodata.worker_schema import Attribute
+from geodata.store.store import open_store, writing_store
+from geodata.store.table_stream import ROW_GROUP_ROWS, TableStream
+from geodata.workers.schema import Attribute
 from tests.tables import write_table
 
 

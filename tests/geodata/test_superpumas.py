@@ -9,7 +9,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.superpumas import grouped, neighbors, superpuma_ids
+from geodata.geography.superpumas import grouped, neighbors, superpuma_ids
 
 WIDTH = 6
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from geodata.errors import SourceFileError
-from geodata.worker_columns import Bands, Values, read_worker_columns
+from geodata.workers.columns import Bands, Values, read_worker_columns
 from tests.geodata.worker_samples import SCHEMA, write_schema
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from geodata.demo.workers import SCHEMA
 from geodata.errors import GeodataError, StoreError
-from geodata.worker_schema import STANDARD_PARENTS, Attribute, WorkerSchema, usual_parents
+from geodata.workers.schema import STANDARD_PARENTS, Attribute, WorkerSchema, usual_parents
 
 SEX = Attribute(name="sex", title="Sex", codes=("1", "2"), labels=("Male", "Female"))
 SECTOR = Attribute(

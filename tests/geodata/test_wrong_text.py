@@ -10,18 +10,18 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from geodata.boundaries import read_boundaries
-from geodata.crosswalk import read_crosswalks
 from geodata.errors import GeodataError, GeometryError, SourceFileError, SourceRowError, StoreError
-from geodata.importing import import_dataset
-from geodata.lodes import read_od
-from geodata.population import read_population
-from geodata.reading import read_header
-from geodata.recognize import sources_in
-from geodata.store import refuse_existing
-from geodata.toml_text import parsed_toml
-from geodata.worker_columns import read_worker_columns
-from geodata.worker_file import WorkerFile
+from geodata.importing.importing import import_dataset
+from geodata.sources.boundaries import read_boundaries
+from geodata.sources.crosswalk import read_crosswalks
+from geodata.sources.lodes import read_od
+from geodata.sources.population import read_population
+from geodata.sources.reading import read_header
+from geodata.sources.recognize import sources_in
+from geodata.store.store import refuse_existing
+from geodata.text import parsed_toml
+from geodata.workers.columns import read_worker_columns
+from geodata.workers.file import WorkerFile
 from tests.geodata import samples
 from tests.geodata.worker_samples import SCHEMA, write_schema
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio
-from engine.theorems import theorem_4_4_weight
+from engine.accountant.enumerator import compositions, exact_failure_probability, largest_log_ratio
+from engine.accountant.theorems import theorem_4_4_weight
 from tests.golden import golden
 from tests.oracles import sound
 from tests.oracles.two_categories import (

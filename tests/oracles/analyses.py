@@ -9,8 +9,8 @@ import numpy
 import pandas
 import shapely
 
-from geodata.distance import bearing_deg, distance_mi
-from geodata.store import Store
+from geodata.geography.distance import bearing_deg, distance_mi
+from geodata.store.store import Store
 
 OTHER = {"work": "home", "home": "work"}
 DIRECTIONS = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")

@@ -9,15 +9,13 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from engine.accountant import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
+from engine.accountant.paper import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
+from engine.accountant.sound import SOUND_PURE, SOUND_TAILS, SoundBound, WeightGroup
 from engine.errors import CertificateError, EngineError
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
-from engine.sound import SOUND_PURE, SOUND_TAILS, SoundBound, WeightGroup
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CLAIMS_SCHEMA, FIRST_BOUND_SCHEMA
-from mapapp.publishing.certificate.exponential import exponential_claims, read_privacy
-from mapapp.publishing.certificate.sound import BOUND_FIELDS, is_certain, read_groups, sound_preconditions
-from mapapp.publishing.certificate.terms import (
+from mapapp.kinds.base.certificate import (
     FIELDS,
     FOR_RELEASE,
     LATER_FIELDS,
@@ -34,6 +32,8 @@ from mapapp.publishing.certificate.terms import (
     require_hashes,
     theorem_preconditions,
 )
+from mapapp.kinds.release.certificate.exponential import exponential_claims, read_privacy
+from mapapp.kinds.release.certificate.sound import BOUND_FIELDS, is_certain, read_groups, sound_preconditions
 from tests.oracles.sound_groups import sound_bound_of_groups
 
 __all__ = ["check_certificate"]

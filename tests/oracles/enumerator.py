@@ -1,4 +1,4 @@
-"""Plain twin of `engine.enumerator`, written from P08 Algorithms 1 and 2 and Definitions 5 and 6."""
+"""Plain twin of `engine.accountant.enumerator`, written from P08 Algorithms 1 and 2 and Definitions 5 and 6."""
 
 import itertools
 import math

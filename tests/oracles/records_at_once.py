@@ -15,8 +15,8 @@ from engine.records.splitting import split_records
 from engine.records.tables import learn_model
 from engine.records.topping_up import TopUp, top_up
 from engine.streams import SecretKey
-from mapapp.publishing.records.choice import DEFAULT_DELTA
-from mapapp.publishing.records.plan import Plan, learning_rules
+from mapapp.kinds.records.make.choice import DEFAULT_DELTA
+from mapapp.kinds.records.make.plan import Plan, learning_rules
 
 Codes = npt.NDArray[np.int32]
 

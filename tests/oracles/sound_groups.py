@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterable
 
-from engine._kernels import sound as kernels
+from engine.accountant.kernels import sound as kernels
+from engine.accountant.sound import SoundAccounting, SoundBound, WeightGroup, groups_of_points
+from engine.accountant.sound_bound import effective_groups, lowered_exponential, tail_space
 from engine.errors import CertificateError
+from engine.kernels.units import WEIGHT_UNITS
 from engine.parameters import Number
-from engine.sound import SoundAccounting, SoundBound, WeightGroup, groups_of_points
-from engine.sound_bound import effective_groups, lowered_exponential, tail_space
-from engine.units import WEIGHT_UNITS
 
 _MARGIN = 1e-12
 

@@ -1,4 +1,4 @@
-"""Plain twin of `engine.two_categories`, written from P10's slides."""
+"""Plain twin of `engine.accountant.two_categories`, written from P10's slides."""
 
 import math
 

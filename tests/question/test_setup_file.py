@@ -15,7 +15,7 @@ import shapely
 from hypothesis import given, settings
 
 from mapapp.answers import served_answers
-from mapapp.answers.findings import findings
+from mapapp.answers.findings.findings import findings
 from mapapp.answers.release import Release, open_releases
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run

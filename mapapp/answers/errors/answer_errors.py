@@ -17,16 +17,16 @@ from typing import Final, cast
 import numpy as np
 import pandas
 
-from geodata.store import Store
-from mapapp.answers.areas import Areas
-from mapapp.answers.commute_pick import Pick
-from mapapp.answers.entries import entry_of
-from mapapp.answers.entry import Entry
-from mapapp.answers.flows import Flows
-from mapapp.answers.measures import Number
-from mapapp.answers.picks import CellPicks, Counts, pick_of_rows
-from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
-from mapapp.answers.short_tables import rest_of, with_rest_errors
+from geodata.store.store import Store
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.entry import Entry
+from mapapp.answers.analyses.measures import Number
+from mapapp.answers.analyses.picks_of_numbers import CellPicks, Counts, pick_of_rows
+from mapapp.answers.analyses.results import DistanceDirection, PairedAreas, Result, with_fields
+from mapapp.answers.analyses.short_tables import rest_of, with_rest_errors
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.commutes.flows import Flows
+from mapapp.answers.commutes.pick import Pick
 
 WithDistances = DistanceDirection | PairedAreas
 """Answers with tables of distances and a median distance."""
@@ -89,7 +89,7 @@ class Errors(ABC):
         """Return the answer with errors for its numbers and for the first rows of all or some of its tables.
 
         The sums of the rows after the `shown` ones (by default `rows`) of a table of units have them, too, for
-        `mapapp.answers.short_tables`.
+        `mapapp.answers.analyses.short_tables`.
         """
         if not self.is_known:
             return answer

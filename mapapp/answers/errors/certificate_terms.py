@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.elsewhere import division_numbers
+from geodata.geography.elsewhere import division_numbers
 from geodata.json_objects import JsonMapping
 
 __all__ = [

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from mapapp.answers.errors.certificate_terms import WeightTerms
 from mapapp.answers.errors.home_values import HomeCells, TractValues
 from mapapp.answers.errors.support_prior import SupportPriors, TractPrior, within_points
-from mapapp.answers.result_cache import ResultCache
+from mapapp.base.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 

@@ -25,14 +25,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from geodata.distance import bearing_deg, distance_mi
-from mapapp.answers import watch
-from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
+from geodata.geography.distance import bearing_deg, distance_mi
+from mapapp.answers.commutes.flows import Flows
+from mapapp.answers.commutes.pick import MEAN_LIMIT_MI, Pick
+from mapapp.answers.commutes.prepared import N_OCTANTS, octant
 from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints, WorkplaceArrays
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.answers.flows import Flows
-from mapapp.answers.prepared import N_OCTANTS, octant
-from mapapp.answers.result_cache import ResultCache
+from mapapp.base import watch
+from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
 
 Octants = npt.NDArray[np.int8]

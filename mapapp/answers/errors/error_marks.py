@@ -1,6 +1,6 @@
 """What readers are shown beside a count: that its expected error exceeds it, or the letter of the note why it has none.
 
-`mapapp.drawing.uncertain_units` says the same of the units on a map.
+`mapapp.show.content.uncertain_units` says the same of the units on a map.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from mapapp.answers.entries import entry_of
-from mapapp.answers.results import Change, Result
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.results import Change, Result
 
 EXCEEDS: Final = "± exceeds the count"
 """The mark for readers."""

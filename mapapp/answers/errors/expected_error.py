@@ -28,8 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.schema import N_SEGMENTS
-from mapapp.answers import watch
+from geodata.store.schema import N_SEGMENTS
 from mapapp.answers.errors.certificate_terms import (
     EXPONENTIAL,
     ExponentialTerms,
@@ -43,6 +42,7 @@ from mapapp.answers.errors.exponential_mechanism import ExponentialErrors
 from mapapp.answers.errors.exponential_noise import ExponentialNoise, ReleasedTables
 from mapapp.answers.errors.home_values import TractValues, ValuesOfTracts, values_of_areas
 from mapapp.answers.errors.support_prior import SupportPriors, Synthesizers
+from mapapp.base import watch
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

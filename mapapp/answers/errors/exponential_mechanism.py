@@ -46,7 +46,7 @@ from mapapp.answers.errors.real_counts import (
 )
 from mapapp.answers.errors.redrawn_workers import FULLNESS
 from mapapp.answers.errors.support_prior import SupportPriors, Synthesizers
-from mapapp.answers.result_cache import ResultCache
+from mapapp.base.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,21 +19,20 @@ import numpy.typing as npt
 import pandas
 
 from geodata.errors import StoreError
-from geodata.store import Store
-from mapapp.answers.about import Note
-from mapapp.answers.areas import Areas
-from mapapp.answers.commute_pick import Blocks, Pick
-from mapapp.answers.entries import entry_of
-from mapapp.answers.entry import Entry
+from geodata.store.store import Store
+from mapapp.answers.analyses.about import Note
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.entry import Entry
+from mapapp.answers.analyses.measures import MEASURES, Miles, Number, Row
+from mapapp.answers.analyses.picks_of_numbers import Counts, PickOf, by_band
+from mapapp.answers.analyses.results import Result
+from mapapp.answers.analyses.short_tables import shortened
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.commutes.flows import Flows
+from mapapp.answers.commutes.pick import Blocks, Pick
 from mapapp.answers.errors.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.errors.certificate_terms import ErrorTerms
-from mapapp.answers.flows import Flows
-from mapapp.answers.measures import MEASURES, Miles, Number
-from mapapp.answers.picks import Counts, PickOf, by_band
 from mapapp.answers.records.certificate import derived_from
-from mapapp.answers.results import Result
-from mapapp.answers.short_tables import shortened
-from mapapp.answers.table_rows import Row
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
 NO_ERROR: Final = "no-error"

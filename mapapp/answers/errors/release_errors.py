@@ -18,11 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.store import Store
-from mapapp.answers import watch
-from mapapp.answers.areas import Areas
-from mapapp.answers.commute_pick import Blocks, Pick
-from mapapp.answers.entries import entry_of
+from geodata.store.store import Store
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.results import Result, with_fields
+from mapapp.answers.areas.areas import Areas
+from mapapp.answers.commutes.flows import Flows
+from mapapp.answers.commutes.pick import Blocks, Pick
+from mapapp.answers.commutes.prepared import DIRECTIONS
 from mapapp.answers.errors.answer_errors import Errors, WithDistances
 from mapapp.answers.errors.certificate_terms import unit_of
 from mapapp.answers.errors.distance_errors import (
@@ -46,10 +48,8 @@ from mapapp.answers.errors.expected_error import (
 )
 from mapapp.answers.errors.exponential_noise import ReleasedRows
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts, values_of_areas
-from mapapp.answers.flows import Flows
-from mapapp.answers.prepared import DIRECTIONS
-from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.results import Result, with_fields
+from mapapp.base import watch
+from mapapp.base.result_cache import ResultCache
 from mapapp.question.filters import Filters
 
 _KEPT: Final = 32

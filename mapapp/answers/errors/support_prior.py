@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.distance import distance_mi
+from geodata.geography.distance import distance_mi
 from mapapp.answers.errors.certificate_terms import SupportTerms
-from mapapp.answers.result_cache import ResultCache
+from mapapp.base.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from mapapp.answers.commute_pick import Ints, Pick
-from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.areas.layer_units import LayerUnits
+from mapapp.answers.commutes.pick import Ints, Pick
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.release import Release
 

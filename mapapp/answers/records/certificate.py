@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from geodata.errors import StoreError
-from geodata.store import Store
-from mapapp.answers.about import Note
-from mapapp.answers.attributes import Attribute, Attributes, attributes_of, in_sentence
+from geodata.store.store import Store
+from mapapp.answers.analyses.about import Note
+from mapapp.answers.commutes.attributes import Attribute, Attributes, attributes_of, in_sentence
+from mapapp.answers.commutes.prepared import attribute_columns
 from mapapp.answers.errors.certificate_terms import ErrorTerms
-from mapapp.answers.prepared import attribute_columns
 from mapapp.answers.publication import is_of_records
 
 NO_EDGE = "no-edge"

@@ -10,7 +10,7 @@ import msgspec
 
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
-from geodata.store import Store
+from geodata.store.store import Store
 from mapapp.answers.publication import CERTIFICATE
 
 Totals = Literal["none", "rows", "columns", "both"]

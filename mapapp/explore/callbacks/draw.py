@@ -9,20 +9,20 @@ from typing import Final
 from dash import Patch
 
 from mapapp.answers import words
-from mapapp.answers.measures import caution
+from mapapp.answers.analyses.measures import caution
 from mapapp.answers.release import Release
-from mapapp.drawing import camera, map_layers
-from mapapp.drawing.labels import sized_texts
-from mapapp.drawing.map_captions import map_caption
-from mapapp.drawing.map_content import MapContent
-from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
-from mapapp.drawing.plotly import commute_map, flow_lines
-from mapapp.drawing.plotly.commute_map import UnitLabels
-from mapapp.drawing.plotly.plain_figures import Figure, Trace
 from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
+from mapapp.show.content import camera, map_layers
+from mapapp.show.content.labels import sized_texts
+from mapapp.show.content.map_captions import map_caption
+from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.show.plotly import commute_map, flow_lines
+from mapapp.show.plotly.commute_map import UnitLabels
+from mapapp.show.plotly.plain_figures import Figure, Trace
 
 _NARROW_PX: Final = 560
 """Width up to which a map has a short caption."""

@@ -11,23 +11,92 @@ from typing import Final
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from geodata.area_files import AreaFile
 from geodata.errors import GeometryError
-from mapapp.answers import watch
-from mapapp.answers.entries import ENTRIES
+from geodata.geography.area_files import AreaFile
+from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.release import Release
+from mapapp.base import watch
 from mapapp.base.errors import UsageError
-from mapapp.drawing import map_layers
-from mapapp.explore.callbacks.edited_parts import edited
-from mapapp.explore.pages.area_controls import REPLACES
+from mapapp.explore.pages.area_controls import REPLACES, miles_of
 from mapapp.explore.pages.controls import PLAIN
-from mapapp.explore.pages.layer_menus import click_level
+from mapapp.explore.pages.menus import click_level
 from mapapp.question.address import MAX_STEP_LENGTH, Address, edges_of
-from mapapp.question.area_text import Box, Circle, area_text, parse_area, ring_areas, widened
+from mapapp.question.area_text import (
+    Box,
+    Circle,
+    Corridor,
+    Everything,
+    Line,
+    Part,
+    Unit,
+    area_text,
+    geometries_of,
+    parse_area,
+    part_of,
+    ring_areas,
+    widened,
+)
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
-from mapapp.question.drawn_parts import geometries_of, part_of
 from mapapp.question.fields import QUESTION, USUAL, VIEW, NotAllowed
+from mapapp.show.content import map_layers
+
+# Changes of a chosen part: its radius or distance, and its name.
+
+_MAX_TYPED: Final = 200
+
+
+def edited(address: Address, release: Release, field: str, step: str, given: Mapping[str, object]) -> Address:
+    """Address with one step of an area changed as the visitor typed it: `miles`, and for a drawn part `name`.
+
+    Raises
+    ------
+    UsageError, GeometryError
+        If the miles or the name are not allowed; the message says why in one line.
+    """
+    steps: tuple[str, ...] = address.value(field)
+    if step not in steps:
+        return address
+    before = parse_area(step)[0]
+    name, miles = (
+        _text(given.get(each), default) for each, default in (("name", before.label), ("miles", None))
+    )
+    part = before.part if miles is None or miles == miles_of(before) else _with_miles(before.part, miles)
+    if isinstance(part, Unit) and not isinstance(before.part, Unit):
+        name = ""  # a unit has its own
+    after = str(replace(before, part=part, label=name or "")).removeprefix("+")
+    changed = tuple(dict.fromkeys(after if one == step else one for one in steps))
+    check_cost((*changed, *address.value("areas" if field == "others" else "others")))
+    release.areas.select(after)
+    return address.having(**{field: changed})
+
+
+def _text(given: object, default: str | None) -> str | None:
+    return given.strip()[:_MAX_TYPED] if isinstance(given, str) else default
+
+
+def _with_miles(part: Part, miles: str) -> Part:
+    """Return a part with another radius or distance; without a distance, the inner part of a corridor."""
+    try:
+        typed = [float(each) for each in re.split(r"[\s,;]+", miles) if each]
+    except ValueError:
+        raise UsageError(f"distance “{miles[:40]}”: type miles, such as 0.5") from None
+    if isinstance(part, Circle):
+        if len(typed) not in (1, 2):
+            raise UsageError(f"radius “{miles[:40]}”: type miles, such as 5, or 1, 3 for a ring")
+        inner, outer = typed if len(typed) == 2 else (0.0, typed[0])
+        return Circle(part.lon_deg, part.lat_deg, inner, outer)
+    of = part.of if isinstance(part, Corridor) else part
+    if isinstance(of, Everything):
+        return of
+    if isinstance(of, Line):
+        if len(typed) != 1:
+            raise UsageError(f"distance “{miles[:40]}”: type miles, such as 0.5")
+        return Corridor(of, typed[0])
+    if len(typed) > 1:
+        raise UsageError(f"distance “{miles[:40]}”: type one number of miles, such as 0.5")
+    return Corridor(of, typed[0]) if typed else of
+
 
 BANDS: Final = ("age", "earnings", "industry")
 ATTRIBUTES: Final = ("attributes", "by")

@@ -12,23 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, Patch, State, no_update
+from dash.development.base_component import Component
 
 from geodata.errors import GeodataError
-from mapapp.answers import served_answers, served_years, words
+from mapapp.answers import served_answers, words
+from mapapp.answers.analyses.results import Result
 from mapapp.answers.release import Release, names_of
-from mapapp.answers.results import Result
 from mapapp.base.errors import UsageError
-from mapapp.drawing.map_content import MapContent
-from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.explore import color_scheme
+from mapapp.explore.answer_routes import cells_url
 from mapapp.explore.callbacks import draw
-from mapapp.explore.callbacks.download_menu import files_of
 from mapapp.explore.callbacks.routing import page_links
 from mapapp.explore.callbacks.setup_file import bounds_for
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.cell_routes import cells_url
-from mapapp.explore.downloads.routes import file_address
-from mapapp.explore.kept_answers import kept_for
+from mapapp.explore.downloads.files import file_address
 from mapapp.explore.page_heads import page_head
 from mapapp.explore.pages import (
     answer,
@@ -36,15 +33,31 @@ from mapapp.explore.pages import (
     answer_matrix,
     answer_tables,
     area_controls,
-    attribute_menus,
     certificate,
     controls,
+    download_menu,
     explore,
-    layer_menus,
+    menus,
 )
+from mapapp.explore.response_cache import kept_for
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds
+from mapapp.show.content.map_content import MapContent
+from mapapp.show.plotly.plain_figures import Figure
+
+# The download menu that goes with the address of a page.
+
+
+def files_of(views: Views, release: Release, address: Address) -> tuple[list[Component], str]:
+    """Return the files that are offered for a view, and the address of its table as CSV."""
+    text = to_query(address)
+
+    def place(name: str, **more: str) -> str:
+        return file_address(views, release, name, text, **more)
+
+    ready, changes = address.question.is_complete, views.before(address) is not None
+    return download_menu.menu(place, ready=ready, changes=changes), place("table.csv")
 
 
 def register(app: Dash, views: Views) -> None:
@@ -208,7 +221,7 @@ def _answering(app: Dash, views: Views) -> None:
         release = views.release(address)
         found = _with_errors(views, release, address)
         table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
-        over = served_years.years_of(release, views.releases.values(), address.question)
+        over = served_answers.years_of(release, views.releases.values(), address.question)
         return answer.answer(release, address, found, "", over), table
 
 
@@ -339,12 +352,12 @@ def _keeping_up(app: Dash, views: Views) -> None:
 
 def _menus(views: Views, release: Release, address: Address) -> dict[str, object]:
     """The entries of each menu; the page's script changes those that differ (`assets/choices.js`)."""
-    layers = layer_menus.layer_menus(release, address.question, views.layers(address))
+    layers = menus.layer_menus(release, address.question, views.layers(address))
     return {
         "target": area_controls.target_options(address.question),
         "against": controls.options_of(controls.other_releases(views.releases, address)),
         **{name: controls.options_of(menu) for name, menu in layers.items()},
-        **attribute_menus.attribute_menus(release),
+        **menus.attribute_menus(release),
     }
 
 

@@ -8,10 +8,12 @@ from dash.development.base_component import Component
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.views import MAP_PAGE, RECORDS_PAGE, TABLES_PAGE, Views
-from mapapp.explore.pages import controls, explore, frame, method, records_page, table_page
+from mapapp.explore.pages import controls, explore, frame, method
+from mapapp.kinds.records.page import rows_page
+from mapapp.kinds.tables.page import table_page
+from mapapp.kinds.tables.read.view import TableView
+from mapapp.kinds.tables.read.view import to_query as table_query
 from mapapp.question.address import to_query
-from mapapp.question.table_view import TableView
-from mapapp.question.table_view import to_query as table_query
 
 
 def register(app: Dash, views: Views) -> None:
@@ -38,8 +40,8 @@ def register(app: Dash, views: Views) -> None:
             page = explore.page(views.releases, address, figure, layers, views.awaited, views.embed_from)
             return page, controls.release_choice(views.releases, address), marks
         if path == RECORDS_PAGE:
-            number = records_page.page_number(query)
-            shown = records_page.page(views.release(address), address, number, views.releases.values())
+            number = rows_page.page_number(query)
+            shown = rows_page.page(views.release(address), address, number, views.releases.values())
             return shown, None, marks
         if path == TABLES_PAGE:
             return table_page.page(), None, marks

@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from dash.exceptions import PreventUpdate
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
-from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.release import Release
-from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.tables.served_table import ServedTable
 from mapapp.base.errors import UsageError
-from mapapp.drawing import map_layers
-from mapapp.drawing.map_content import MapContent
-from mapapp.explore.limited_log import LimitedLog
+from mapapp.base.result_cache import ResultCache
 from mapapp.explore.uploads import Uploads
+from mapapp.kinds.tables.read.served_table import ServedTable
+from mapapp.kinds.tables.read.view import TableView, table_view
 from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
 from mapapp.question.question import SettledQuestion
 from mapapp.question.setup_file import has_layer, has_step
-from mapapp.question.table_view import TableView, table_view
 from mapapp.question.view import View
+from mapapp.show.content import map_layers
+from mapapp.show.content.map_content import MapContent
+
+# A log that visitors cannot fill: a few lines a minute about requests that fail, and how many were left out.
+
+MOST_LINES: Final = 20
+"""Lines in a minute; who forges requests without end would otherwise fill the disk."""
+_WINDOW_S: Final = 60.0
+
+
+class LimitedLog:
+    """The lines that one app logs about failed requests; safe to use from several threads.
+
+    Parameters
+    ----------
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._began = clock()
+        self._n_lines = 0
+
+    def error(self, line: str, *, details: Exception | None = None) -> None:
+        """Log a line, with the traceback of `details`, unless there were too many within the minute."""
+        with self._lock:
+            now, left_out = self._clock(), 0
+            if now - self._began >= _WINDOW_S:
+                left_out = max(self._n_lines - MOST_LINES, 0)
+                self._began, self._n_lines = now, 0
+            self._n_lines += 1
+            is_shown = self._n_lines <= MOST_LINES
+        log = logging.getLogger("commutemap")
+        if left_out:
+            log.error("%s more lines about failed requests were left out", f"{left_out:,}")
+        if is_shown:
+            log.error("%s", line, exc_info=details)
+
 
 _KEPT_ADDRESSES: Final = 100
 MAP_PAGE, TABLES_PAGE, METHOD_PAGE, RECORDS_PAGE = "/", "/tables", "/method", "/records"

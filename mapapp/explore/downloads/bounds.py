@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from mapapp.answers.watch import Refused, Watch
+from mapapp.base.watch import Refused, Watch
 from mapapp.explore.admission import Admission
 
 MAX_AT_ONCE: Final = 1  # a report takes seconds of processor time, which answers need, too

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast
+from urllib.parse import parse_qsl, quote, urlencode
 
+import flask
 import pandas
 
+from geodata.errors import GeodataError
 from mapapp.answers import served_answers
-from mapapp.answers.entries import entry_of
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.results import Change, Result
 from mapapp.answers.release import Release
-from mapapp.answers.results import Change, Result
-from mapapp.answers.watch import Refused, Watch
+from mapapp.base import watch
+from mapapp.base.errors import UsageError
+from mapapp.base.watch import Refused, Watch
+from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.downloads.bounds import MAX_REPORT_ROWS, MAX_ROWS
-from mapapp.explore.view_names import picture_stem
-from mapapp.files import answer_files
-from mapapp.files.exports.answers import SHAPED, write_answers
-from mapapp.files.exports.layer import safe_name
-from mapapp.files.exports.provenance import Provenance
+from mapapp.explore.downloads.bounds import MAX_REPORT_ROWS, MAX_ROWS, TOO_MUCH_MEMORY, FileWatch, file_places
+from mapapp.explore.heavy_requests import departure, refusal
+from mapapp.explore.listener.proxies import client_key
+from mapapp.explore.page_heads import picture_stem
 from mapapp.question import setup_file
-from mapapp.question.address import Address
+from mapapp.question.address import MAX_QUERY_LENGTH, Address
 from mapapp.question.view import Bounds
+from mapapp.show.exports.answers import SHAPED, write_answers
+from mapapp.show.exports.layer import safe_name
+from mapapp.show.exports.provenance import Provenance
+from mapapp.show.files import answers
 
 ROWS_AT_ONCE: Final = 5_000
 _SUFFIX_OF_SHAPES: Final = {"shapes.zip": "shp"}
@@ -109,7 +119,7 @@ def file_name(wanted: FileRequest, name: str, *, several: bool = False) -> str:
 
 def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
     found = answer(wanted)
-    table = answer_files.table_of(found, answer_files.main_table(found))
+    table = answers.table_of(found, answers.main_table(found))
     _bounded(len(table))
     table = table.assign(**_source_columns(wanted))
 
@@ -119,7 +129,7 @@ def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
             yield table.iloc[start : start + ROWS_AT_ONCE]
 
     with file.open("w", encoding="utf-8", newline="") as stream:
-        answer_files.write_csv(parts(), stream)
+        answers.write_csv(parts(), stream)
 
 
 def _matrix_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
@@ -134,7 +144,7 @@ def _matrix_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
             "Only a profile, a cross table, and a flow matrix have a wide table. Download the table instead.",
         )
     with file.open("w", encoding="utf-8", newline="") as stream:
-        answer_files.write_csv(answer_files.wide_tables([found]), stream)
+        answers.write_csv(answers.wide_tables([found]), stream)
     watch()
 
 
@@ -156,7 +166,7 @@ def _table_xlsx(wanted: FileRequest, file: Path, watch: Watch) -> None:
     _bounded(max((len(table) for table in found.tables().values()), default=0))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
     with file.open("wb") as stream:
-        answer_files.write_xlsx([found], stream, [Provenance.of(release.store) for release in releases])
+        answers.write_xlsx([found], stream, [Provenance.of(release.store) for release in releases])
     watch()
 
 
@@ -173,7 +183,7 @@ def _shapes(wanted: FileRequest, file: Path, watch: Watch) -> None:
 
 
 def _map(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    from mapapp.drawing.paper import map_picture
+    from mapapp.show.paper import map_picture
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
     shown = wanted.views.map_content(wanted.address, wanted.address.view)
@@ -182,7 +192,7 @@ def _map(wanted: FileRequest, file: Path, watch: Watch) -> None:
 
 
 def _chart(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    from mapapp.drawing.paper import chart_pictures
+    from mapapp.show.paper import chart_pictures
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
     pictures = chart_pictures(
@@ -202,7 +212,7 @@ def _chart(wanted: FileRequest, file: Path, watch: Watch) -> None:
 
 
 def _report(wanted: FileRequest, file: Path, watch: Watch) -> None:
-    from mapapp.files.reports import PRINTED_ROWS, Part, write_report
+    from mapapp.show.reports import PRINTED_ROWS, Part, write_report
 
     if not wanted.address.question.is_complete:
         raise Refused(400, "A report needs an area. Choose one first.")
@@ -263,3 +273,120 @@ FILES: Final = {
     "setup.json": File("application/json", _setup),
 }
 """Every downloadable file, by the last part of its address."""
+
+
+# The addresses of downloadable files. Each contains a view, which is not trusted.
+
+PATH: Final = "take/"
+MAX_SCALE: Final = 4
+PAPERS: Final = ("a4", "letter")
+_OWN: Final = ("scale", "bounds", "paper", "rows")
+_KEPT: Final = "private, max-age=600"  # the release's version is in the address
+
+
+def file_address(views: Views, release: Release, name: str, query: str, **more: str) -> str:
+    """Address of a file of a view; `query` as `mapapp.question.address.to_query` writes it."""
+    extra = urlencode(more, quote_via=quote)
+    joined = "&".join(part for part in (query.removeprefix("?"), extra) if part)
+    return f"{views.prefix}{PATH}{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
+
+
+def register(
+    server: flask.Flask,
+    views: Views,
+    admission: Admission | None = None,
+    elsewhere: Callable[[str], flask.Response | None] = lambda _: None,
+) -> None:
+    """Serve the addresses of files; `elsewhere` makes some of them, by name, in another process."""
+    places = admission or file_places()
+
+    @server.get(f"{views.prefix}{PATH}<slug>/<version>/<name>")
+    def take(slug: str, version: str, name: str) -> flask.Response:
+        release = views.releases.get(slug)
+        if release is None or release.version != version or name not in FILES:
+            return refusal(
+                404, "This file does not exist. The release may have been replaced; reload the page."
+            )
+        try:
+            wanted = file_request_of(views, release, flask.request.query_string.decode("ascii", "replace"))
+            client = client_key(flask.request.remote_addr or "")
+            with places.place(client, departure(flask.request)):
+                return elsewhere(name) or _made(wanted, name)
+        except Refused as refused:
+            return refusal(refused.status, refused.text)
+        except (UsageError, GeodataError) as error:
+            return refusal(400, f"{error}.")
+        except MemoryError:
+            return refusal(413, TOO_MUCH_MEMORY)
+        except Exception as error:
+            views.log.error("a file could not be made", details=error)
+            return refusal(500, "This file could not be made. The rest of the page still works.")
+
+
+def file_request_of(views: Views, release: Release, query: str) -> FileRequest:
+    """The file that a query requests.
+
+    Raises
+    ------
+    Refused
+        If any part of the query is unknown. A page leaves such parts out; a file must not.
+    """
+    if len(query) > MAX_QUERY_LENGTH:
+        raise Refused(400, "The address is too long.")
+    pairs = parse_qsl(query, keep_blank_values=True, errors="replace")
+    own = {name: value for name, value in pairs if name in _OWN}
+    rest = [(name, value) for name, value in pairs if name not in (*_OWN, "release")]
+    text = urlencode([*rest, ("release", release.slug)], quote_via=quote)
+    address, notes = views.parse(text)
+    if notes:
+        raise Refused(400, " ".join(notes[0].split()))
+    paper, rows = own.get("paper"), own.get("rows")
+    if rows not in (None, "all"):
+        raise Refused(400, f"Unknown rows {rows[:20]!r}; use all, or leave it out.")
+    if paper is not None and paper not in PAPERS:
+        raise Refused(400, f"Unknown paper size {paper[:20]!r}; use a4 or letter.")
+    return FileRequest(
+        views=views,
+        address=address,
+        scale=_scale(own.get("scale", "1")),
+        bounds=_bounds(own["bounds"]) if "bounds" in own else None,
+        paper=cast(Literal["a4", "letter"] | None, paper),
+        every=rows == "all",
+    )
+
+
+def _scale(text: str) -> int:
+    if text not in [str(scale) for scale in range(1, MAX_SCALE + 1)]:
+        raise Refused(400, f"Unknown scale {text[:20]!r}; use 1 to {MAX_SCALE}.")
+    return int(text)
+
+
+def _bounds(text: str) -> Bounds:
+    try:
+        west, south, east, north = (float(part) for part in text.split(","))
+    except ValueError:
+        west = south = east = north = math.nan
+    if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
+        raise Refused(400, f"Unknown bounds {text[:60]!r}; use west, south, east, and north in degrees.")
+    return west, south, east, north
+
+
+def _made(wanted: FileRequest, name: str) -> flask.Response:
+    with tempfile.TemporaryDirectory(prefix="commutemap-") as folder:
+        file = Path(folder) / name
+        watching = FileWatch(Path(folder), departure(flask.request))
+        with watch.watching(watching):
+            FILES[name].make(wanted, file, watching)
+        several = file.suffix != ".zip" and zipfile.is_zipfile(file) and name.startswith("chart.")
+        size = file.stat().st_size
+        stream = file.open("rb")  # stays readable after the folder is removed
+    response = flask.send_file(
+        stream,
+        mimetype="application/zip" if several else FILES[name].mimetype,
+        as_attachment=True,
+        download_name=file_name(wanted, name, several=several),
+        max_age=0,
+    )
+    response.content_length = size
+    response.headers["Cache-Control"] = _KEPT
+    return response

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from base64 import b64encode
 from string import Formatter
 from typing import Final
 
@@ -11,30 +12,114 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.analyses.about import About, Note
+from mapapp.answers.analyses.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.analyses.entry import text_of
+from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
+from mapapp.answers.analyses.over_years import OverYears, YearValue
+from mapapp.answers.analyses.results import Change, Result
+from mapapp.answers.areas.unit_names import name_parts
 from mapapp.answers.asking import characteristics_of
-from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
-from mapapp.answers.entry import text_of
 from mapapp.answers.errors.error_marks import has_row_errors
-from mapapp.answers.finding_words import and_work, covered_in
-from mapapp.answers.findings import findings
-from mapapp.answers.measures import Miles, Number, Ratio, Value
+from mapapp.answers.findings.findings import findings
+from mapapp.answers.findings.words import and_work, covered_in
 from mapapp.answers.opened_release import COVERAGE
-from mapapp.answers.over_years import OverYears
 from mapapp.answers.release import Release
-from mapapp.answers.results import Change, Result
-from mapapp.answers.table_rows import Row
-from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
-from mapapp.drawing.bar_groups import Bar
 from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
-from mapapp.explore.pages.answer_charts import charts
-from mapapp.explore.pages.bars import bar_table, mark
-from mapapp.explore.pages.error_marks import note_item, without_error
-from mapapp.explore.pages.year_card import year_card
+from mapapp.explore.pages.answer_charts import bar_table, charts, mark
 from mapapp.question.address import Address, to_query
+from mapapp.question.fields import Theme
 from mapapp.question.filters import Filters
 from mapapp.question.question import EVERYTHING, OTHER_END, Question, SettledQuestion
+from mapapp.show.content.bar_groups import Bar
+from mapapp.show.content.palette import COLOR_SCHEMES
+from mapapp.show.content.year_lines import HEIGHT_PX, WIDTH_PX, year_lines
+
+# The mark beside a number that has no expected error: a link to the note that says why.
+
+
+def note_id(mark: str) -> str:
+    """The id of the note that a mark refers to."""
+    return f"no-error-{mark}"
+
+
+def without_error(about: About, name: str) -> Component | None:
+    """The marks beside a number, or a row of a table, that has no expected error; None without a stated reason."""
+    return marks(about, about.no_errors.get(name, ""))
+
+
+def marks(about: About, text: str) -> Component | None:
+    """A link for each letter in a text such as ``(a, b)``, with the reason as its name and its tip."""
+    notes = about.marked_notes
+    letters = [letter for letter in text.strip("()").split(", ") if letter in notes]
+    if not letters:
+        return None
+    links = [
+        html.A(
+            f"({letter})",
+            href=f"#{note_id(letter)}",
+            title=notes[letter],
+            className="no-error",
+            **aria(label=f"No ±, note {letter}: {notes[letter]}"),
+        )
+        for letter in letters
+    ]
+    return html.Span([" no ± ", *links], className="error")
+
+
+def note_item(note: Note) -> Component:
+    """A note in a list; marks lead to it if it has one."""
+    return html.Li(str(note), id=note_id(note.mark), tabIndex=-1) if note.mark else html.Li(str(note))
+
+
+# The card that shows an answer over the years, if several years of a place are served.
+
+_N_PICTURES: Final = 3
+
+
+def year_card(over: OverYears | None, theme: Theme) -> Component | None:
+    """Lines of the key numbers over the years, each with a table of the same numbers."""
+    if over is None:
+        return None
+    lines = over.lines()
+    return html.Section(
+        [
+            html.H2(f"Over the years, {over.years[0]} to {over.years[-1]}"),
+            *[html.P(sentence) for sentence in over.findings()],
+            *[_picture(label, values, theme) for label, values in lines[:_N_PICTURES]],
+            html.Details([html.Summary("All years as a table"), _table(lines)]),
+            html.P(" ".join(map(str, over.about.notes)), className="quiet small"),
+        ],
+        className="card years",
+    )
+
+
+def _picture(label: str, values: list[YearValue], theme: Theme) -> Component:
+    svg = year_lines(values, label, COLOR_SCHEMES[theme])
+    described = "; ".join(f"{each.year}: {each.text}" for each in values)
+    return html.Figure(
+        [
+            html.Figcaption(label),
+            html.Img(
+                src=f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}",
+                alt=f"{label} over the years. {described}",
+                width=WIDTH_PX,
+                height=HEIGHT_PX,
+            ),
+        ]
+    )
+
+
+def _table(lines: list[tuple[str, list[YearValue]]]) -> Component:
+    head = html.Tr([html.Th("Year", scope="col"), *[html.Th(label, scope="col") for label, _ in lines]])
+    by_year = [
+        html.Tr([html.Th(row[0].year, scope="row"), *[html.Td(each.text) for each in row]])
+        for row in zip(*(values for _, values in lines), strict=True)
+    ]
+    return html.Div(html.Table([html.Thead(head), html.Tbody(by_year)]), className="scroll", tabIndex="0")
+
 
 N_SUGGESTIONS: Final = 5
 

@@ -8,9 +8,10 @@ import pandas
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers import grids, words
-from mapapp.answers.entries import entry_of, n_about
-from mapapp.answers.results import FlowMatrix, Result
+from mapapp.answers import words
+from mapapp.answers.analyses import grids
+from mapapp.answers.analyses.entries import entry_of, n_about
+from mapapp.answers.analyses.results import FlowMatrix, Result
 from mapapp.answers.words import PART, aria
 
 MOST_UNITS: Final = 100

@@ -9,9 +9,15 @@ from typing import Final, TypedDict, cast
 import pandas
 
 from mapapp.answers import words
-from mapapp.answers.change import largest_change
-from mapapp.answers.entries import entry_of
-from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
+from mapapp.answers.analyses.change import largest_change
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
+from mapapp.answers.analyses.job_balance import JobBalance
+from mapapp.answers.analyses.measures import Row, caution
+from mapapp.answers.analyses.results import AreaComparison, Change, Destinations, FlowMatrix, Result
+from mapapp.answers.analyses.short_tables import shortened
+from mapapp.answers.areas.levels import LEVEL_LABELS, NAMED
+from mapapp.answers.areas.unit_names import name_parts
 from mapapp.answers.errors.error_marks import (
     EXCEEDS,
     WITHIN,
@@ -20,13 +26,6 @@ from mapapp.answers.errors.error_marks import (
     mark_of_table,
     within_errors,
 )
-from mapapp.answers.job_balance import JobBalance
-from mapapp.answers.levels import LEVEL_LABELS, NAMED
-from mapapp.answers.measures import caution
-from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMatrix, Result
-from mapapp.answers.short_tables import shortened
-from mapapp.answers.table_rows import Row
-from mapapp.answers.unit_names import name_parts
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row

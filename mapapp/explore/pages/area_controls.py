@@ -6,20 +6,57 @@ import json
 from typing import Final
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.area_files import SUFFIXES
+from geodata.geography.area_files import SUFFIXES
 from mapapp.answers import words
-from mapapp.answers.area import Area
-from mapapp.answers.levels import LEVEL_LABELS
+from mapapp.answers.areas.area import Area
+from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.release import Release
 from mapapp.answers.words import Attributes, aria
-from mapapp.explore.pages.chip_editor import chip_editor
-from mapapp.question.area_text import Circle, parse_area
+from mapapp.question.area_text import MAX_LABEL, Circle, Corridor, Everything, Step, Unit, parse_area
 from mapapp.question.fields import USUAL
 from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import Question
+
+# The part of a chip that changes a chosen part: its radius or distance in miles, and the name of a drawn part.
+
+
+def chip_editor(step: str, apply: Component, name: str) -> Component | None:
+    """Fields for one step of an area, and the button that applies them; None if nothing of it can be changed.
+
+    The page's script sends the fields with the button's choice, by the names in `data-edit`.
+    """
+    drawn = parse_area(step)[0]
+    if isinstance(drawn.part, Everything):
+        return None
+    fields = [_field("miles", _miles_label(drawn), miles_of(drawn), 24)]
+    if not isinstance(drawn.part, Unit):
+        fields.insert(0, _field("name", "Name", drawn.label, MAX_LABEL))
+    summary = html.Summary("Edit", **aria(label=f"Edit {name}"))
+    return html.Details([summary, html.Div([*fields, apply], className="edit-fields")], className="edit")
+
+
+def miles_of(step: Step) -> str:
+    """The miles of a circle, a ring, or a corridor as a visitor types them; empty for other parts."""
+    if isinstance(step.part, Circle):
+        inner = f"{step.part.inner_mi:g}, " if step.part.inner_mi else ""
+        return f"{inner}{step.part.outer_mi:g}"
+    return f"{step.part.miles:g}" if isinstance(step.part, Corridor) else ""
+
+
+def _miles_label(step: Step) -> str:
+    if isinstance(step.part, Circle):
+        return "Radii in miles" if step.part.inner_mi else "Radius in miles"
+    return "Within this many miles"
+
+
+def _field(name: str, label: str, value: str, most: int) -> Component:
+    attributes: Attributes = {"data-edit": name}
+    box = dcc.Input(type="text", value=value, maxLength=most, autoComplete="off")
+    return html.Label([label, box], **attributes)
+
 
 TYPED: Final = "Latitude, longitude "
 """Prefix of a typed coordinate in the list of search results."""

@@ -9,14 +9,14 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import words
-from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.opened_publication import OpenedPublication, certificate_json
+from mapapp.answers.promise.joint_promise import joint_promise
+from mapapp.answers.promise.overlapping_releases import same_jobs
 from mapapp.answers.publication import is_bound, is_of_records
-from mapapp.answers.records.record_words import promised_rows, whole_record_void
+from mapapp.answers.records.words import promised_rows, whole_record_void
 from mapapp.answers.release import Release
-from mapapp.answers.tables.beside import same_jobs
-from mapapp.answers.tables.served_table import ServedTable
 from mapapp.answers.words import aria
+from mapapp.kinds.tables.read.served_table import ServedTable
 
 
 def banner(publication: OpenedPublication) -> Component | None:

@@ -12,15 +12,15 @@ from dash.development.base_component import Component
 from mapapp.answers import words
 from mapapp.answers.release import Release, menu_names_of, names_of
 from mapapp.answers.words import aria
-from mapapp.drawing.density import MAX_POINTS
-from mapapp.explore.pages import attribute_menus
+from mapapp.explore.pages import menus as attribute_menus
 from mapapp.explore.pages.area_controls import area_controls, file_choice
-from mapapp.explore.pages.layer_menus import layer_menus
+from mapapp.explore.pages.menus import layer_menus
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.content.density import MAX_POINTS
 
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
@@ -58,7 +58,7 @@ def values(address: Address) -> dict[str, object]:
     """The value of each control that sets a part of the address, except `show`, which the map decides."""
     found: dict[str, object] = {name: address.value(name) for name in PLAIN if name != "show"}
     found["against"] = address.against
-    found |= {name: list(address.value(name)) for name in attribute_menus.MENUS}
+    found |= {name: list(address.value(name)) for name in attribute_menus.ATTRIBUTE_MENUS}
     found["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
     return found | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
 

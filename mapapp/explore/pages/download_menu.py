@@ -9,7 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import PART, aria
-from mapapp.explore.pages.sharing import share
+from mapapp.explore.pages.frame import share
 
 Address = Callable[..., str]
 """Returns the address of a file, given its name and options."""

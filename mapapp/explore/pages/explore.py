@@ -10,14 +10,14 @@ from dash.development.base_component import Component
 
 from mapapp.answers.release import Release
 from mapapp.answers.words import PART, Attributes, aria
-from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
-from mapapp.drawing.plotly.commute_map import DRAWING
-from mapapp.drawing.plotly.plain_figures import Figure
 from mapapp.explore.color_scheme import shown_theme
 from mapapp.explore.pages import area_controls, download_menu
 from mapapp.explore.pages.answer_matrix import matrix_card
 from mapapp.explore.pages.controls import controls
 from mapapp.question.address import Address
+from mapapp.show.plotly.charts import CONFIG as CHART_CONFIG
+from mapapp.show.plotly.commute_map import DRAWING
+from mapapp.show.plotly.plain_figures import Figure
 
 MAX_NOTES: Final = 8
 

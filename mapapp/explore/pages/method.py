@@ -8,15 +8,15 @@ from typing import Final
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from mapapp.answers.chapters import Chapter
-from mapapp.answers.method_words import chapters
+from mapapp.answers.promise.chapters import Chapter
+from mapapp.answers.promise.method import chapters
 from mapapp.answers.publication import DIGEST_NOTE, is_of_records
 from mapapp.answers.release import Release
-from mapapp.answers.tables.served_table import ServedTable
-from mapapp.answers.tables.table_method import table_chapters
 from mapapp.explore.pages import certificate
 from mapapp.explore.pages.certificate import digest_label
-from mapapp.question.table_view import TableView, to_query
+from mapapp.kinds.tables.read.served_table import ServedTable
+from mapapp.kinds.tables.read.view import TableView, to_query
+from mapapp.kinds.tables.read.words import table_chapters
 
 _OF_THE_PAGE: Final = (
     "With more than 100,000 workers, the map shows their density in workers per square mile, smoothed over one or two "

@@ -11,8 +11,8 @@ from dataclasses import replace
 from threading import Lock, Timer
 from typing import Final
 
-from mapapp.answers.watch import Refused, Watch
 from mapapp.base.errors import UsageError
+from mapapp.base.watch import Refused, Watch
 from mapapp.explore.downloads.bounds import MAX_SECONDS, TOO_MUCH_MEMORY
 from mapapp.explore.processes.member import Member
 from mapapp.explore.processes.messages import Asked, Response, Setup, receive_response

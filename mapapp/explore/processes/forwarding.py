@@ -11,27 +11,29 @@ from urllib.parse import parse_qs
 import flask
 from werkzeug.wsgi import FileWrapper
 
-from geodata.area_files import AreaFile
-from mapapp.answers.result_cache import ResultCache
+from geodata.geography.area_files import AreaFile
 from mapapp.base.errors import UsageError
-from mapapp.explore import cell_routes, flow_routes, table_addresses, web_app
+from mapapp.base.result_cache import ResultCache
+from mapapp.explore import answer_routes, web_app
+from mapapp.explore import answer_routes as flow_routes
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
-from mapapp.explore.downloads import routes as downloads
+from mapapp.explore.downloads import files as downloads
 from mapapp.explore.heavy_requests import departure
 from mapapp.explore.listener.proxies import client_key
 from mapapp.explore.processes.file_process import DRAWN, FileProcess
 from mapapp.explore.processes.messages import Asked, Response
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
+from mapapp.kinds.tables.page import addresses
 
 KEPT_BYTES: Final = 64 << 20
 """Most bytes of kept shapes and pictures; the least recently used are dropped first."""
 _MOST_KEPT_EACH: Final = 8 << 20
 _CALLBACK: Final = "_dash-update-component"
-_SHAPES: Final = ("geo/", "density/", flow_routes.PATH, cell_routes.PATH, table_addresses.STARRED_PATH)
-_FILES: Final = (downloads.PATH, table_addresses.FILES_PATH)
+_SHAPES: Final = ("geo/", "density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, addresses.STARRED_PATH)
+_FILES: Final = (downloads.PATH, addresses.FILES_PATH)
 
 
 @dataclass(frozen=True, slots=True)

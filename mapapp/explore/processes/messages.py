@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Final
 
-from geodata.area_files import AreaFile
+from geodata.geography.area_files import AreaFile
 
 _POLL_S: Final = 0.25
 _PART_BYTES: Final = 1 << 20

@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from threading import Condition, Event
 from typing import Final
 
-from mapapp.answers.watch import LEFT, Refused
 from mapapp.base.errors import UsageError
+from mapapp.base.watch import LEFT, Refused
 from mapapp.explore.background import run_in_background
 from mapapp.explore.processes.member import Member, how_it_ended
 from mapapp.explore.processes.messages import Asked, Response, Setup, receive_response

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Final
 import flask
 from dash import Dash
 
-from geodata.area_files import AreaFile
 from geodata.errors import GeodataError
+from geodata.geography.area_files import AreaFile
 from geodata.process_limits import limit_memory, memory_bytes
 from mapapp.base.errors import UsageError
-from mapapp.base.kept_memory import keep_some_freed_memory
+from mapapp.base.memory import keep_some_freed_memory
 from mapapp.explore import server
 from mapapp.explore.heavy_requests import HAS_LEFT
 from mapapp.explore.processes.messages import Asked, Failed, Ready, Setup, send_response
@@ -125,7 +125,7 @@ def _opened(setup: Setup) -> Dash:
 
 def _limit_files(setup: Setup) -> None:
     """Load what draws and typesets; then limit what files take, and where they lie until they are finished."""
-    import_module("mapapp.files.reports")  # a process that computes answers does without
+    import_module("mapapp.show.reports")  # a process that computes answers does without
     tempfile.tempdir = setup.files_in
     limit_memory(memory_bytes() + setup.file_bytes)
 

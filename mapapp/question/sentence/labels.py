@@ -75,7 +75,7 @@ Name = tuple[str, ...]
 
 
 class Labeled(Protocol):
-    """An attribute of a publication (:class:`mapapp.answers.attributes.Attribute`)."""
+    """An attribute of a publication (:class:`mapapp.answers.commutes.attributes.Attribute`)."""
 
     @property
     def name(self) -> str:

@@ -12,9 +12,9 @@ import pytest
 
 from commutemap import Filters, Release, change, open_release
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
+from mapapp.answers.analyses.short_tables import shortened
 from mapapp.answers.errors.expected_error import ExpectedErrors
-from mapapp.answers.short_tables import shortened
-from mapapp.publishing.run import run_synthesis
+from mapapp.kinds.release.make.run import run_synthesis
 from tests.answers.errors.one_count import error_of_count
 from tests.oracles import analyses as twin
 from tests.releases import write_release

@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 from commutemap import Filters, Release, open_release
-from geodata.distance import bearing_deg, distance_mi
+from geodata.geography.distance import bearing_deg, distance_mi
 from mapapp.answers.errors.expected_error import ExpectedErrors
 from tests.answers.errors.one_count import error_of_count
 from tests.oracles import analyses as twin

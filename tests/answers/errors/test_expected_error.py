@@ -13,16 +13,16 @@ import pytest
 
 from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
-from geodata.store import Store, open_store
+from geodata.store.store import Store, open_store
 from mapapp.answers.errors.certificate_terms import SupportTerms, check_terms
 from mapapp.answers.errors.dirichlet_multinomial import HOMES
 from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
 from mapapp.answers.errors.home_values import values_of_areas
 from mapapp.answers.errors.support_prior import SupportPriors
-from mapapp.publishing.certificate.exponential import read_privacy
-from mapapp.publishing.geography import read_geography, read_workplaces
-from mapapp.publishing.prior import public_prior
-from mapapp.publishing.support import build_support
+from mapapp.kinds.base.geography import read_geography, read_workplaces
+from mapapp.kinds.release.certificate.exponential import read_privacy
+from mapapp.kinds.release.make.prior import public_prior
+from mapapp.kinds.release.make.support import build_support
 from tests.answers.errors.one_count import error_of_count
 
 COLUMNS = [

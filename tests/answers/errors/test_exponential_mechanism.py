@@ -12,9 +12,9 @@ import numpy as np
 import pandas
 import pytest
 
-from engine.cleaning import CLEANED_RANGES_MI as ENGINE_RANGES_MI
+from engine.mechanisms.cleaning import CLEANED_RANGES_MI as ENGINE_RANGES_MI
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from geodata.store import Store, open_store
+from geodata.store.store import Store, open_store
 from mapapp.answers.errors import expected_error
 from mapapp.answers.errors.certificate_terms import CLEANED_RANGES_MI
 from mapapp.answers.errors.drawn_counts import Cleaning, NoisyTables, cleaning_of
@@ -26,7 +26,7 @@ from mapapp.answers.errors.point_sums import PLAIN, PreparedTables, points_of_co
 from mapapp.answers.errors.real_counts import UNLIKE, NoisyCounts, add_up, errors_of
 from mapapp.answers.errors.redrawn_workers import FULLNESS
 from mapapp.answers.errors.support_prior import TractPrior
-from mapapp.publishing.run import run_synthesis
+from mapapp.kinds.release.make.run import run_synthesis
 from tests.answers.errors.one_count import error_of_count
 from tests.answers.errors.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
 from tests.oracles.exponential import Table, law, tables

@@ -11,18 +11,18 @@ import numpy
 import pytest
 
 from commutemap import Filters
-from geodata.distance import distance_mi
-from geodata.store import open_store
+from geodata.geography.distance import distance_mi
+from geodata.store.store import open_store
 from mapapp.answers import served_answers, words
-from mapapp.answers.commute_pick import MEAN_LIMIT_MI, Pick
+from mapapp.answers.commutes.pick import MEAN_LIMIT_MI, Pick
 from mapapp.answers.errors.distance_errors import miles_within
 from mapapp.answers.errors.expected_error import ExpectedErrors
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
 from mapapp.answers.release import Release
 from mapapp.explore.pages import answer
-from mapapp.files import answer_files
-from mapapp.files.reports.numbers import key_numbers
 from mapapp.question.question import Question
+from mapapp.show.files import answers
+from mapapp.show.reports.numbers import key_numbers
 from tests.addresses import settled
 from tests.oracles import analyses as twin
 
@@ -77,7 +77,7 @@ def test_every_way_to_read_an_answer_has_the_errors(served: Release, counties: l
     numbers = {each.value: each.error for each in key_numbers(found)}
     document = found.with_findings(())
     stream = io.StringIO()
-    answer_files.write_csv([answer_files.table_of(found, "numbers")], stream)
+    answers.write_csv([answers.table_of(found, "numbers")], stream)
     for name, miles in shown.items():
         assert f" {words.miles_error(miles.expected_error)}" in page
         assert numbers[miles.value] == miles.expected_error

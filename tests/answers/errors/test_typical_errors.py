@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mapapp.answers.errors.typical_errors import FLOW_CLASSES, MOST_FLOWS, MOST_TOWNS, typical_errors
-from mapapp.answers.method_words import exactness
+from mapapp.answers.promise.method import exactness
 from mapapp.answers.release import Release
 from tests.releases import write_release
 

@@ -8,22 +8,22 @@ from pathlib import Path
 import pandas
 import pytest
 
-from geodata.store import open_store
+from geodata.store.store import open_store
 from mapapp.answers import served_answers
-from mapapp.answers.commute_pick import Pick
+from mapapp.answers.analyses.measures import MEASURES
+from mapapp.answers.commutes.pick import Pick
 from mapapp.answers.errors import record_errors
 from mapapp.answers.errors.answer_errors import ROWS
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.errors.error_marks import mark_of_grid
-from mapapp.answers.findings import findings
-from mapapp.answers.measures import MEASURES
-from mapapp.answers.method_words import chapters
+from mapapp.answers.findings.findings import findings
+from mapapp.answers.promise.method import chapters
 from mapapp.answers.records.certificate import NO_EDGE
-from mapapp.answers.records.record_words import error_words
 from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
+from mapapp.answers.records.words import error_words
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
-from mapapp.explore.pages import records_page
+from mapapp.kinds.records.page import rows_page
 from mapapp.question.address import Address
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
@@ -261,18 +261,18 @@ def test_rows_come_a_page_at_a_time(demo_records: Path, rows: pandas.DataFrame) 
 
 def test_the_page_of_rows_says_what_a_row_means(demo_records: Path) -> None:
     served = Release.open(demo_records, "demo")
-    shown = str(records_page.page(served, Address(question=Question(attributes=("sex:0",))), 1))
+    shown = str(rows_page.page(served, Address(question=Question(attributes=("sex:0",))), 1))
     assert "No row is a person" in shown
     assert "Sex: Male" in shown
     assert "./records?attribute=sex:0&page=2" in shown
-    assert records_page.page_number("?page=7") == 7
-    assert [records_page.page_number(text) for text in ("?page=-1", "?page=99999", "", None)] == [1] * 4
+    assert rows_page.page_number("?page=7") == 7
+    assert [rows_page.page_number(text) for text in ("?page=-1", "?page=99999", "", None)] == [1] * 4
 
 
 def test_a_page_without_rows_says_so_and_offers_to_clear_the_filters(demo_records: Path) -> None:
     served = Release.open(demo_records, "demo")
     question = Question(areas=("all", "&circle:0,0,0.1"), attributes=("sex:0",))
-    shown = str(records_page.page(served, Address(question=question), 1))
+    shown = str(rows_page.page(served, Address(question=question), 1))
     assert "No synthetic worker matches" in shown
     assert "Clear the filters" in shown
     assert "Page 1 of 1" not in shown

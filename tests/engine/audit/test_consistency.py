@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.audit.consistency import least_squares
+from engine.audit.private_tree import least_squares
 from engine.errors import ParameterError
 from tests.golden import golden
 from tests.oracles import audit_least_squares as oracle

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.audit.coded_tables import Predictions
 from engine.audit.empirical import (
     CONFIDENT_SHARES,
     accuracy,
@@ -20,7 +21,6 @@ from engine.audit.empirical import (
     calibration,
     empirical_privacy,
 )
-from engine.audit.predictions import Predictions
 from engine.errors import ParameterError
 
 pytestmark = pytest.mark.jit_off

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.accountant import SynthesizerClasses
+from engine.accountant.paper import SynthesizerClasses
+from engine.accountant.sound import certify_sound
 from engine.audit.informed import (
     DirichletMultinomial,
     Exponential,
@@ -23,13 +24,12 @@ from engine.audit.informed import (
     likelihood_of,
 )
 from engine.errors import ParameterError
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.mechanisms.prices import PRICE_UNITS, law_of
 from engine.mechanisms.thetas import THETA_UNITS, exponential_epsilon, inverse_theta
 from engine.parameters import PrivacyParameters
-from engine.sound import certify_sound
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.support_table import SupportTable
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles.enumerator import output_probability

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 
 from engine.audit.criteria import SplitRule
-from engine.audit.decomposition import Decomposition
-from engine.audit.leaf_lookup import lookup_in_leaf
+from engine.audit.decomposition import Decomposition, Tree
+from engine.audit.lookup import lookup_in_leaf
 from engine.audit.syntactic_tree import syntactic_tree
-from engine.audit.tree import Tree
 from tests.engine.audit.tables import Table, tables
 
 

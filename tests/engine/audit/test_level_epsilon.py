@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.audit.level_epsilon import LevelBudget, level_epsilon, optimal_epsilon
+from engine.audit.private_tree import LevelBudget, level_epsilon, optimal_epsilon
 from engine.errors import ParameterError
 from tests.golden import golden
 

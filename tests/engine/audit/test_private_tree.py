@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.audit.level_epsilon import LevelBudget
-from engine.audit.private_tree import LEAST_PEOPLE, Adjustment, PrivateTreeKind, private_tree, tree_budget
-from engine.audit.tree import Tree
+from engine.audit.decomposition import Tree
+from engine.audit.private_tree import (
+    LEAST_PEOPLE,
+    Adjustment,
+    LevelBudget,
+    PrivateTreeKind,
+    private_tree,
+    tree_budget,
+)
 from engine.errors import ParameterError
 from tests.engine.audit.tables import Table, tables
 from tests.oracles import audit_private_trees as oracle

@@ -18,10 +18,10 @@ from engine.audit.criteria import (
     recursive_c,
     t_closeness,
 )
+from engine.audit.decomposition import Tree
 from engine.audit.empirical import accuracy, baseline_accuracy, breach_increase
 from engine.audit.naive_bayes import NaiveBayes
 from engine.audit.syntactic_tree import syntactic_tree
-from engine.audit.tree import Tree
 from engine.errors import ParameterError
 from tests.engine.audit.tables import Table, tables
 from tests.oracles import audit_trees as oracle

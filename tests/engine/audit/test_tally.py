@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.audit import tally
+from engine.audit.coded_tables import Predictions
 from engine.audit.empirical import accuracy_by_confidence, accuracy_by_size, calibration
-from engine.audit.predictions import Predictions
 from engine.audit.tally import BeliefTally, size_classes
 from engine.errors import ParameterError
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.audit.coded_tables import Predictions
 from engine.audit.lookup import lookup, lookup_without_victim
-from engine.audit.predictions import Predictions
 from engine.audit.workplace_lookup import look_up_homes, look_up_segments
 from engine.errors import ParameterError
 

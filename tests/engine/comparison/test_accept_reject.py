@@ -11,21 +11,21 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine._kernels.arrays import Bools, Floats, Indices, Ints
-from engine.accountant import SynthesizerClasses
+from engine.accountant.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
+from engine.accountant.paper import SynthesizerClasses
 from engine.comparison.accept_reject import (
     AcceptedAccounting,
     certify_accepted,
     is_accepted,
     synthesize_accepted,
 )
-from engine.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
 from engine.errors import ParameterError
+from engine.kernels.arrays import Bools, Floats, Indices, Ints
+from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints, synthesize
 from engine.parameters import PrivacyParameters
 from engine.streams import SecretKey, attempt_key
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.support.support_table import SupportTable
 from tests.engine.examples import examples
 from tests.engine.test_synthesis_law import assert_follows, observed_counts
 from tests.engine.worlds import KEY, make_world, one_table, same_synthesizers, take

@@ -12,21 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine._kernels import noise
-from engine._kernels.arrays import Ints
-from engine._kernels.chacha import STREAM_FIELDS, open_stream
 from engine.comparison import drawing
-from engine.comparison._kernels import histograms
 from engine.comparison.drawing import gap_digits
+from engine.comparison.kernels import histograms
 from engine.comparison.laplace import laplace_histogram, laplace_noise
 from engine.comparison.plug_in import plug_in_multinomial
 from engine.comparison.sparse import least_threshold, sparse_histogram
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
+from engine.kernels import noise
+from engine.kernels.arrays import Ints
+from engine.kernels.chacha import STREAM_FIELDS, open_stream
 from engine.mechanisms import chances
 from engine.mechanisms.chances import digits_of, exponential_bounds, noise_digits
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.streams import Stage, stream_words
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 from tests.engine.examples import examples
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles import mechanisms as twins

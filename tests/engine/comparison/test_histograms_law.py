@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine._kernels.arrays import Floats
+from engine.accountant.enumerator import compositions, exact_failure, largest_log_ratio
 from engine.comparison.laplace import laplace_histogram, laplace_noise
 from engine.comparison.plug_in import plug_in_multinomial
 from engine.comparison.sparse import least_threshold, sparse_histogram
-from engine.enumerator import compositions, exact_failure, largest_log_ratio
+from engine.kernels.arrays import Floats
 from engine.mechanisms.chances import exponential_bounds
 from tests.engine.test_synthesis_law import FALSE_ALARM, assert_follows, observed_counts
 from tests.engine.worlds import KEY, one_table, same_synthesizers

@@ -9,11 +9,11 @@ from scipy import stats
 
 from engine.comparison.randomizing import geometric_histogram, keep_or_redraw
 from engine.errors import ParameterError
+from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.mechanisms.thetas import inverse_theta
 from engine.parameters import Unit
 from engine.streams import SecretKey
-from engine.support_table import SupportTable
-from engine.synthesis import Synthesizers, SyntheticPoints
+from engine.support.support_table import SupportTable
 from tests.oracles.mechanisms import Law
 from tests.oracles.unit_mechanisms import geometric_law, keep_or_redraw_law
 

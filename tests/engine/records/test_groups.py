@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine._kernels.record_candidates import group_size
 from engine.errors import ParameterError
 from engine.records import groups as module
 from engine.records.groups import GroupTable, prefix_codes
+from engine.records.kernels.candidates import group_size
 from tests.oracles import plausible as twin
 
 DOMAIN = [3, 4, 2, 5]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from engine.errors import ParameterError
-from engine.placement import BlockTable
+from engine.placement.placement import BlockTable
 from engine.records.placing import PlacedRecords, RecordGround, commute_bands, draw_places
 from engine.streams import SecretKey
-from engine.tracts import EARTH_RADIUS_MI, OriginTracts
+from engine.support.tracts import EARTH_RADIUS_MI, OriginTracts
 from tests.oracles.chacha import Stream
 
 EDGES_MI = (1, 4, 10)

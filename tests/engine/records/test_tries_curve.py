@@ -9,8 +9,7 @@ import pytest
 from engine.errors import ParameterError
 from engine.records.acceptance import Acceptance
 from engine.records.theorem_one import best_paper_promise, paper_promise
-from engine.records.tries import seed_promise
-from engine.records.tries_curve import tries_curve
+from engine.records.tries import seed_promise, tries_curve
 
 pytestmark = pytest.mark.jit_off
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
+from engine.suppression.attack.ordinary import Layout, OrdinarySuppressor, Rule
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
 
 Counts = npt.NDArray[np.int64]

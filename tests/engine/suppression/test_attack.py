@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.suppression.attack import attack_table
-from engine.suppression.consistent import list_consistent
-from engine.suppression.narrowing import narrow, with_ranges
-from engine.suppression.ordinary import Rule
-from engine.suppression.ranges import exact_ranges
+from engine.suppression.attack.attack import attack_table
+from engine.suppression.attack.consistent import list_consistent
+from engine.suppression.attack.narrowing import narrow, with_ranges
+from engine.suppression.attack.ordinary import Rule
+from engine.suppression.attack.ranges import exact_ranges
 from engine.suppression.tables_given import LARGEST, SUPPRESSED, ContradictionError, GivenTable
 from tests.engine.suppression.given_tables import ordinary, random_tables, starred, with_totals
 

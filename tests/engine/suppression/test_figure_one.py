@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from engine.suppression.consistent import fill_in, list_consistent
-from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule
-from engine.suppression.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
+from engine.suppression.attack.consistent import fill_in, list_consistent
+from engine.suppression.attack.ordinary import Layout, OrdinarySuppressor, Rule
+from engine.suppression.attack.rule_check import Outcome, agrees_with_rule, outcomes, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
 
 pytestmark = pytest.mark.jit_off

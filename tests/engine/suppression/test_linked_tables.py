@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.errors import ParameterError
-from engine.suppression.attack import attack_linked, attack_table
-from engine.suppression.linked_tables import CellOf, Link, LinkedTables
-from engine.suppression.ordinary import Rule
+from engine.suppression.attack.attack import attack_linked, attack_table
+from engine.suppression.attack.linked_tables import CellOf, Link, LinkedTables
+from engine.suppression.attack.ordinary import Rule
 from engine.suppression.tables_given import ContradictionError, GivenTable
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.suppression.consistent import fill_in, list_consistent
-from engine.suppression.ordinary import Layout, OrdinarySuppressor, Rule, follows_from_totals
-from engine.suppression.rule_check import agrees_with_rule, patterns_of, stars_of
+from engine.suppression.attack.consistent import fill_in, list_consistent
+from engine.suppression.attack.ordinary import Layout, OrdinarySuppressor, Rule, follows_from_totals
+from engine.suppression.attack.rule_check import agrees_with_rule, patterns_of, stars_of
 from engine.suppression.tables_given import SUPPRESSED, GivenTable
 from tests.engine.suppression.given_tables import with_totals
 from tests.oracles import ordinary_suppressor as oracle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.suppression.attack import Attack, attack_table
-from engine.suppression.ordinary import Rule
+from engine.suppression.attack.attack import Attack, attack_table
+from engine.suppression.attack.ordinary import Rule
 from engine.suppression.tables_given import ContradictionError, GivenTable
 
 

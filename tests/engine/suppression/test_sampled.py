@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine._kernels import chacha, sampled_tables
 from engine.errors import ParameterError
+from engine.kernels import chacha
 from engine.streams import SecretKey, new_stream
 from engine.suppression.cells import suppress_cells
-from engine.suppression.exact import exact_unsafe_probability
+from engine.suppression.kernels import sampled_tables
 from engine.suppression.rows import Query
 from engine.suppression.sampled import (
     draw_values,
@@ -25,6 +25,7 @@ from engine.suppression.sampled import (
     suppress_cells_sampled,
     suppress_rows_sampled,
 )
+from engine.suppression.unsafe import exact_unsafe_probability
 from tests.engine.suppression.examples import random_cells, rates_of
 from tests.golden import golden
 from tests.oracles.suppression_kernels import sampled_values

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine._arrays import FloatArray
+from engine.arrays import FloatArray
 from engine.suppression.poisson_binomial import Types, exact_weights
 from engine.suppression.sum_laws import EMPTY, SumLaw, law_given_sum, law_of_sum, law_of_types
 

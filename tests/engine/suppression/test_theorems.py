@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine._arrays import FloatArray
+from engine.arrays import FloatArray
 from engine.errors import ParameterError
 from engine.streams import SecretKey
 from engine.suppression.poisson_binomial import Types, exact_weights

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine._kernels import unsafe as kernels
 from engine.suppression.cells import releasable, safe_intervals
-from engine.suppression.exact import exact_unsafe_probability
+from engine.suppression.kernels import unsafe as kernels
 from engine.suppression.unsafe import (
+    exact_unsafe_probability,
     is_rarely_unsafe,
     limit_below,
     rarely_unsafe,

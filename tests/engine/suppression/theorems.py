@@ -14,8 +14,8 @@ import numpy as np
 
 from engine.errors import ParameterError
 from engine.suppression.cells import safe_intervals
-from engine.suppression.exact import exact_unsafe_probability
 from engine.suppression.rates import Rates
+from engine.suppression.unsafe import exact_unsafe_probability
 
 __all__ = [
     "ChernoffTerms",

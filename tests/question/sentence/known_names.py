@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mapapp.answers.area import Area
-from mapapp.answers.area_names import AreaNames
-from mapapp.answers.attributes import Attribute, Attributes
-from mapapp.answers.findable import Findable
-from mapapp.answers.levels import LANDMARK
-from mapapp.answers.sentence_names import SentenceNames
+from mapapp.answers.areas.area import Area
+from mapapp.answers.areas.areas import AreaNames
+from mapapp.answers.areas.levels import LANDMARK
+from mapapp.answers.areas.search import Findable
+from mapapp.answers.areas.sentence_names import SentenceNames
+from mapapp.answers.commutes.attributes import Attribute, Attributes
 
 _NAMES = """
 county:44001 Bristol County, RI

@@ -1,0 +1,1 @@
+"""Kernels of the mechanisms that serve as comparisons."""

@@ -1,0 +1,1 @@
+"""Placement: from support points to blocks, and from blocks to points."""

@@ -1,0 +1,1 @@
+"""The support points of destination tracts, and their public prior."""

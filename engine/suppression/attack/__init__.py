@@ -1,0 +1,1 @@
+"""What an ordinary suppressed table gives away."""

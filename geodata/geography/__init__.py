@@ -1,0 +1,1 @@
+"""Units, cells, distances, and the base map."""

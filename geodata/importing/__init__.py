@@ -1,0 +1,1 @@
+"""From source files to the tables of a dataset."""

@@ -1,0 +1,1 @@
+"""Published files as they come: found, recognized, fetched, and read."""

@@ -1,0 +1,1 @@
+"""Stores: Parquet tables and a manifest, complete or not there at all."""

@@ -1,0 +1,1 @@
+"""Files of worker records, and what their columns mean."""

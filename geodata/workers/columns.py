@@ -1,0 +1,375 @@
+"""A schema file: which columns of a file of worker records hold what, and the public values of every attribute."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
+
+from geodata.errors import GeodataError, SourceFileError
+from geodata.geography.elsewhere import states
+from geodata.json_objects import JsonObject
+from geodata.text import parsed_toml
+from geodata.workers.schema import JOB_LABELS, Attribute, WorkerSchema, usual_parents
+
+PlaceUnit = Literal["block", "tract"]
+DIGITS: Final[dict[PlaceUnit, int]] = {"block": 15, "tract": 11}
+"""Digits of the code of a place."""
+
+_TOP: Final = ("year", "job_type", "workplace", "home", *JOB_LABELS, "attributes")
+_ATTRIBUTE: Final = ("title", "column", "values", "bands", "parents", "derives")
+_LARGEST_SCHEMA: Final = 1 << 20  # bytes
+_JOB_TYPE: Final = re.compile(r"JT\d\d")
+_YEARS: Final = range(1900, 2101)
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceColumn:
+    """A column of block or tract codes; those of homes are confidential, so messages do not quote them."""
+
+    column: str
+    unit: PlaceUnit
+    is_home: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Position of the value that each cell stands for, by the cell's text."""
+
+    position: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Bands of a number, without gaps: band i holds numbers from `ends[i]` to below `ends[i + 1]`."""
+
+    ends: tuple[float, ...]
+
+
+Coder: TypeAlias = Values | Bands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedColumn:
+    """A column from which an attribute is read.
+
+    Attributes
+    ----------
+    name : str
+        The attribute.
+    column : str
+        Its column in the file.
+    coder : Values or Bands
+        How a cell becomes the position of a value.
+    """
+
+    name: str
+    column: str
+    coder: Coder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerColumns:
+    """What a schema file says.
+
+    Attributes
+    ----------
+    path : Path
+        The schema file.
+    sha256 : str
+        Of its bytes.
+    n_lines : int
+        Its lines.
+    workplace, home : PlaceColumn
+        Where the codes of both places are.
+    work_states : tuple of str, optional
+        Codes of the states whose workplaces are imported; by default those of the crosswalks.
+    coded : tuple of CodedColumn
+        Attributes of the job that are not derived, then the further attributes.
+    schema : WorkerSchema
+        The further attributes.
+    year : int, optional
+    job_type : str, optional
+    """
+
+    path: Path
+    sha256: str
+    n_lines: int
+    workplace: PlaceColumn
+    home: PlaceColumn
+    work_states: tuple[str, ...] | None
+    coded: tuple[CodedColumn, ...]
+    schema: WorkerSchema
+    year: int | None
+    job_type: str | None
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column of the file that is read, each once."""
+        named = [self.workplace.column, self.home.column, *(coded.column for coded in self.coded)]
+        return list(dict.fromkeys(named))
+
+
+def read_worker_columns(path: Path) -> WorkerColumns:
+    """Read and check a schema file.
+
+    Raises
+    ------
+    SourceFileError
+        The file cannot be read or is not TOML, a key is unknown, missing, or has the wrong type, or the attributes are
+        not possible. The message names the file and the key.
+    """
+    content = _content(path)
+    try:
+        document = parsed_toml(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
+    except ValueError as error:
+        raise SourceFileError(f"{path}: not TOML ({error}); correct the file") from error
+    return _Reader(path).read(document, content)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST_SCHEMA + 1)
+    except OSError as error:
+        raise SourceFileError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    if len(content) > _LARGEST_SCHEMA:
+        raise SourceFileError(f"{path}: larger than 1 MiB, so it is not a schema; check the path")
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the parts of one schema file; every refusal names the file."""
+
+    path: Path
+
+    def read(self, document: JsonObject, content: bytes) -> WorkerColumns:
+        self._known("the schema", document, _TOP)
+        workplace = self._table(document, "workplace")
+        attributes = self._table(document, "attributes") if "attributes" in document else {}
+        read = [self._attribute(name, self._entry(attributes, name)) for name in attributes]
+        schema = self._checked(lambda: WorkerSchema(attributes=tuple(attribute for attribute, _ in read)))
+        jobs = [self._job_column(document, name, schema) for name in JOB_LABELS]
+        return WorkerColumns(
+            path=self.path,
+            sha256=hashlib.sha256(content).hexdigest(),
+            n_lines=len(content.splitlines()),
+            workplace=self._place("workplace", workplace, ("column", "unit", "states")),
+            home=self._place("home", self._table(document, "home"), ("column", "unit")),
+            work_states=self._states(workplace),
+            coded=(*(column for column in jobs if column is not None), *(column for _, column in read)),
+            schema=schema,
+            year=self._year(document.get("year")),
+            job_type=self._job_type(document.get("job_type")),
+        )
+
+    def _place(self, name: str, table: JsonObject, allowed: tuple[str, ...]) -> PlaceColumn:
+        self._known(f"[{name}]", table, allowed)
+        unit = table.get("unit", "block")
+        if not isinstance(unit, str) or unit not in DIGITS:
+            self._refuse(f"{name}.unit is {unit!r}; it must be 'block' or 'tract'")
+        column = self._text(table, "column", f"[{name}]")
+        is_home = name == "home"
+        return PlaceColumn(column=column, unit="block" if unit == "block" else "tract", is_home=is_home)
+
+    def _states(self, workplace: JsonObject) -> tuple[str, ...] | None:
+        if "states" not in workplace:
+            return None
+        listed = workplace["states"]
+        if not isinstance(listed, list) or not listed or not all(isinstance(each, str) for each in listed):
+            self._refuse('workplace.states must be a list of states, such as ["44"] or ["RI"]')
+        codes = {state.postal: code for code, state in states().items()}
+        found = [codes.get(str(each).upper(), str(each)) for each in listed]
+        wrong = next((each for each in found if not re.fullmatch(r"\d\d", each)), None)
+        if wrong is not None:
+            self._refuse(f"workplace.states lists {wrong!r}; write a postal code or two digits")
+        return tuple(dict.fromkeys(found))
+
+    def _job_column(self, document: JsonObject, name: str, schema: WorkerSchema) -> CodedColumn | None:
+        """The column of age, earnings, or industry; None if another attribute derives it."""
+        source = schema.derived_from.get(name)
+        if source is not None:
+            if name in document:
+                self._refuse(f"[{name}] is given, but {source.name!r} derives {name}; remove one of the two")
+            return None
+        if name not in document:
+            self._refuse(f"[{name}] is missing; name its column, or let an attribute derive {name}")
+        table = self._table(document, name)
+        where = f"[{name}]"
+        self._known(where, table, ("column", "values", "bands"))
+        coder, _, labels = self._coder(where, table)
+        n_values = len(labels)
+        if any(
+            "label" in entry
+            for entry in [*table.get("values", ()), *table.get("bands", ())]
+            if isinstance(entry, dict)
+        ):
+            self._refuse(f"{where} has a label, but maps show the published ones; remove it")
+        if n_values != 3:
+            self._refuse(
+                f"{where} has {n_values} values; it must have 3, in this order: {'; '.join(_labels_of(name))}"
+            )
+        return CodedColumn(name=name, column=self._text(table, "column", where), coder=coder)
+
+    def _attribute(self, name: str, table: JsonObject) -> tuple[Attribute, CodedColumn]:
+        where = f"[attributes.{name}]"
+        self._known(where, table, _ATTRIBUTE)
+        coder, codes, labels = self._coder(where, table)
+        derives = self._derives(where, table)
+        parents = self._parents(where, table)
+        attribute = self._checked(
+            lambda: Attribute(
+                name=name,
+                title=self._text(table, "title", where, default=name.replace("_", " ").capitalize()),
+                codes=codes,
+                labels=labels,
+                parents=usual_parents(derives) if parents is None else parents,
+                derives=derives,
+            )
+        )
+        column = self._text(table, "column", where, default=name)
+        return attribute, CodedColumn(name=name, column=column, coder=coder)
+
+    def _derives(self, where: str, table: JsonObject) -> dict[str, tuple[int, ...]]:
+        derives = table.get("derives", {})
+        if not isinstance(derives, dict) or not all(
+            isinstance(groups, list) and all(type(group) is int for group in groups)
+            for groups in derives.values()
+        ):
+            self._refuse(f"{where} derives must be a table such as {{ industry = [1, 1, 2, 3] }}")
+        return {name: tuple(groups) for name, groups in derives.items()}
+
+    def _parents(self, where: str, table: JsonObject) -> tuple[str, ...] | None:
+        parents = table.get("parents")
+        if parents is None:
+            return None
+        if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
+            self._refuse(f'{where} parents must be a list of attributes, such as ["industry", "earnings"]')
+        return tuple(parents)
+
+    def _coder(self, where: str, table: JsonObject) -> tuple[Coder, tuple[str, ...], tuple[str, ...]]:
+        """How cells become positions, and the code and label of each value."""
+        if ("values" in table) is ("bands" in table):
+            self._refuse(f"{where} must have either `values` or `bands`")
+        kind = "values" if "values" in table else "bands"
+        listed = table[kind]
+        if not isinstance(listed, list) or not listed:
+            self._refuse(f"{where} {kind} must be a list with at least one entry")
+        return self._values(where, listed) if kind == "values" else self._bands(where, listed)
+
+    def _values(self, where: str, listed: list[object]) -> tuple[Values, tuple[str, ...], tuple[str, ...]]:
+        position: dict[str, int] = {}
+        codes, labels = [], []
+        for number, entry in enumerate(listed):
+            table = entry if isinstance(entry, dict) else {"code": entry}
+            self._known(f"{where} value {number + 1}", table, ("code", "label", "cells"))
+            code = self._cell(where, number, table.get("code"))
+            cells = table.get("cells", [code])
+            if not isinstance(cells, list) or not cells:
+                self._refuse(f"{where} value {number + 1}: cells must be a list of texts")
+            for cell in cells:
+                text = "" if cell == "" else self._cell(where, number, cell)
+                if text in position:
+                    self._refuse(f"{where} lists the code {text!r} twice; give each value its own")
+                position[text] = number
+            codes.append(code)
+            labels.append(self._text(table, "label", f"{where} value {number + 1}", default=code))
+        return Values(position), tuple(codes), tuple(labels)
+
+    def _cell(self, where: str, number: int, cell: object) -> str:
+        if type(cell) is int:
+            return str(cell)
+        if not isinstance(cell, str) or not cell.strip():
+            self._refuse(f"{where} value {number + 1}: its code is {cell!r}; write a text or a whole number")
+        return cell.strip()
+
+    def _bands(self, where: str, listed: list[object]) -> tuple[Bands, tuple[str, ...], tuple[str, ...]]:
+        ends, labels = [], []
+        for number, entry in enumerate(listed):
+            band = f"{where} band {number + 1}"
+            table = entry if isinstance(entry, dict) else {}
+            self._known(band, table, ("from", "below", "label"))
+            first, last = number == 0, number == len(listed) - 1
+            low = self._end(band, table, "from", default=-math.inf if first else None)
+            high = self._end(band, table, "below", default=math.inf if last else None)
+            if not low < high:
+                self._refuse(f"{band}: from {low:g} is not less than below {high:g}")
+            ends.append((low, high))
+            labels.append(self._text(table, "label", band, default=_band_label(low, high)))
+        for number, ((_, before), (low, _)) in enumerate(pairwise(ends)):
+            if low != before:
+                self._refuse(
+                    f"{where} bands {number + 1} and {number + 2} {'overlap' if low < before else 'leave a gap'}: one "
+                    f"ends below {before:g}, the next begins from {low:g}; make the two equal"
+                )
+        codes = tuple(str(number + 1) for number in range(len(ends)))
+        return Bands((ends[0][0], *(high for _, high in ends))), codes, tuple(labels)
+
+    def _end(self, band: str, table: JsonObject, key: str, *, default: float | None) -> float:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            self._refuse(f"{band}: {key} is {value!r}; it must be a number")
+        return float(value)
+
+    def _year(self, year: object) -> int | None:
+        if year is not None and (type(year) is not int or year not in _YEARS):
+            self._refuse(f"year is {year!r}; it must be a whole number, such as 2019")
+        return year if isinstance(year, int) else None
+
+    def _job_type(self, job_type: object) -> str | None:
+        if job_type is not None and (not isinstance(job_type, str) or not _JOB_TYPE.fullmatch(job_type)):
+            self._refuse(f"job_type is {job_type!r}; it must be one of LODES, such as 'JT00' for all jobs")
+        return job_type if isinstance(job_type, str) else None
+
+    def _known(self, where: str, table: JsonObject, allowed: Collection[str]) -> None:
+        unknown = next((key for key in table if key not in allowed), None)
+        if unknown is not None:
+            self._refuse(f"{where} has the unknown key {unknown!r}; allowed are {', '.join(allowed)}")
+
+    def _table(self, document: JsonObject, name: str) -> JsonObject:
+        if name not in document:
+            self._refuse(f"[{name}] is missing; name its column")
+        return self._entry(document, name)
+
+    def _entry(self, document: JsonObject, name: str) -> JsonObject:
+        table = document[name]
+        if not isinstance(table, dict):
+            self._refuse(f"{name} is {table!r}; it must be a table with a column and more")
+        return table
+
+    def _text(self, table: JsonObject, key: str, where: str, *, default: str | None = None) -> str:
+        text = table.get(key, default)
+        if not isinstance(text, str) or not text.strip() or not text.isprintable():
+            self._refuse(f"{where} {key} is {text!r}; it must be visible text on one line")
+        return text
+
+    def _checked(self, make: Callable[[], _Result]) -> _Result:
+        try:
+            return make()
+        except SourceFileError:
+            raise
+        except GeodataError as error:
+            raise SourceFileError(f"{self.path}: {error}") from error
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise SourceFileError(f"{self.path}: {what}")
+
+
+def _labels_of(name: str) -> tuple[str, ...]:
+    return next(labels for attribute, labels in JOB_LABELS.items() if attribute == name)
+
+
+def _band_label(low: float, high: float) -> str:
+    if math.isinf(low):
+        return f"below {high:g}"
+    return f"{low:g} or more" if math.isinf(high) else f"{low:g} to below {high:g}"

@@ -1,0 +1,1 @@
+"""What only an analyst may see."""

@@ -1,0 +1,215 @@
+"""Read anybody's table of counts with stars: first row and first column are labels, totals are labeled Total."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.suppression.tables_given import LARGEST, SUPPRESSED, GivenTable
+from mapapp.base.errors import UsageError
+from mapapp.kinds.tables.files.grid import REMAINDER_LABEL
+
+__all__ = ["read_people", "read_table"]
+
+STAR: Final = "*"
+TOTAL_LABELS: Final = frozenset({"total", "totals", "grand total", "all", "sum"})
+MOST_CELLS: Final = 1_000_000
+MOST_STARS: Final = 20_000
+_DELIMITERS: Final = (",", ";", "\t")
+_WHOLE: Final = re.compile(
+    r"[0-9]+|[0-9]{1,3}(?P<mark>[,'’ \u00a0\u2009\u202f])[0-9]{3}(?:(?P=mark)[0-9]{3})*"
+)
+"""A point between digits is not read as a thousands separator: it could begin a fraction."""
+_MARKS: Final = re.compile(r"[^0-9]")
+_NEGATIVE: Final = re.compile(r"[-−–]\s*[0-9]|\([0-9]")
+_FRACTION: Final = re.compile(r"[0-9]*[.,][0-9]+|[0-9.]+[eE][-+]?[0-9]+")
+
+Counts = npt.NDArray[np.int64]
+
+
+class _Labeled(NamedTuple):
+    """Counts as they are in the file, and their labels."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Counts
+
+
+def read_table(path: Path) -> GivenTable:
+    """Read a published table from a CSV file.
+
+    Fields are separated by commas, semicolons, or tabs. A row and a column labeled Total (or Totals, All, Sum, Grand
+    total) are totals, at the end or at the beginning. Whole numbers may have thousands separators. A table that
+    `commutemap export` wrote as printed can have a column of what each row's suppressed cells add up to; it becomes one
+    of totals.
+
+    Raises
+    ------
+    UsageError
+        The file is no such table; the message names the row and the column.
+    """
+    found = _with_row_totals(_read(path))
+    row_total = _total(path, "row", found.rows)
+    column_total = _total(path, "column", found.columns)
+    rows, columns = _totals_last(len(found.rows), row_total), _totals_last(len(found.columns), column_total)
+    if len(rows) == (row_total is not None) or len(columns) == (column_total is not None):
+        raise UsageError(f"{path}: the table has only totals; give at least one other row and column")
+    return GivenTable(
+        values=found.values[np.ix_(rows, columns)],
+        total_row=row_total is not None,
+        total_column=column_total is not None,
+        row_names=tuple(found.rows[row] for row in rows),
+        column_names=tuple(found.columns[column] for column in columns),
+    )
+
+
+def read_people(path: Path, table: GivenTable) -> Counts:
+    """Read how many people each cell of a table has, int64[R, C]; ``SUPPRESSED`` where the file does not say.
+
+    The file has the labels of the table, in any order; it may leave out totals.
+
+    Raises
+    ------
+    UsageError
+        The file is no table, or lacks a row or column.
+    """
+    found = _read(path)
+    most = np.full(table.values.shape, SUPPRESSED, dtype=np.int64)
+    for row, column in np.argwhere(table.interior).tolist():
+        names = table.row_names[row], table.column_names[column]
+        if names[0] not in found.rows or names[1] not in found.columns:
+            raise UsageError(f"{path}: no {table.cell_name(row, column)}; give the labels of the table")
+        most[row, column] = found.values[found.rows.index(names[0]), found.columns.index(names[1])]
+    return most
+
+
+def _read(path: Path) -> _Labeled:
+    lines, delimiter = _lines(path)
+    columns = tuple(_label(path, "column", text) for text in lines[0][1:])
+    rows = tuple(_label(path, "row", line[0]) for line in lines[1:])
+    for kind, labels in (("row", rows), ("column", columns)):
+        repeated = next((label for label, times in Counter(labels).items() if times > 1), None)
+        if repeated is not None:
+            raise UsageError(f"{path}: two {kind}s are labeled {repeated!r}; give each its own label")
+    values = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    for row, line in enumerate(lines[1:]):
+        for column, text in enumerate(line[1:]):
+            place = f"row {rows[row]}, column {columns[column]}"
+            # A row's only suppressed cell is its own remainder, and is not repeated there.
+            known = text.strip() or (STAR if columns[column] == REMAINDER_LABEL else "")
+            values[row, column] = _count(path, place, known, delimiter)
+    n_stars = int(np.count_nonzero(values == SUPPRESSED))
+    if n_stars > MOST_STARS:
+        raise UsageError(
+            f"{path}: {n_stars:,} suppressed cells; give a part of the table with {MOST_STARS:,} at most"
+        )
+    return _Labeled(rows, columns, values)
+
+
+def _with_row_totals(table: _Labeled) -> _Labeled:
+    """Replace a column of remainders by totals: what a row shows and its remainder; unknown if the remainder is."""
+    if REMAINDER_LABEL not in table.columns:
+        return table
+    place = table.columns.index(REMAINDER_LABEL)
+    cells = np.delete(table.values, place, axis=1)
+    columns = table.columns[:place] + table.columns[place + 1 :]
+    if any(label.casefold() in TOTAL_LABELS for label in columns):
+        return table._replace(columns=columns, values=cells)
+    remainder, is_star = table.values[:, place], cells == SUPPRESSED
+    total = np.where(is_star, 0, cells).sum(axis=1) + np.maximum(remainder, 0)
+    total = np.where(is_star.any(axis=1) & (remainder == SUPPRESSED), SUPPRESSED, total)
+    return table._replace(columns=(*columns, "Total"), values=np.column_stack([cells, total]))
+
+
+def _lines(path: Path) -> tuple[list[list[str]], str]:
+    """Split the file into rows of fields, all of one length; return the separator as well."""
+    text = _text(path)
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    try:
+        delimiter = max(_DELIMITERS, key=lambda one: len(next(csv.reader([first], delimiter=one), [])))
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise UsageError(f"{path}: not a CSV file ({error}); save the table as CSV") from error
+    numbered = [
+        (number, line) for number, line in enumerate(lines, start=1) if any(part.strip() for part in line)
+    ]
+    if len(numbered) < 2 or len(numbered[0][1]) < 2:
+        raise UsageError(
+            f"{path}: no table; give labels in the first row and the first column, and counts or stars"
+        )
+    width = len(numbered[0][1])
+    for number, line in numbered:
+        if len(line) != width:
+            raise UsageError(
+                f"{path}: line {number} has {len(line)} fields, but the first has {width}; put labels and numbers that "
+                "contain the separator in quotes"
+            )
+    if (len(numbered) - 1) * (width - 1) > MOST_CELLS:
+        raise UsageError(f"{path}: more than {MOST_CELLS:,} cells; give a part of the table")
+    return [line for _, line in numbered], delimiter
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    is_wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return data.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text; save the table as CSV in UTF-8") from error
+
+
+def _label(path: Path, kind: str, text: str) -> str:
+    label = " ".join(text.split())
+    if not label:
+        raise UsageError(
+            f"{path}: a {kind} has no label; label rows in the first column and columns in the first row"
+        )
+    return "".join(mark if mark.isprintable() else f"U+{ord(mark):04X}" for mark in label)
+
+
+def _count(path: Path, place: str, text: str, delimiter: str) -> int:
+    if text == STAR:
+        return SUPPRESSED
+    # Beside semicolons a comma could be a decimal comma.
+    if _WHOLE.fullmatch(text) and not (delimiter == ";" and "," in text):
+        number = int(_MARKS.sub("", text))
+        if number > LARGEST:
+            raise UsageError(f"{path}: {place}: {text} is too large; counts may be up to {LARGEST:,}")
+        return number
+    if not text:
+        raise UsageError(f"{path}: {place}: empty; write * for a suppressed cell and 0 for zero")
+    if _NEGATIVE.match(text):
+        raise UsageError(f"{path}: {place}: {text} is negative; give counts of at least 0")
+    if _FRACTION.fullmatch(text):
+        raise UsageError(f"{path}: {place}: {text} is not a whole number; give counts, not rates")
+    shown = "".join(mark if mark.isprintable() else f"U+{ord(mark):04X}" for mark in text[:40])
+    raise UsageError(
+        f"{path}: {place}: {shown!r} is no count; write a whole number, or * for a suppressed cell"
+    )
+
+
+def _total(path: Path, kind: str, labels: tuple[str, ...]) -> int | None:
+    """Return the position of the totals; None without."""
+    found = [position for position, label in enumerate(labels) if label.casefold() in TOTAL_LABELS]
+    if len(found) > 1:
+        both = " and ".join(labels[position] for position in found[:2])
+        raise UsageError(
+            f"{path}: {both} are both labeled as totals; keep one {kind} of totals, without subtotals"
+        )
+    if found and found[0] not in {0, len(labels) - 1}:
+        raise UsageError(
+            f"{path}: {kind} {labels[found[0]]} is neither first nor last; put totals at the end, without subtotals"
+        )
+    return found[0] if found else None
+
+
+def _totals_last(n: int, total: int | None) -> list[int]:
+    others = [position for position in range(n) if position != total]
+    return others if total is None else [*others, total]

@@ -1,0 +1,1 @@
+"""How far a setting or a release is from the real workers."""

@@ -1,0 +1,1 @@
+"""The analyses: how each is computed, and what its answer says."""

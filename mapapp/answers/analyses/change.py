@@ -1,0 +1,139 @@
+"""The change of an answer between two releases."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+from pandas.api.extensions import ExtensionArray
+
+from mapapp.answers.analyses.about import Note
+from mapapp.answers.analyses.counts import cautions
+from mapapp.answers.analyses.entries import entry_of
+from mapapp.answers.analyses.entry import MeasureEntry
+from mapapp.answers.analyses.results import Change, Result, check_answers
+from mapapp.base.errors import UsageError
+
+NO_ROW: Final = "not in one of the releases"
+"""Why the ratio of a row has no change: one of the two answers lacks the row."""
+
+
+def change(before: Result, after: Result) -> Change:
+    """Compare a later answer with an earlier one; a row that is missing in one of them counts as 0 workers.
+
+    Parameters
+    ----------
+    before, after : Result
+        Answers of two releases to the same question.
+
+    Raises
+    ------
+    UsageError
+        If they are answers to different questions.
+    """
+    check_same_question(before, after)
+    table, keys = main_table(before)
+    entry = entry_of(before)
+    earlier, later = (getattr(result, table).set_index(keys) for result in (before, after))
+    index = later.index.union(earlier.index, sort=False)
+    columns: dict[str, object] = {
+        name: later[name]
+        .reindex(index)
+        .where(later[name].reindex(index).notna(), earlier[name].reindex(index))
+        for name in entry.names
+    }
+    both = [part.reindex(index) for part in (earlier, later)]
+    value = [_measured(part, entry.measure) for part in both]
+    error = [part[entry.measure.error].to_numpy(np.float64) for part in both]
+    rows = pandas.DataFrame(columns, index=index).reset_index()
+    share = np.full(len(rows), np.nan)
+    np.divide(value[1] - value[0], value[0], out=share, where=value[0] > 0)
+    rows = rows.assign(
+        before=value[0],
+        after=value[1],
+        change=value[1] - value[0],
+        change_share=share,
+        expected_error=np.hypot(*error),
+        caution=_cautions(both, entry.measure),
+    )
+    found = Change(about=after.about, presenter=after.presenter, before=before, after=after, rows=rows)
+    about = dataclasses.replace(
+        after.about,
+        title=f"{after.about.title}: {found.words.noun}",
+        release=" → ".join(found.names),
+        version=f"{before.about.version} → {after.about.version}",
+        year=" → ".join(dict.fromkeys((before.about.year, after.about.year))),
+        notes=(*(dataclasses.replace(note, mark="") for note in after.about.notes), *_notes(found)),
+        no_errors={},
+    )
+    return dataclasses.replace(found, about=about)
+
+
+def check_same_question(before: Result, after: Result) -> None:
+    """Raise UsageError if two answers are not to the same question."""
+    check_answers(before, after)
+    if (
+        type(before) is not type(after)
+        or isinstance(before, Change)
+        or _question_key(before) != _question_key(after)
+    ):
+        raise UsageError(
+            f"cannot compare {before.about.title} of {before.about.release} with {after.about.title} of "
+            f"{after.about.release}; ask both releases the same question"
+        )
+
+
+def _measured(
+    rows: pandas.DataFrame, measure: MeasureEntry
+) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    """Return the measure of one answer: counts, with 0 for missing rows, or ratios, with NaN for missing ones."""
+    column = rows[measure.column]
+    return column.fillna(0).to_numpy(np.int64) if measure.kind == "count" else column.to_numpy(np.float64)
+
+
+def _cautions(
+    both: Sequence[pandas.DataFrame], measure: MeasureEntry
+) -> ExtensionArray | npt.NDArray[np.object_]:
+    """Return the caution of the smaller count (0 counts as 1 if the other is positive), or why a ratio is missing."""
+    if measure.kind == "ratio":
+        earlier, later = (part["caution"].fillna(NO_ROW).to_numpy(object) for part in both)
+        return np.where(later == "", earlier, later)
+    count = [_measured(part, measure) for part in both]
+    return cautions(np.maximum(np.minimum(*count), np.minimum(np.maximum(*count), 1)))
+
+
+def main_table(result: Result) -> tuple[str, list[str]]:
+    """Return the name of the table whose rows are compared, and the columns that identify a row."""
+    entry = entry_of(result)
+    return entry.compared, list(entry.keys)
+
+
+def _question_key(result: Result) -> tuple[object, ...]:
+    about = result.about
+    extra = [getattr(result, name, None) for name in ("layer", "edges_mi", "home_layer", "work_layer")]
+    return (about.side, about.area_text, about.filters, *extra)
+
+
+def _notes(found: Change) -> tuple[Note, ...]:
+    before, after, (first, second) = found.before, found.after, found.words.releases
+    noun = found.words.noun
+    notes = [Note("both-noisy", f"Both releases contain independent noise, so small {noun}s mean nothing.")]
+    if before.about.n_blocks != after.about.n_blocks:
+        text = (
+            f"The area has {before.about.n_blocks:,} blocks in the {first} release and {after.about.n_blocks:,} in "
+            f"the {second} one: its blocks were redrawn in between, and its larger units may have been, too."
+        )
+        notes.append(Note("other-blocks", text))
+    if before.about.job_type != after.about.job_type:
+        text = f"The releases contain different types of jobs: {before.about.job_type} and {after.about.job_type}."
+        notes.append(Note("other-jobs", text))
+    return tuple(notes)
+
+
+def largest_change(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of a change, largest increase or decrease first."""
+    return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]

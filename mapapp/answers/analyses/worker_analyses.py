@@ -1,0 +1,186 @@
+"""Analyses of the workers at one end of their commutes: who they are, and how many there are in each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas
+
+from mapapp.answers.analyses import counts as counted
+from mapapp.answers.analyses.counts import band_sums
+from mapapp.answers.analyses.cross_table import (
+    USUAL_ATTRIBUTES,
+    CrossTable,
+    attribute_rows,
+    cell_rows,
+    chosen_attributes,
+    total_rows,
+)
+from mapapp.answers.analyses.job_balance import JobBalance, balance_units, notes_on, ratio_of
+from mapapp.answers.analyses.place_characteristics import AreaCharacteristics
+from mapapp.answers.analyses.results import AreaComparison, AreaProfile
+from mapapp.answers.areas.argument import Given
+from mapapp.answers.commutes.pick import Pick
+from mapapp.answers.opened_release import ALL_WORKERS, OpenedRelease
+from mapapp.answers.records.certificate import edge_cautions
+from mapapp.question.fields import USUAL, Side
+from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
+from mapapp.question.question import EVERYTHING
+
+
+class WorkerAnalyses(OpenedRelease):
+    """Profile, cross table, area comparison, and jobs per resident worker."""
+
+    def profile(
+        self,
+        area: Given = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        errors: bool = False,
+    ) -> AreaProfile:
+        """Count the people who work (side "work") or live (side "home") in an area, by characteristic.
+
+        Parameters
+        ----------
+        area : str, polygon or sequence
+            An area as text, such as ``county:44007``; the name of a unit; a polygon in degrees; or a list, which is the
+            union of its areas. See `mapapp.answers.areas.argument`. All analyses take areas in these forms.
+        filters : Filters
+            Which workers to count.
+        side : {"work", "home"}
+            Whether the workers work or live in the area.
+        errors : bool
+            Whether the answer has the expected errors of its numbers and of the first rows of its tables
+            (:meth:`with_errors`). All analyses take it.
+
+        Raises
+        ------
+        UsageError, GeometryError
+            If this release does not have the area, or an argument is not allowed. All analyses raise these.
+        """
+        chosen = self._select(area)
+        counts = self.flows.by_segment(Pick.at(side, chosen.blocks, filters))
+        answer = AreaProfile(
+            about=self._about("profile", chosen, filters, side),
+            workers=counted.number(int(counts.sum())),
+            bands=counted.bands(counts),
+            segments=counted.segments(counts),
+            margins=counted.margins(counts),
+            attributes=self._by_attribute(Pick.at(side, chosen.blocks, filters)),
+        )
+        return self._answered(answer, errors)
+
+    def characteristics(self, area: Given = EVERYTHING, *, side: Side = "work") -> AreaCharacteristics | None:
+        """Return what LODES publishes about all jobs in an area, or of its residents (side "home").
+
+        The release has these counts only if its dataset was imported with public characteristics; else None. They are
+        not drawn, and cannot be filtered.
+        """
+        return self._characteristics.of(self._select(area), side)
+
+    def cross_table(
+        self,
+        area: Given = EVERYTHING,
+        by: Sequence[str] = USUAL_ATTRIBUTES,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        errors: bool = False,
+    ) -> CrossTable:
+        """Count the people who work or live in an area, by one to three attributes together.
+
+        Parameters
+        ----------
+        by : sequence of str
+            Names of attributes: age, earnings, industry, and for worker records those of `attributes`.
+
+        Raises
+        ------
+        UsageError
+            Also if an attribute does not exist or is given twice, or the table would have too many cells.
+        """
+        chosen = self._select(area)
+        attributes = chosen_attributes(self.attributes, by)
+        counts = self.flows.by_values(
+            Pick.at(side, chosen.blocks, filters), [each.name for each in attributes]
+        )
+        answer = CrossTable(
+            about=self._about(
+                "cross-table", chosen, filters, side, edge_cautions(self.certificate, attributes)
+            ),
+            by=tuple(each.name for each in attributes),
+            attributes=attributes,
+            workers=counted.number(int(counts.sum())),
+            cells=cell_rows(attributes, counts),
+            totals=total_rows(attributes, counts),
+        )
+        return self._answered(answer, errors)
+
+    def _by_attribute(self, pick: Pick) -> pandas.DataFrame:
+        """Return the workers of a pick by the values of every further attribute."""
+        further = self.attributes.further
+        return attribute_rows([(each, self.flows.by_values(pick, [each.name])) for each in further])
+
+    def comparison(
+        self,
+        area: Given = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        layer: str = USUAL,
+        errors: bool = False,
+    ) -> AreaComparison:
+        """Compare the units of a layer that have blocks in an area; only those blocks are counted."""
+        chosen = self._select(area)
+        units = self._layer(layer, side, here=chosen)
+        pick = Pick.at(side, chosen.blocks, filters)
+        n = by_segment = self.flows.by_code_and_segment(pick, side, units.code, len(units.rows))
+        bands = band_sums(by_segment)
+        names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
+        mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
+        n_mine = np.bincount(mine, minlength=len(units.rows))
+        workers = by_segment.sum(axis=1)
+        rows = units.most_first(np.flatnonzero(n_mine), workers)
+        table = units.table(rows, "unit_id", "name", "kind") | {
+            "partly": (n_mine < units.n_blocks)[rows],
+            **counted.columns(workers[rows], int(n.sum())),
+            **dict(zip(names, bands[rows].T, strict=True)),
+        }
+        answer = AreaComparison(
+            about=self._about("comparison", chosen, filters, side),
+            layer=units.level,
+            workers=counted.number(int(n.sum())),
+            units=pandas.DataFrame(table),
+        )
+        return self._answered(answer, errors)
+
+    def job_balance(
+        self,
+        area: Given = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        layer: str = USUAL,
+        errors: bool = False,
+    ) -> JobBalance:
+        """Jobs, resident workers, and jobs per resident worker, in each unit of a layer within an area.
+
+        Blocks whose jobs the release does not have are left out, with their residents; the answer says so.
+        """
+        chosen = self._select(area)
+        blocks = self.areas.with_workplaces(chosen.blocks)
+        units = self._layer(layer, "work", here=chosen)
+        jobs, residents, table = balance_units(self.flows, units, blocks, filters)
+        n_counted = len(self.areas.places) if blocks is None else len(blocks)
+        notes = notes_on(self._cover_notes(), n_left_out=chosen.n_blocks - n_counted)
+        workers = counted.number(residents)
+        answer = JobBalance(
+            about=self._about("job-balance", chosen, filters, None, notes),
+            layer=units.level,
+            jobs=counted.number(jobs),
+            workers=workers,
+            jobs_per_resident=ratio_of(jobs, workers),
+            units=table,
+        )
+        return self._answered(answer, errors)

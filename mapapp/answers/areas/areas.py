@@ -1,0 +1,254 @@
+"""The areas of a release: their names, their layers, and the blocks they contain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from geodata.store.store import Store
+from mapapp.answers.areas.area import Area
+from mapapp.answers.areas.cells import Cells
+from mapapp.answers.areas.outlines import Outlines
+from mapapp.answers.areas.search import AreaSearch, Findable, entry_of_area, findable_areas, landmarks_of
+from mapapp.answers.areas.selection import Selected, Selection
+from mapapp.answers.areas.unit_names import base_name, name_parts
+from mapapp.answers.areas.units import ReleaseUnits
+from mapapp.answers.areas.usual_layers import UsualLayers
+from mapapp.answers.commutes.pick import Blocks
+from mapapp.base.errors import UsageError
+from mapapp.base.result_cache import ResultCache
+from mapapp.question.area_text import Step, area_text, parse_area
+from mapapp.question.question import EVERYTHING
+
+# The areas and landmarks of a release by name: the search box, commands, and sentences look here.
+#
+# All of them use one index and one order, so that a name means the same area wherever it is typed.
+
+
+class AreaNames:
+    """An index of areas by name; safe to use from several threads.
+
+    Parameters
+    ----------
+    findable : sequence of Findable
+        In the order in which equally good matches are listed.
+    """
+
+    def __init__(self, findable: Sequence[Findable]) -> None:
+        self.areas = [each.area for each in findable]
+        self._ranks = [each.rank for each in findable]
+        self._index = AreaSearch([entry_of_area(area) for area in self.areas])
+
+    def search(self, text: str, limit: int, *, near: bool = False) -> tuple[list[Area], bool]:
+        """Return at most `limit` areas whose names have every word of a text, and whether they are a guess.
+
+        If nothing matches and `near` is true, return what may be meant.
+        """
+        found = self._index.find(text, limit, near=near)
+        return self._listed(found.rows), found.is_guess
+
+    def meant_by(self, text: str) -> list[Area]:
+        """Return the areas that people most likely mean by a name, with or without a state: usually one."""
+        rows = self._index.called(text)
+        best = min((self._ranks[row] for row in rows), default=None)
+        return self._listed(row for row in sorted(rows) if self._ranks[row] == best)
+
+    def longest_at(self, words: Sequence[str], first: int) -> tuple[list[Area], int]:
+        """Return the areas with the longest name that starts at a word, and how many words it takes up."""
+        rows, count = self._index.longest_at(words, first)
+        return self._listed(rows), count
+
+    def named(self, words: Sequence[str]) -> list[Area]:
+        """Return the areas that have a name with exactly these words."""
+        return self._listed(self._index.named(words))
+
+    def spelled_like(self, words: Sequence[str]) -> list[Area]:
+        """Return the areas whose name some words almost spell."""
+        return self._listed(self._index.spelled_like(words))
+
+    def _listed(self, rows: Iterable[int]) -> list[Area]:
+        return [self.areas[row] for row in rows]
+
+
+_KEPT_AREAS: Final = 200
+_SHOWN: Final = 5
+
+
+class Areas(ReleaseUnits):
+    """Every area of one release; safe to use from several threads.
+
+    Parameters
+    ----------
+    store : Store
+    cells : Cells, optional
+        Without them, drawn areas cannot be selected.
+    folder : Path, optional
+        Folder for the outlines of layers, needed along with the cells.
+    """
+
+    def __init__(self, store: Store, cells: Cells | None = None, folder: Path | None = None) -> None:
+        super().__init__(store, cells)
+        self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
+        self._outlines = Outlines(store, self, folder) if folder is not None else None
+        self._selection = Selection(self, lambda: self.outlines)
+        self.usual = UsualLayers(self, self.select)
+
+    @property
+    def outlines(self) -> Outlines:
+        """The outlines of areas."""
+        if self._outlines is None:
+            raise AssertionError("these areas were made without a folder for outlines")
+        return self._outlines
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key in self._named
+
+    def __getitem__(self, key: str) -> Area:
+        """Return the area with a key such as `county:44007`, or with a name.
+
+        Raises
+        ------
+        UsageError
+            If there is no such area; the message has the nearest names.
+        """
+        found = self._named.get(key)
+        if found is not None:
+            return found
+        if not isinstance(key, str) or _is_written(key):
+            raise self._unknown(str(key), str(key).rpartition(":")[2])
+        return self._unit_named(key)
+
+    def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
+        """Find areas and landmarks whose name or identifier has every word of `text`, best matches first.
+
+        If nothing matches and `near` is true, find what may be meant; :meth:`search_or_guess` says whether it did.
+        """
+        return self.search_or_guess(text, limit, near=near)[0]
+
+    def search_or_guess(
+        self, text: str | int, limit: int = 12, *, near: bool = True
+    ) -> tuple[list[Area], bool]:
+        """Find areas as :meth:`search` does; also return whether they are a guess at what is meant."""
+        return self.names.search(str(text), limit, near=near)
+
+    @cached_property
+    def names(self) -> AreaNames:
+        """The index of everything that can be found by name; it is made on first use."""
+        return AreaNames(findable_areas(self, self.usual.named, [*self.named(), *landmarks_of(self._store)]))
+
+    def blocks(self, keys: Iterable[str]) -> Blocks | None:
+        """Return positions of the blocks in an area: int32, ascending; None for everything, or without steps.
+
+        A key is one step, written as in `mapapp.question.area_text`; a plain `level:identifier` adds that unit.
+        """
+        text = " ".join(keys)
+        return self.select(text).blocks if text else None
+
+    def select(self, area: str | Sequence[Step]) -> Selected:
+        """Find the blocks of an area.
+
+        Parameters
+        ----------
+        area : str or sequence of Step
+            As `mapapp.question.area_text` writes it.
+
+        Raises
+        ------
+        UsageError, GeometryError
+            If it is not an area, or names a unit that this release does not have.
+        """
+        if isinstance(area, str) and (known := self._selected.get(area)) is not None:
+            return known
+        steps = parse_area(area) if isinstance(area, str) else tuple(area)
+        text = area_text(steps)
+        found = self._selected.get_or_make(text, lambda: self._selection.of(steps))
+        if isinstance(area, str) and area != text:
+            self._selected.put(area, found)  # so that it need not be parsed again
+        return found
+
+    def forget(self) -> None:
+        """Drop the cached selections; they are computed again on request."""
+        self._selected.clear()
+        self._selection.forget()
+
+    def find(self, text: str) -> str:
+        """Return an area as text; `text` is such a text already, or the name of one unit.
+
+        A full name comes first, then a shorter one, such as "Providence" for "Providence city, RI". Of several areas
+        with one name, those whose jobs the release has come first; then the layer that people name (towns in states
+        where towns govern, places elsewhere), then the other one of these two, counties, and all other layers.
+
+        Raises
+        ------
+        UsageError
+            If no unit has that name; the message lists the nearest names. Also if several units have it; the message
+            lists some of them.
+        """
+        return text if _is_written(text) else self._unit_named(text).key
+
+    def note_on_name(self, text: str) -> str:
+        """Return one line that lists other units with the same name; empty without such units.
+
+        Raises
+        ------
+        UsageError
+            As raised by :meth:`find`.
+        """
+        if _is_written(text):
+            return ""
+        chosen, wanted = self._unit_named(text), _folded(text)
+        others = [area for area in self._whole_search(text) if _folded(base_name(area.names[0])) == wanted]
+        rest = [area for area in others if area != chosen]
+        if not rest:
+            return ""
+        more = f"; and {len(rest) - _SHOWN} more" if len(rest) > _SHOWN else ""
+        return f"area {text[:60]!r}: using {_listed([chosen])}; other areas with that name: {_listed(rest)}{more}"
+
+    def _unit_named(self, text: str) -> Area:
+        wanted, found = _folded(text), self._whole_search(text)
+        full = [area for area in found if wanted in map(_folded, _long_names(area))]
+        # "Providence city" is not the "Providence City" of another layer.
+        exact = [area for area in full if text.strip() in _long_names(area)]
+        same = exact or full or self.names.meant_by(text)
+        if len(same) == 1 or (len(found) == 1 and wanted):
+            return (same or found)[0]
+        if found:
+            many = same or found
+            raise UsageError(
+                f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; give one of them"
+            )
+        raise self._unknown(text, text)
+
+    def _unknown(self, text: str, words: str) -> UsageError:
+        """Return the error about an area that is not here, with the names nearest to some words."""
+        near = self.search(words, near=True) if words else []
+        remedy = (
+            f"the nearest {'names are' if len(near) > 1 else 'name is'} {_listed(near)}"
+            if near
+            else "give level:identifier, such as county:44007"
+        )
+        return UsageError(f"area {text[:60]!r}: no area has that name; {remedy}")
+
+    def _whole_search(self, text: str) -> list[Area]:
+        return self.search(text, limit=len(self.names.areas))
+
+
+def _is_written(text: str) -> bool:
+    """Return whether a text is an area rather than a name."""
+    return ":" in text or text.strip() == EVERYTHING
+
+
+def _folded(text: str) -> str:
+    """Return a text in lower case with single spaces."""
+    return " ".join(text.lower().split())
+
+
+def _listed(areas: list[Area]) -> str:
+    return "; ".join(f"{area.key} ({area.names[0]})" for area in areas[:_SHOWN])
+
+
+def _long_names(area: Area) -> tuple[str, str]:
+    """Return the full name of an area, with and without its state."""
+    return area.names[0], name_parts(area.names[0])[0]

@@ -1,0 +1,435 @@
+"""Copies of a release's commutes and cells on disk, in a layout that makes queries fast.
+
+A release stores its `jobs` sorted by workplace, which suits questions about the workers of an area. Questions about
+residents, and all questions about distance, would have to read and compute everything each time. So the first process
+that opens a release writes two copies of its jobs, sorted by workplace and by home, with the distance and direction of
+each commute, and, of a release that is not too large, the same columns as they are in memory
+(`mapapp.answers.commutes.columns`). It also writes the cells of the blocks with their bounds, in small row groups. The
+copies contain only what the release contains. They are in the user's data folder, have checksums, and are named after
+the release's manifest. They can be removed at any time and are then made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+import pyarrow.parquet
+import shapely
+
+from geodata.errors import StoreError
+from geodata.geography.distance import bearing_deg, distance_mi
+from geodata.progress import Progress, silent
+from geodata.store.atomic_writes import clear_abandoned, naming, partial_name, writing_beside
+from geodata.store.schema import segment_code
+from geodata.store.store import Store, sha256_of, store_digest
+from mapapp.answers.commutes.columns import write_columns
+from mapapp.base.errors import UsageError
+from mapapp.base.paths import data_home
+from mapapp.question.filters import CHARACTERISTICS
+
+# The disk space for prepared copies of releases, and their eviction.
+#
+# A process that uses copies holds a shared lock on the file `in-use` in their folder. Copies that no process uses are
+# evicted, least recently used first, until the rest fit.
+
+LIMIT: Final = "COMMUTEMAP_PREPARED_GB"
+"""Environment variable: gigabytes (10⁹ bytes) that the copies of all releases may take together."""
+
+_DEFAULT_GB: Final = 10.0
+_IN_USE: Final = "in-use"
+_COPIES: Final = re.compile(r"[0-9a-f]{32}-\d+")  # folder names given by `prepared`
+
+
+class Lease:
+    """Protects copies from eviction as long as it exists.
+
+    Parameters
+    ----------
+    file : int
+        Descriptor of the locked file; the lease closes it.
+    """
+
+    def __init__(self, file: int) -> None:
+        self._close = weakref.finalize(self, os.close, file)
+
+    def end(self) -> None:
+        """Allow the copies to be evicted."""
+        self._close()
+
+
+def lease(place: Path) -> Lease | None:
+    """Mark copies as used now and protect them from eviction; return None if they do not exist.
+
+    Raises
+    ------
+    OSError
+        If they cannot be locked.
+    """
+    file = _opened(place)
+    if file is None:
+        return None
+    held = Lease(file)
+    fcntl.flock(file, fcntl.LOCK_SH)
+    with suppress(OSError):  # copies on a read-only disk can be used, too
+        os.utime(file, ns=(time.time_ns(), time.time_ns()))  # more precise than the system's own timestamp
+    return held if _is_at(file, place) else None
+
+
+def limit_bytes() -> int:
+    """Return the size limit for all copies together, in bytes.
+
+    Raises
+    ------
+    UsageError
+        If the environment variable is not a size.
+    """
+    text = os.environ.get(LIMIT, "")
+    try:
+        gigabytes = float(text) if text else _DEFAULT_GB
+    except ValueError:
+        gigabytes = -1.0
+    if not 0 <= gigabytes < 1e9:
+        raise UsageError(
+            f"{LIMIT} is {text!r}; give a number of gigabytes, 0 or more, or unset it for {_DEFAULT_GB:g}"
+        )
+    return int(gigabytes * 1e9)
+
+
+def evict(folder: Path, limit: int) -> None:
+    """Remove the least recently used copies that no process uses, until the rest take at most `limit` bytes."""
+    clear_abandoned(folder)
+    sizes = {place: _size(place) for place in folder.iterdir() if _COPIES.fullmatch(place.name)}
+    total = sum(sizes.values())
+    for place in sorted(sizes, key=_used_at):
+        if total <= limit:
+            return
+        if _is_removed(place):
+            total -= sizes[place]
+
+
+def _is_removed(place: Path) -> bool:
+    file = _opened(place)
+    if file is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_at(file, place):
+            return False
+        # Rename first, so that no process opens half-removed copies.
+        gone = partial_name(place)
+        os.rename(place, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    except OSError:  # another process uses it, or we may not remove it
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+def _opened(place: Path) -> int | None:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return os.open(place / _IN_USE, flags, 0o600)
+    return None
+
+
+def _is_at(file: int, place: Path) -> bool:
+    """Return whether the copies are still where they were when the file was opened."""
+    try:
+        return os.path.samestat(os.fstat(file), os.lstat(place / _IN_USE))
+    except FileNotFoundError:
+        return False
+
+
+def _used_at(place: Path) -> float:
+    with suppress(OSError):
+        return (place / _IN_USE).stat().st_mtime
+    return 0.0
+
+
+def _size(place: Path) -> int:
+    total = 0
+    for file in place.iterdir():
+        with suppress(OSError):
+            total += file.lstat().st_size
+    return total
+
+
+LAYOUT: Final = 4
+"""Version of the files below; increase it when they change."""
+
+N_OCTANTS: Final = 8
+NO_OCTANT: Final = -1
+"""Direction of a commute between two blocks at one place."""
+DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
+"""Names of the octants in answers; the last is for no direction."""
+ATTRIBUTE: Final = "attribute_"
+"""How the column of a further attribute of worker records begins."""
+
+_GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zone map each
+_SORTING_MEMORY: Final = "2GB"  # more rows wait on the disk
+_VOUCHER: Final = "prepared.json"
+_JOBS: Final = ("by_work.parquet", "by_home.parquet")
+_COLUMNS: Final = ("by_work.arrow", "by_home.arrow")
+MOST_MAPPED: Final = 8_000_000
+"""Most rows of jobs that are also kept as columns in memory's format, 25 bytes each in either order."""
+_CELLS: Final = "cells.parquet"
+_CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, all close together
+_SCHEMA: Final = pyarrow.schema(
+    [
+        ("work", pyarrow.int32()),  # rows of `blocks`
+        ("home", pyarrow.int32()),
+        ("segment", pyarrow.int8()),
+        ("workers", pyarrow.int32()),
+        ("distance_mi", pyarrow.float64()),  # exactly 0 within one block
+        ("octant_work", pyarrow.int8()),  # from work to home: 0 north, 1 northeast, …; NO_OCTANT
+        ("octant_home", pyarrow.int8()),  # from home to work
+    ]
+)
+
+
+_CELL_SCHEMA: Final = pyarrow.schema(
+    [
+        ("block_index", pyarrow.int32()),
+        *((name, pyarrow.float64()) for name in ("west_deg", "south_deg", "east_deg", "north_deg")),
+        ("geometry", pyarrow.binary()),  # WKB
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCells:
+    """The prepared cells of a publication.
+
+    Attributes
+    ----------
+    cells : Path
+        The rows of `cells`, in their order, with their bounds.
+    lease : Lease
+        Protects the copies from eviction; hold it as long as they are used.
+    """
+
+    cells: Path
+    lease: Lease = field(compare=False, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the copies and of other files made once per publication."""
+        return self.cells.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The prepared copies of a release.
+
+    Attributes
+    ----------
+    by_work, by_home : Path
+        Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
+    cells : Path
+        The rows of `cells`, in their order, with their bounds.
+    columns : tuple of Path, or None
+        The rows of `by_work` and of `by_home` for `mapapp.answers.commutes.columns`; None of a large release.
+    lease : Lease
+        Protects the copies from eviction; hold it as long as they are used.
+    """
+
+    by_work: Path
+    by_home: Path
+    cells: Path
+    columns: tuple[Path, Path] | None
+    lease: Lease = field(compare=False, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the copies and of other files made once per release."""
+        return self.by_work.parent
+
+
+def prepare(store: Store, *, home: Path | None = None, report: Progress = silent) -> Prepared:
+    """Return the copies of a verified release; make them if they are missing or damaged.
+
+    Parameters
+    ----------
+    store : Store
+        Store of a release.
+    home : Path, optional
+        Folder for the copies; the user's data folder by default.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    StoreError
+        If the copies cannot be written.
+    UsageError
+        If the size limit in the environment is not a size.
+    """
+    table = "records" if attribute_columns(store) else "jobs"
+    maps = store.manifest["files"][f"{table}.parquet"]["rows"] <= MOST_MAPPED
+    place, held = _copied(store, (*_JOBS, *(_COLUMNS if maps else ()), _CELLS), home, report)
+    by_work, by_home, *columns = (place / name for name in (*_JOBS, *_COLUMNS))
+    return Prepared(
+        by_work=by_work,
+        by_home=by_home,
+        cells=place / _CELLS,
+        columns=(columns[0], columns[1]) if maps else None,
+        lease=held,
+    )
+
+
+def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:
+    """Return the copy of the cells of a verified publication without jobs, as :func:`prepare` does."""
+    place, held = _copied(store, (_CELLS,), home, report)
+    return PreparedCells(cells=place / _CELLS, lease=held)
+
+
+def _copied(store: Store, names: tuple[str, ...], home: Path | None, report: Progress) -> tuple[Path, Lease]:
+    """Return the folder with some copies, which are made if any is missing or damaged, and its lease."""
+    limit = limit_bytes()
+    version = store_digest(store.path)
+    place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
+    while (held := _leased(place, version, names)) is None:
+        report(f"preparing the {store.kind} for questions", 0, 0)
+        _make(store, place, version, names)
+    evict(place.parent, limit)
+    return place, held
+
+
+def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return the octants of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN.
+
+    The result is int64 so that callers can combine it with other keys; only files hold it as int8.
+    """
+    turned = np.floor(np.nan_to_num((bearing + 22.5) % 360.0) / 45.0)
+    return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int64)
+
+
+def _leased(place: Path, version: str, names: tuple[str, ...]) -> Lease | None:
+    """Return a lease of the copies; None if they are missing, damaged, or of another publication."""
+    with naming(place):
+        held = lease(place)
+    if held is None or _holds(place, version, names):
+        return held
+    held.end()
+    return None
+
+
+def _holds(place: Path, version: str, names: tuple[str, ...]) -> bool:
+    """Return whether the copies exist, are undamaged, and are of this publication."""
+    try:
+        voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
+        found = {name: sha256_of(place / name) for name in names}
+    except (OSError, ValueError, RecursionError):
+        return False
+    return bool(voucher == {"release": version, "layout": LAYOUT, "files": found})
+
+
+def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> None:
+    with naming(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with writing_beside(place, replace=True) as partial:
+        if _holds(place, version, names):  # another process was quicker
+            return
+        if set(_JOBS) <= set(names):
+            by_work, by_home = (partial.folder / name for name in _JOBS)
+            _write_by_work(store, by_work)
+            _write_by_home(by_work, by_home, partial.folder)
+        if set(_COLUMNS) <= set(names):
+            for copy, mapped in zip(_JOBS, _COLUMNS, strict=True):
+                rows = pyarrow.parquet.read_table(partial.folder / copy, columns=_SCHEMA.names)
+                write_columns(rows, partial.folder / mapped)
+        _write_cells(store, partial.folder / _CELLS)
+        files = {name: sha256_of(partial.folder / name) for name in names}
+        voucher = {"release": version, "layout": LAYOUT, "files": files}
+        (partial.folder / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
+        partial.put_in_place()
+
+
+def _write_by_work(store: Store, file: Path) -> None:
+    schema = _jobs_schema(store)
+    with pyarrow.parquet.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer:
+        for rows in _rows(store, schema):
+            writer.write_table(rows, row_group_size=_GROUP_ROWS)
+
+
+def attribute_columns(store: Store) -> list[str]:
+    """Return the columns of further attributes in the table `records`; none for a publication without it."""
+    if store.kind != "records":
+        return []
+    known = ("destination_index", "origin_index", *CHARACTERISTICS)
+    return [name for name in pyarrow.parquet.read_schema(store.file("records")).names if name not in known]
+
+
+def _jobs_schema(store: Store) -> pyarrow.Schema:
+    further = [(f"{ATTRIBUTE}{name}", pyarrow.int16()) for name in attribute_columns(store)]
+    return pyarrow.schema([*_SCHEMA, *further])
+
+
+def _rows(store: Store, schema: pyarrow.Schema) -> Iterator[pyarrow.Table]:
+    """Yield the jobs of a release, or the workers of a publication of worker records, one each."""
+    further = attribute_columns(store)
+    blocks = store.table("blocks", ["lon_deg", "lat_deg"])
+    lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
+    for batch in store.batches("records" if further else "jobs"):
+        jobs = {name: batch[name].to_numpy() for name in batch.column_names}
+        work, home = jobs["destination_index"], jobs["origin_index"]
+        places = lon[work], lat[work], lon[home], lat[home]
+        yield pyarrow.table(
+            {
+                "work": work,
+                "home": home,
+                "segment": segment_code(jobs["age"], jobs["earnings"], jobs["industry"]).astype(np.int8),
+                "workers": jobs["count"] if "count" in jobs else np.ones(len(work), dtype=np.int32),
+                "distance_mi": np.where(work == home, 0.0, distance_mi(*places)),
+                "octant_work": octant(bearing_deg(*places)),
+                "octant_home": octant(bearing_deg(*places[2:], *places[:2])),
+                **{f"{ATTRIBUTE}{name}": jobs[name] for name in further},
+            },
+            schema=schema,
+        )
+
+
+def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
+    sorting = scratch / "sorting"
+    try:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "temp_directory": str(sorting),
+            "memory_limit": _SORTING_MEMORY,
+        }
+        with duckdb.connect(":memory:", config=config) as connection:
+            connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
+                str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
+            )
+    except duckdb.Error as error:
+        raise StoreError(
+            f"{by_home}: cannot be written ({' '.join(str(error).split())}); free some disk space, or choose "
+            "another folder with COMMUTEMAP_HOME"
+        ) from error
+    shutil.rmtree(sorting, ignore_errors=True)
+
+
+def _write_cells(store: Store, file: Path) -> None:
+    names = [field.name for field in _CELL_SCHEMA][1:5]
+    with pyarrow.parquet.ParquetWriter(file, _CELL_SCHEMA, compression="lz4", use_dictionary=False) as writer:
+        for group in store.batches("cells", ["block_index", "geometry"]):
+            shape = group["geometry"].cast(pyarrow.binary()).combine_chunks()
+            bounds = shapely.bounds(shapely.from_wkb(shape.to_numpy(zero_copy_only=False)))
+            columns = {"block_index": group["block_index"], **dict(zip(names, bounds.T, strict=True))}
+            rows = pyarrow.table(columns | {"geometry": shape}, schema=_CELL_SCHEMA)
+            writer.write_table(rows, row_group_size=_CELL_GROUP_ROWS)

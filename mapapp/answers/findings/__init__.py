@@ -1,0 +1,1 @@
+"""The sentences that an answer begins with."""

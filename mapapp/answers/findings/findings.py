@@ -1,0 +1,131 @@
+"""The two or three sentences that an answer begins with on pages, in reports and on the command line."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import pandas
+
+from mapapp.answers import words
+from mapapp.answers.analyses.change import largest_change
+from mapapp.answers.analyses.entries import entry_of, headline_of
+from mapapp.answers.analyses.over_years import OverYears
+from mapapp.answers.analyses.results import Change, Result
+from mapapp.answers.errors.error_marks import within_errors
+from mapapp.answers.findings.words import (
+    EVERYWHERE,
+    LEAST_WORKERS,
+    amount_of,
+    and_work,
+    capital,
+    covered_in,
+    spoken_names,
+    where,
+    where_of,
+)
+
+__all__ = ["findings"]
+
+_N_CHANGES: Final = 3
+_WORK_THERE: Final = "work{s} in {work}"
+
+
+def findings(result: Result) -> tuple[str, ...]:
+    """Return the sentences that say what an answer found; they order and compare counts by expected errors."""
+    if isinstance(result, OverYears):
+        return result.findings()
+    if isinstance(result, Change):
+        return _of_change(result)
+    found: tuple[str, ...] = entry_of(result).findings(result)
+    return found
+
+
+def _of_change(change: Change) -> tuple[str, ...]:
+    return tuple(text for text in (_of_headlines(change), _of_rows(change)) if text)
+
+
+def _of_headlines(change: Change) -> str:
+    """Return by how much the first number has changed, or that it is the same within twice its error."""
+    before, after = headline_of(change.before), headline_of(change.after)
+    step, (first, second) = after.value - before.value, change.names
+    errors = [number.expected_error for number in (before, after) if number.expected_error is not None]
+    error = math.hypot(*errors) if len(errors) == 2 else None
+    people, over_time = _people(change.after), change.words.noun == "change"
+    if not step:
+        return f"{capital(_both(change))} count the same number of {people}: {after.value:,}."
+    size = amount_of(abs(step), error)
+    if error is not None and abs(step) <= 2 * error:
+        noun = change.words.noun
+        return (
+            f"The number of {people} is the same within twice its error: {before.value:,} in {first} and "
+            f"{after.value:,} in {second}, a {noun} of {step:+,}{size.error}."
+        )
+    share = f" ({100 * abs(step) / before.value:.1f}%)" if before.value >= LEAST_WORKERS else ""
+    if over_time:
+        verb = "rose" if step > 0 else "fell"
+        return f"The number of {people} {verb} by {size.text}{share} from {first} to {second}{size.error}."
+    more = "more" if step > 0 else "fewer"
+    return f"{second} counts {size.text} {more} {people}{share} than {first}{size.error}."
+
+
+def _both(change: Change) -> str:
+    return words.listed(list(change.names))
+
+
+def _people(answer: Result) -> str:
+    """Return the people that an answer counts, such as "people who work in Providence"."""
+    about, clause = answer.about, entry_of(answer).clause
+    those = f" in the chosen groups ({about.filters})" if about.filters else ""
+    if not clause:
+        here = where(about)
+        if about.area_side == "work" or here == EVERYWHERE:
+            return f"people{those} who work {here}"
+        return f"people{those} who live {here}{and_work(about, here)}"
+    ends = dict(zip(("home", "work"), _ends(answer), strict=True))
+    if ends["home"] == EVERYWHERE:
+        clause = _WORK_THERE
+    here = where(about) if " | " not in about.area_text else ""
+    for name, place in {"here": here, **ends}.items():
+        clause = clause.replace(f"in {{{name}}}", place)
+    clause = clause.replace("{covered}", covered_in(about))
+    return f"people{those} who {clause.replace('{s}', '')}"
+
+
+def _ends(answer: Result) -> tuple[str, str]:
+    """Return where the home area and the work area of an answer with two areas are."""
+    names = answer.about.area.removeprefix("homes: ").partition("; workplaces: ")[::2]
+    texts = answer.about.area_text.partition(" | ")[::2]
+    home, work = (where_of(name, text) for name, text in zip(names, texts, strict=True))
+    return home, work
+
+
+def _of_rows(change: Change) -> str:
+    """Return the rows that changed most, as far as their errors allow."""
+    entry = entry_of(change.after)
+    rows = largest_change(change.rows)
+    known = rows[rows["expected_error"].notna()]
+    if len(known) < 2:
+        return ""
+    clear = known[~within_errors(known["change"], known["expected_error"])]
+    noun = change.words.noun
+    if clear.empty:
+        return f"None of the {len(known)} largest {noun}s exceeds twice its ±."
+    names = _row_names(clear, entry.names)
+    steps = zip(names, clear["change"].tolist(), clear["expected_error"].tolist(), strict=True)
+    texts = [f"{name} ({_step(step, error, entry.measure.kind)})" for name, step, error in steps][:_N_CHANGES]
+    what = f"the largest {noun}s" if len(texts) > 1 else f"the largest {noun}"
+    return f"{words.listed(texts)} {'are' if len(texts) > 1 else 'is'} {what} beyond the errors."
+
+
+def _row_names(rows: pandas.DataFrame, columns: tuple[str, ...]) -> list[str]:
+    each = [spoken_names([str(name) for name in rows[column].tolist()]) for column in columns]
+    return [" to ".join(names) for names in zip(*each, strict=True)]
+
+
+def _step(change: float, error: float, kind: str) -> str:
+    if kind == "ratio":
+        return words.ratio_change(change) + words.ratio_error(error, sign=", ±")
+    size = amount_of(abs(int(change)), error)
+    number = size.text.removeprefix("about ").removeprefix("exactly ")
+    return f"{'+' if change > 0 else '−'}{number}{size.error if error else ''}"

@@ -1,0 +1,1 @@
+"""What a release promises, in words for its readers."""

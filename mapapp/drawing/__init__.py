@@ -1,1 +1,0 @@
-"""Maps and charts as plain functions of data, independent of the web page."""

@@ -1,1 +1,0 @@
-"""Answers, releases and reports as files."""

@@ -1,1 +1,0 @@
-"""Published tables with suppressed cells as files: CSV, workbooks, and reports."""

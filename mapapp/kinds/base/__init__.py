@@ -1,0 +1,1 @@
+"""What every kind of publication shares: ledger, certificates, and publications beside each other."""

@@ -1,0 +1,200 @@
+"""Checking what a reader is shown of a release (facts, sizes, rows) against its certificate and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+import pyarrow.parquet
+import shapely
+
+from geodata.json_objects import JsonObject
+from geodata.store.schema import CHARACTERISTICS, COPIED_TABLES, IDENTIFIER, LAYER_LABELS, TABLES
+from geodata.store.store import Store
+from mapapp.answers.publication import (
+    BOUND_FIELD,
+    CERTIFICATE,
+    PUBLIC_FACTS,
+    is_bound,
+    listed_tables,
+    public_facts,
+)
+from mapapp.kinds.base.certificate import Certificate, CertificateCheck
+from mapapp.kinds.base.certificate_comparison import is_written_alike
+
+
+def check_files(release: Store) -> CertificateCheck:
+    """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
+    base = [table for table in COPIED_TABLES if release.has_table(table.name)]
+    tables = (*TABLES[release.kind], *base)
+    allowed = {f"{table.name}.parquet" for table in tables} | {CERTIFICATE}
+    strange = sorted(set(release.manifest["files"]) ^ allowed)
+    strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
+    for table in tables:
+        found = (
+            set(release.columns(table.name))
+            - set(table.columns)
+            - ({"geometry"} if table.geometry else set())
+        )
+        strange += sorted(name for name in found if not table.allows(name))
+    detail = (
+        f"unexpected or missing: {', '.join(strange)}"
+        if strange
+        else "which match the manifest, including every sha256"
+    )
+    return CertificateCheck(
+        "files and columns", not strange, f"{len(release.manifest['files'])} files, {detail}"
+    )
+
+
+def check_sizes(release: Store) -> CertificateCheck:
+    """Check that the manifest states the sizes and row counts of its files, and nothing else about them."""
+    listed = release.manifest["files"]
+    wrong = [
+        name
+        for name, stated in listed.items()
+        if not is_written_alike(stated, _measured(release, name, stated))
+    ]
+    detail = (
+        f"different from the manifest: {', '.join(wrong)}"
+        if wrong
+        else f"all {len(listed)} files match the manifest"
+    )
+    return CertificateCheck("sizes and rows", not wrong, detail)
+
+
+def check_publication(release: Store, certificate: Certificate) -> list[CertificateCheck]:
+    """Check that the facts and files in the manifest are those that the certificate binds; no checks for schema 1."""
+    if not is_bound(certificate):
+        return []
+    bound, files = certificate[BOUND_FIELD], listed_tables(release.manifest["files"])
+    if not isinstance(bound, dict) or set(bound) != {"facts", "files"}:
+        return [CertificateCheck("publication", False, "the certificate does not say which facts and files")]
+    return [
+        _compared("facts shown to readers", bound["facts"], public_facts(release.manifest)),
+        _compared("tables", bound["files"], files),
+    ]
+
+
+def check_facts(release: Store, workplaces: npt.NDArray[np.integer]) -> CertificateCheck:
+    """Check that the states and layers in the manifest match the tables, and the blocks of all workplaces."""
+    states = release.table("blocks", ["state_id"])["state_id"].to_numpy(dtype=str)
+    used = set(states[np.unique(workplaces)].tolist())
+    stated = release.manifest.get("destination_states", [])
+    n_units = release.table("layers", ["layer"])["layer"].value_counts()
+    layers = [
+        {"layer": code, "label": LAYER_LABELS.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
+        for code, n in zip(n_units.index.astype(str), n_units, strict=True)
+    ]
+    wrong = []
+    if not isinstance(stated, list) or not used <= {str(state) for state in stated}:
+        wrong.append(f"destination_states: workplaces are in {', '.join(sorted(used))}")
+    if not is_written_alike(_by_code(release.manifest.get("layers", [])), _by_code(layers)):
+        wrong.append("layers: different from the table of layers")
+    return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
+
+
+def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, object]:
+    """Return what the manifest should state for a file; its sha256 was compared when the release was opened."""
+    file = Path(release.path / name)
+    facts = {"sha256": stated["sha256"], "bytes": file.stat().st_size}
+    return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
+
+
+def _compared(check: str, bound: object, found: Mapping[str, object]) -> CertificateCheck:
+    """Compare the certificate with the manifest, entry by entry."""
+    if not isinstance(bound, dict):
+        return CertificateCheck(check, False, "the certificate does not list them")
+    names = sorted(bound.keys() | found.keys())
+    wrong = [n for n in names if n not in bound or n not in found or not is_written_alike(bound[n], found[n])]
+    detail = (
+        f"different from the certificate: {', '.join(wrong)}"
+        if wrong
+        else f"all {len(names)} match the certificate"
+    )
+    return CertificateCheck(check, not wrong, detail)
+
+
+def _by_code(layers: object) -> object:
+    """Layers in the order of their codes, where each has one."""
+    try:
+        return sorted(cast(list[JsonObject], layers), key=lambda layer: str(layer["layer"]))
+    except (TypeError, KeyError, IndexError):
+        return layers
+
+
+# Checks of a publication's geography against itself: units, populations, places, and published characteristics.
+#
+# Nothing here shows that the geography is that of a real place. It shows that its tables do not contradict each other.
+
+_LARGER: Final = {table: column for table, column in IDENTIFIER.items() if table not in ("blocks", "tracts")}
+_MOST_OUTSIDE: Final = 0.01
+"""Share of internal points that may lie outside their tract's polygon."""
+_NEAR_DEG: Final = 0.001
+"""A point at most this far from the polygon, about 100 m, counts as inside: published files disagree a little."""
+
+
+def check_geography(store: Store) -> list[CertificateCheck]:
+    """Check that the tables of a publication's geography agree with each other."""
+    units = ["tract_id", *_LARGER.values()]
+    blocks = store.table("blocks", [*units, "tract_index", "population", "lon_deg", "lat_deg"])
+    tracts = store.table("tracts", [*units, "population", "geometry"])
+    checks = [_check_populations(store, blocks, tracts, units), _check_points(blocks, tracts)]
+    if store.has_table(CHARACTERISTICS.name) or store.manifest.get(CHARACTERISTICS.name):
+        checks.append(_check_characteristics(store))
+    return checks
+
+
+def _check_populations(
+    store: Store, blocks: pandas.DataFrame, tracts: pandas.DataFrame, units: list[str]
+) -> CertificateCheck:
+    """Check that blocks are in the units of their tract, and that people add up from blocks to states."""
+    at = blocks["tract_index"].to_numpy()
+    wrong = [name for name in units if (blocks[name].to_numpy() != tracts[name].to_numpy()[at]).any()]
+    people = np.zeros(len(tracts), dtype=np.int64)
+    np.add.at(people, at, blocks["population"].to_numpy())
+    if not np.array_equal(people, tracts["population"]):
+        wrong.append("tracts: other people than in their blocks")
+    for table, column in _LARGER.items():
+        stated = store.table(table, [column, "population"]).set_index(column)["population"]
+        found = tracts.groupby(column)["population"].sum().reindex(stated.index, fill_value=0)
+        if not np.array_equal(found, stated):
+            wrong.append(f"{table}: other people than in their tracts")
+    detail = f"do not agree: {'; '.join(wrong)}" if wrong else "people add up from blocks to states"
+    return CertificateCheck("populations", not wrong, detail)
+
+
+def _check_points(blocks: pandas.DataFrame, tracts: pandas.DataFrame) -> CertificateCheck:
+    """Check that nearly all internal points lie in or near the polygon of their tract, where it has one."""
+    polygon = tracts["geometry"].to_numpy()
+    shapely.prepare(polygon)
+    of_block = polygon[blocks["tract_index"].to_numpy()]
+    lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
+    compared = ~shapely.is_missing(of_block)
+    outside = np.flatnonzero(compared & ~shapely.intersects_xy(of_block, lon, lat))
+    near = shapely.dwithin(of_block[outside], shapely.points(lon[outside], lat[outside]), _NEAR_DEG)
+    n_compared, n_outside = int(np.count_nonzero(compared)), int(np.count_nonzero(~near))
+    detail = (
+        f"{n_outside:,} of {n_compared:,} are more than {_NEAR_DEG:g} degrees outside their tract's polygon"
+    )
+    return CertificateCheck("internal points", n_outside <= _MOST_OUTSIDE * n_compared, detail)
+
+
+def _check_characteristics(store: Store) -> CertificateCheck:
+    """Check that the manifest lists files of characteristics if there is a table of them, for each end in it."""
+    name, has_table = CHARACTERISTICS.name, store.has_table(CHARACTERISTICS.name)
+    ends = set(store.table(name, ["end"])["end"]) if has_table else set()
+    files = store.manifest.get(name) or []
+    listed = {file.get("end") for file in files if isinstance(file, dict)}
+    good = has_table and bool(files) and ends <= listed
+    if not has_table:
+        detail = "listed, but there is no table of them"
+    else:
+        detail = (
+            f"{len(files)} files listed" if good else "the manifest does not list the files they are from"
+        )
+    return CertificateCheck("characteristics", good, detail)

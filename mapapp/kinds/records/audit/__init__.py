@@ -1,0 +1,1 @@
+"""What attackers learn from worker records. Confidential: for the analyst."""

@@ -1,0 +1,1 @@
+"""From worker records to a model, seeds, and synthetic records."""

@@ -1,0 +1,197 @@
+"""Checking worker records from themselves alone: files, rows, and the certificate written again.
+
+Attributes, structure, and promise are functions of public tables and of stated choices, so they are made again and
+compared. Taken on trust remain what only the workers could tell: how many candidates passed, the errors to expect,
+which structure was learned and from about how many records, that the draws were made as described, and that their key
+was secret (the published test key is recognized). Also the analyst's word: the choices themselves, labels and parents
+of further attributes, versions of software, and which publications were known.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from engine.placement.points import CellTriangles
+from geodata.errors import StoreError
+from geodata.json_objects import JsonMapping, JsonObject
+from geodata.store.schema import RECORDS
+from geodata.store.store import Store, open_store
+from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
+from mapapp.kinds.base.block_cells import read_cells
+from mapapp.kinds.base.certificate import RUN_ID, CertificateCheck, has_run_id, require_hashes, without_run_id
+from mapapp.kinds.base.certificate_comparison import is_written_alike
+from mapapp.kinds.base.overlapping_publications import check_beside
+from mapapp.kinds.base.publication_check import (
+    check_facts,
+    check_files,
+    check_geography,
+    check_publication,
+    check_sizes,
+)
+from mapapp.kinds.base.row_checks import PlacesCheck, PointsCheck
+from mapapp.kinds.base.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
+from mapapp.kinds.records.make.certificate import FIELDS
+from mapapp.kinds.records.make.remade_certificate import (
+    STANDARD,
+    UNREADABLE,
+    check_again,
+    check_counts,
+    check_errors,
+    check_trusted,
+    stated_attributes,
+    stated_plan,
+    stated_structure,
+)
+from mapapp.kinds.records.make.row_checks import (
+    BandsCheck,
+    JobsCheck,
+    KeyCheck,
+    RowCheck,
+    SameWorkersCheck,
+    ValuesCheck,
+    WorkplaceRows,
+    rows_by_workplace,
+)
+
+__all__ = ["ClaimsCheck", "check_records"]
+
+
+def check_records(path: Path) -> list[CertificateCheck]:
+    """Check worker records from themselves alone.
+
+    Returns
+    -------
+    list of CertificateCheck
+        Every claim, whether it holds, and the numbers.
+
+    Raises
+    ------
+    StoreError
+        They are no records, their files are not those of the manifest, or the certificate cannot be read.
+    """
+    store = open_store(path, "records")
+    try:
+        certificate = store.document(CERTIFICATE)
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{path}/{CERTIFICATE}: not readable ({type(error).__name__}); do not use these records"
+        ) from error
+    checks = [_check_columns(store, certificate), check_sizes(store)]
+    if not all(check.ok for check in checks):
+        return checks
+    used = blocks_with_work(store, "records")
+    checks += [*check_publication(store, certificate), check_facts(store, np.flatnonzero(used))]
+    checks += check_geography(store)
+    tables: list[RowCheck] = [PointsCheck(), SameWorkersCheck(), PlacesCheck(store)]
+    claims = ClaimsCheck(
+        store, certificate, read_cells(store, blocks_to_compare(used), threads=os.cpu_count() or 1)
+    )
+    try:
+        for rows in rows_by_workplace(store):
+            for each in tables:
+                each.add(rows)
+            claims.add(rows)
+    except NotInOrder as error:
+        return [*checks, CertificateCheck("records and points", False, f"{error}: not in the usual order")]
+    return [*checks, *(each.result() for each in tables), *claims.results()]
+
+
+class ClaimsCheck:
+    """Checks of what the certificate says; one that cannot be interpreted fails as a whole.
+
+    Parameters
+    ----------
+    store : Store
+    certificate : dict
+    cells : CellTriangles
+        Of all workplaces.
+    """
+
+    def __init__(self, store: Store, certificate: JsonObject, cells: CellTriangles) -> None:
+        self._store = store
+        self._cells = cells
+        self._n_rows = 0
+        self._certificate = certificate
+        self._schema = _check_schema(certificate)
+        self._lacking = without_run_id(certificate) if self._schema.ok else []
+        self._rows: list[RowCheck] = []
+        self._error: Exception | None = None
+        if self._schema.ok:
+            self._try(self._begin)
+
+    def add(self, rows: WorkplaceRows) -> None:
+        """Look at the rows of some workplaces."""
+        self._n_rows += len(rows.records)
+        for each in self._rows:
+            self._try(partial(each.add, rows))
+
+    def results(self) -> list[CertificateCheck]:
+        """All checks, after all rows."""
+        checks = [self._schema, *self._lacking]
+        if self._schema.ok and self._error is None:
+            self._try(lambda: checks.extend(self._made_again()))
+        if self._error is not None:
+            wrong = f"cannot be interpreted ({type(self._error).__name__})"
+            return [CertificateCheck("certificate", False, wrong)]
+        return checks
+
+    def _try(self, act: Callable[[], object]) -> None:
+        if self._error is None:
+            try:
+                act()
+            except UNREADABLE as error:
+                self._error = error
+
+    def _begin(self) -> None:
+        self._attributes = stated_attributes(self._store, self._certificate)
+        self._plan = stated_plan(self._attributes, self._certificate)
+        self._structure = stated_structure(self._plan, self._certificate["model"])
+        self._rows = [
+            JobsCheck(),
+            ValuesCheck(self._attributes),
+            BandsCheck(self._structure, self._attributes),
+            KeyCheck(self._certificate, self._cells),
+        ]
+
+    def _made_again(self) -> list[CertificateCheck]:
+        certificate, plan, structure = self._certificate, self._plan, self._structure
+        *of_rows, of_key = (each.result() for each in self._rows)
+        require_hashes(certificate["public_inputs"], certificate["confidential_inputs"])
+        return [
+            *of_rows,
+            check_counts(certificate, plan, self._n_rows),
+            check_errors(certificate, plan, structure),
+            check_trusted(certificate, plan, structure),
+            check_again(self._store, certificate, plan, structure),
+            check_beside(certificate, "records"),
+            of_key,
+        ]
+
+
+def _check_columns(store: Store, certificate: JsonMapping) -> CertificateCheck:
+    """Files and columns as usual; of `records`, the further columns are the certificate's attributes."""
+    check = check_files(store)
+    try:
+        stated = {each["name"] for each in certificate["attributes"]} - set(STANDARD)
+    except (KeyError, TypeError):
+        return CertificateCheck("files and columns", False, "the certificate does not list its attributes")
+    strange = sorted((set(store.columns("records")) - set(RECORDS.columns)) ^ stated)
+    if strange:
+        return CertificateCheck("files and columns", False, f"unexpected or missing: {', '.join(strange)}")
+    return check
+
+
+def _check_schema(certificate: JsonMapping) -> CertificateCheck:
+    is_earlier = certificate.get("schema_version") == FIRST_BOUND_SCHEMA
+    expected = {*FIELDS, BOUND_FIELD} - ({RUN_ID} if is_earlier else set())
+    strange = sorted(set(certificate) ^ expected)
+    stated = [certificate.get(name) for name in ("schema_version", "kind")]
+    schema = FIRST_BOUND_SCHEMA if is_earlier else BOUND_SCHEMA
+    ok = not strange and has_run_id(certificate) and is_written_alike(stated, [schema, "records"])
+    detail = f"unexpected or missing: {strange}" if strange else f"all {len(expected)} fields"
+    return CertificateCheck("schema", ok, detail)

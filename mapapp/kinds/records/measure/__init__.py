@@ -1,0 +1,1 @@
+"""Worker records measured against the real ones. Confidential: for the analyst."""

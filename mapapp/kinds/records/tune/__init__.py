@@ -1,0 +1,1 @@
+"""The Records panel of the workbench."""

@@ -1,0 +1,1 @@
+"""Releases: synthetic workers of the jobs of a dataset."""

@@ -1,0 +1,201 @@
+"""What a certificate says of the exponential mechanism.
+
+The mechanism has a proof of its own, which reads epsilon alone: no accountant, and no rows by published count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final
+
+from engine.errors import CertificateError
+from engine.mechanisms.exponential import ExponentialPromise, exponential_promise
+from engine.mechanisms.prices import law_of, unpriced_law
+from engine.mechanisms.thetas import MOST_EXACT_WORKERS
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from mapapp.kinds.base.certificate import (
+    DRAWN_TOGETHER,
+    MARGINS_CAVEAT,
+    SINGLE_HOMES_CAVEAT,
+    UNIT,
+    Certificate,
+    Row,
+    composition,
+    each_by_itself,
+    exact_number,
+    neighbors,
+)
+
+__all__ = [
+    "NO_ACCOUNTANT",
+    "exponential_claims",
+    "find_laws",
+    "read_privacy",
+    "stated_privacy",
+]
+
+NO_ACCOUNTANT: Final = "none"
+
+_CAVEATS: Final = (
+    "Among all ways in which the public number of workers could live, those that differ from the real one in "
+    "few workers are more likely to be drawn. The promise holds in both readings with delta 0, and for "
+    "everything computed from the release.",
+    "Equal epsilon is not equal exposure. This mechanism adds no noise that the promise does not need, so at "
+    "the same epsilon it is closer to the truth for single workers as well.",
+    MARGINS_CAVEAT,
+    SINGLE_HOMES_CAVEAT,
+)
+
+_UNIT_CAVEATS: Final[Mapping[Unit, tuple[str, ...]]] = {
+    "cell": (),
+    "block": (
+        "Workers of a workplace block were drawn together, whatever their age, earnings, and industry. Their homes "
+        "were then assigned to segments at random: within a block, a home says nothing about a segment.",
+    ),
+    "tract": (
+        "Workers of a workplace tract were drawn together, whatever their block, age, earnings, and industry. Their "
+        "homes were then assigned to blocks and segments at random: within a tract, a home says nothing about either.",
+    ),
+}
+
+_UNREAD: Final = {"delta": "1e-6", "min_retention": "1", "accountant": "sound"}
+"""Placeholders for parameters that the exponential mechanism does not use; nothing depends on these values."""
+
+
+def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> Certificate:
+    """The privacy parameters that a certificate repeats: those that the mechanism uses."""
+    values = privacy.to_dict()
+    return {"epsilon": values["epsilon"]} if mechanism == "exponential" else values
+
+
+def read_privacy(parameters: Certificate) -> PrivacyParameters:
+    """The privacy parameters of a certificate's `parameters`, from :func:`stated_privacy`'s values.
+
+    Raises
+    ------
+    CertificateError
+        The certificate holds others than the mechanism uses.
+    ParameterError
+        A value is outside its range.
+    """
+    given = dict(parameters["privacy"])
+    if parameters["synthesis"].get("mechanism") != "exponential":
+        return PrivacyParameters.from_dict(given)
+    if set(given) != {"epsilon"}:
+        raise CertificateError(
+            f"parameters.privacy has {sorted(given)}; this mechanism uses ['epsilon'] alone"
+        )
+    return PrivacyParameters.from_dict(_UNREAD | given)
+
+
+def exponential_claims(
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row], *, priced: bool = True
+) -> Certificate:
+    """Fields of the certificate of the exponential mechanism, as far as they follow from the parameters.
+
+    Parameters
+    ----------
+    privacy, synthesis
+        What was asked for.
+    rows : list of dict
+        `synthesizers`: how many draw anything, by `n_support`, in any order.
+    priced : bool
+        Whether small tables are drawn with a price; earlier releases were drawn without one.
+
+    Raises
+    ------
+    CertificateError
+        No synthesizer draws anything.
+    ParameterError
+        Epsilon is out of the mechanism's range.
+    """
+    if sum(row["synthesizers"] for row in rows) < 1:
+        raise CertificateError("no synthesizer draws anything; there is nothing to certify")
+    promise = exponential_promise(privacy.epsilon, priced=priced)
+    epsilon, delta = exact_number(promise.epsilon), exact_number(Fraction(0))
+    numbers = {"epsilon": epsilon, "delta": delta}
+    return {
+        "accountant": NO_ACCOUNTANT,
+        "epsilon": epsilon,
+        "delta": delta,
+        "epsilon_final": epsilon,
+        "readings": {
+            "differential_privacy": numbers
+            | {"holds_for": "the whole release", "survives_post_processing": True},
+            "probabilistic_differential_privacy": numbers
+            | {"holds_for": each_by_itself(synthesis.unit), "delta_of_all_together": 0.0},
+        },
+        "neighbours": neighbors(synthesis.unit),
+        "unit_of_protection": UNIT,
+        "composition": composition(synthesis.unit),
+        "worst_synthesizer": None,
+        "preconditions": [
+            {
+                "name": "neighboring tables have the same number of workers",
+                "holds": synthesis.editing != "drop",
+                "evidence": f"editing is {synthesis.editing!r}",
+            }
+        ],
+        "accounting": {
+            "published_counts_replace_likelihood_counts": False,
+            "rows": _rows(promise, rows, priced=priced),
+        },
+        "mechanism": _section(promise, synthesis.unit),
+        "caveats": [*_CAVEATS, *_UNIT_CAVEATS[synthesis.unit]],
+    }
+
+
+def _rows(promise: ExponentialPromise, rows: Sequence[Row], *, priced: bool) -> list[Row]:
+    """One row for each number of support points.
+
+    Its `inverse_theta` and `price` are those of 1, 2, ..., 20 workers and of more, in units of 2^-20 and of 2^-12.
+    """
+    times: dict[int, int] = {}
+    for row in rows:
+        times[row["n_support"]] = times.get(row["n_support"], 0) + row["synthesizers"]
+    return [
+        {
+            "rule": promise.rule,
+            "n_support": size,
+            "synthesizers": times[size],
+            **_laws(promise.epsilon, size, priced=priced),
+        }
+        for size in sorted(times)
+    ]
+
+
+def find_laws(privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]) -> None:
+    """Find the laws that a certificate with these rows states, and keep them.
+
+    Threads can do it beside each other, while the certificate is written by one.
+    """
+    if synthesis.mechanism == "exponential":
+        for size in {row["n_support"] for row in rows}:
+            _laws(privacy.epsilon, size, priced=True)
+
+
+def _laws(epsilon: Fraction, n_support: int, *, priced: bool) -> Row:
+    find = law_of if priced else unpriced_law
+    laws = [find(epsilon, n_support, n) for n in range(1, MOST_EXACT_WORKERS + 2)]
+    found = {"inverse_theta": " ".join(str(law.inverse_theta) for law in laws)}
+    return found | ({"price": " ".join(str(law.price) for law in laws)} if priced else {})
+
+
+def _section(promise: ExponentialPromise, unit: Unit) -> Certificate:
+    """The certificate's `mechanism`; left out for the Dirichlet-multinomial."""
+    of_unit = (
+        ()
+        if unit == "cell"
+        else (
+            f"the workers of one {DRAWN_TOGETHER[unit]} are drawn together: what is said of one destination and "
+            "segment holds for them",
+        )
+    )
+    return {
+        "name": "exponential",
+        "is_private": True,
+        "rule": promise.rule,
+        "taken_for_granted": [*promise.taken_for_granted, *of_unit],
+        "numbers": promise.numbers,
+    }

@@ -1,0 +1,1 @@
+"""Settings chosen from public data, and what they are expected to cost."""

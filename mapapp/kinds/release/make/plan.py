@@ -1,0 +1,220 @@
+"""What `synthesize --dry-run` says: the certificate and the expected errors of a release that is not made.
+
+Nothing is entered in the ledger, drawn or written.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.accountant.sound import require_fixed_count
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.placement.placement import BlockTable
+from engine.precompile import ensure_compiled, stages_of
+from engine.streams import PublicSeed
+from engine.support.gravity import GravityDecay
+from geodata.json_objects import JsonObject
+from mapapp.answers.promise.lone_worker import stay_text, true_tract_text
+from mapapp.base.progress import Report, silent
+from mapapp.kinds.base.certificate import Certificate
+from mapapp.kinds.base.compared_homes import Places
+from mapapp.kinds.base.geography import Ints
+from mapapp.kinds.base.inputs import Inputs
+from mapapp.kinds.base.plain_measures import PlainMeasures, plain_measures
+from mapapp.kinds.release.choose.drawn_homes import drawn_homes
+from mapapp.kinds.release.choose.public_part import (
+    CONCENTRATION,
+    PublicPart,
+    PublicPriors,
+    public_part_of,
+    simulated_homes,
+)
+from mapapp.kinds.release.choose.setting_choice import (
+    Choice,
+    design_lines,
+    expected_by_choice,
+    expected_line,
+    expected_of,
+)
+from mapapp.kinds.release.make.batch import ThreadRunner
+from mapapp.kinds.release.make.certified_weights import certify_weights
+from mapapp.kinds.release.make.run import ReleaseSizes, claimed_certificate, prepared_source, promise_line
+from mapapp.kinds.release.make.support import build_support
+
+# The measures that a planner understands, to be expected of a setting: from public data alone.
+#
+# The homes are simulated from public data (`mapapp.kinds.release.choose.public_part`), placed in blocks by population,
+# and drawn once with the published test key, as a release is. So nothing here depends on the confidential homes, and
+# anybody with the public tables gets the same numbers.
+#
+# Flows and areas are read from two simulations. What many workplaces have in common decides the error of an area's
+# inflow, so their homes differ from the gravity model alike. In a flow between two tracts, the difference of one
+# workplace is larger than that, and a common one as well would move too many homes within PUMAs.
+
+_COMMON_ERROR: Final = 1.0
+"""In sums over many workplaces, real homes differ from the gravity model alike: by a factor of about two.
+
+Without this, cleaning would look perfect, because it takes noise out by the same model.
+"""
+_PLACING: Final = 20102  # any number: the same blocks in every run
+
+
+def expected_plain(
+    public: PublicPart, places: Places, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> PlainMeasures:
+    """Certify a setting and draw it once in place of each of two simulations of homes from public data.
+
+    Raises
+    ------
+    EngineError
+        The setting cannot be certified.
+    """
+    geography, priors = public.geography, PublicPriors(public, parameters)
+    sample = public.sample
+    support = build_support(
+        PublicSeed.for_tests(),
+        geography.tracts,
+        sample.destination_tract,
+        priors.of(parameters.prior),
+        privacy,
+        parameters,
+    )
+    certified = certify_weights(sample, support, privacy, parameters.mechanism)
+
+    def measured(common_error: float) -> PlainMeasures:
+        inputs = simulated_inputs(public, priors.gravity, common_error=common_error)
+        compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
+        return plain_measures([compared], is_sample=is_sample)
+
+    is_sample = sample.destination_tract.size < public.workplaces.tract.size
+    flows = measured(0.0)
+    inflow = {} if is_sample else measured(_COMMON_ERROR).inflow
+    # Some simulated homes are anywhere, so their average commute says nothing about the real one.
+    return replace(flows, inflow=inflow, real_mi=math.nan, drawn_mi=math.nan)
+
+
+def simulated_inputs(public: PublicPart, gravity: GravityDecay, *, common_error: float) -> Inputs:
+    """The workers of the public sample with homes simulated from public data, in place of the confidential ones."""
+    sample = public.sample
+    homes = simulated_homes(public, gravity, CONCENTRATION, common_error=common_error)
+    return Inputs(
+        destination_tract=sample.destination_tract,
+        destination=sample.destination,
+        segment=sample.segment,
+        tract=sample.tract,
+        worker_ptr=np.append(0, np.cumsum(sample.count)).astype(np.int64),
+        worker_origin=_placed(public.geography.blocks, homes.origin_tract),
+    )
+
+
+def _placed(blocks: BlockTable, home_tract: Ints) -> npt.NDArray[np.int32]:
+    """A block of each home tract, drawn by population, or evenly if nobody lives there."""
+    value = np.random.default_rng(_PLACING).random(home_tract.size)
+    first, end = blocks.block_ptr[home_tract], blocks.block_ptr[home_tract + 1]
+    below, people = blocks.block_sum[first], blocks.block_sum[end] - blocks.block_sum[first]
+    by_population = np.searchsorted(blocks.block_sum, below + (value * people).astype(np.int64), "right") - 1
+    any_block = first + (value * (end - first)).astype(np.int64)
+    return np.where(people > 0, by_population, any_block).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a release would be.
+
+    Attributes
+    ----------
+    certificate : dict
+        Its claims; the editing seed in it is for this plan alone.
+    expected : dict
+        Expected errors, from homes simulated from public data; empty under editing `drop`.
+    plain : PlainMeasures
+        What a planner would see, from the same homes.
+    sizes : ReleaseSizes
+    """
+
+    certificate: Certificate
+    expected: dict[str, float]
+    plain: PlainMeasures
+    sizes: ReleaseSizes
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`."""
+        return {
+            "dry_run": True,
+            "certificate": self.certificate,
+            "expected": self.expected,
+            "expected_plain": self.plain.to_dict(),
+            **self.sizes.to_dict(),
+        }
+
+    def lines(self) -> list[str]:
+        """Sentences for a person."""
+        sizes = self.sizes
+        facts = self.certificate.get("lone_worker")
+        stay, tract = stay_text(facts), true_tract_text(facts)
+        lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
+        shown = "" if tract is None else f"; expected chance of the true home tract: {tract}"
+        expected = expected_line(self.expected) if self.expected else "not known where points are dropped"
+        return [
+            f"dry run: {sizes.n_workers:,} workers of {sizes.n_synthesizers:,} synthesizers; "
+            "nothing was spent or drawn",
+            f"  promise          {promise_line(self.certificate)}",
+            sizes.support_line(),
+            *design_lines(self.certificate),
+            f"  expected error   {expected}; on homes simulated from public data:",
+            *[f"    {name:<15}{text}" for name, text in self.plain.lines()],
+            f"  lone worker      {lone}{shown}",
+            f"  status           {self.certificate['status']}",
+        ]
+
+
+def plan_synthesis(
+    dataset_path: Path,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    last_release: Path | None = None,
+    design: Choice | None = None,
+    test_key: bool = False,
+    threads: int | None = None,
+    report: Report = silent,
+) -> Plan:
+    """Certify a release without making it; arguments as of :func:`mapapp.kinds.release.make.run.run_synthesis`.
+
+    Raises
+    ------
+    EngineError, GeodataError, LedgerError, UsageError
+        As there.
+    """
+    require_fixed_count(privacy, parameters)
+    stages = stages_of(parameters, design.mechanisms if design is not None else ())
+    ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
+    seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
+    dataset, source, facts = prepared_source(
+        dataset_path,
+        seed,
+        privacy,
+        parameters,
+        last_release=last_release,
+        design=design,
+        for_release=not test_key,
+        report=report,
+        threads=threads or os.cpu_count() or 1,
+    )
+    certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
+    certificate: JsonObject = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
+    public = public_part_of(source.store, source.geography, source.workplaces)
+    setting = (source.privacy, source.parameters)
+    return Plan(
+        certificate=certificate,
+        expected=expected_of(public, *setting) if facts is None else expected_by_choice(facts),
+        plain=expected_plain(public, Places.read(dataset), *setting),
+        sizes=ReleaseSizes.of(source.workplaces, certified),
+    )

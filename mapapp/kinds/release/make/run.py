@@ -1,0 +1,383 @@
+"""One synthesis run: dataset → coarsen, edit, prior, certify, prune, sample → release."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.accountant.sound import require_fixed_count
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.precompile import ensure_compiled, stages_of
+from engine.streams import PublicSeed, SecretKey
+from geodata.json_objects import JsonObject
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
+from mapapp.base.progress import Report, silent
+from mapapp.kinds.base.certificate import FOR_RELEASE, RUN_ID, TEST_KEY_REASON, Certificate, new_run_id
+from mapapp.kinds.base.geography import Workplaces, copy_public_tables, read_geography, read_workplaces
+from mapapp.kinds.base.ledger import Ledger
+from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts
+from mapapp.kinds.base.overlapping_publications import beside_claims, confidential_hashes, publications_beside
+from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
+from mapapp.kinds.cluster.client import cluster_client
+from mapapp.kinds.cluster.dask_types import Client
+from mapapp.kinds.release.certificate.exponential import NO_ACCOUNTANT
+from mapapp.kinds.release.choose.design_by_reader_errors import DrawnDesignFacts
+from mapapp.kinds.release.choose.design_by_validity import DesignFacts
+from mapapp.kinds.release.choose.public_part import public_part_of
+from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting, design_lines
+from mapapp.kinds.release.make.batch import BatchRunner, Columns, SynthesisSource, ThreadRunner, source_of
+from mapapp.kinds.release.make.last_release import last_release_lines, with_last_release
+from mapapp.kinds.release.make.marginal_segments import assigns_from_margins, with_marginal_segments
+from mapapp.kinds.release.make.prior import FittedDecays, fit_decay
+from mapapp.kinds.release.make.promise import CertifiedBatch, make_certificate
+
+# How large a release is: public numbers that a run and a dry run report alike.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSizes:
+    """Sizes of a release.
+
+    Attributes
+    ----------
+    n_workers, n_synthesizers, n_destination_tracts : int
+    n_support : tuple of (least, mean, greatest)
+        Support points of a destination tract, after editing.
+    """
+
+    n_workers: int
+    n_synthesizers: int
+    n_destination_tracts: int
+    n_support: tuple[int, float, int]
+
+    @classmethod
+    def of(cls, workplaces: Workplaces, certified: Sequence[CertifiedBatch]) -> ReleaseSizes:
+        """Add up the batches."""
+        sizes = [batch.n_support for batch in certified]
+        n_tracts = workplaces.tract.size
+        return cls(
+            n_workers=int(workplaces.n_workers.sum()),
+            n_synthesizers=sum(batch.weights.min_prior_weight.size for batch in certified),
+            n_destination_tracts=n_tracts,
+            n_support=(
+                min(least for least, _, _ in sizes),
+                sum(total for _, total, _ in sizes) / n_tracts,
+                max(greatest for _, _, greatest in sizes),
+            ),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`."""
+        least, mean, greatest = self.n_support
+        return {
+            "n_workers": self.n_workers,
+            "n_synthesizers": self.n_synthesizers,
+            "n_destination_tracts": self.n_destination_tracts,
+            "n_support": {"least": least, "mean": round(mean, 1), "greatest": greatest},
+        }
+
+    def support_line(self) -> str:
+        """Support points, in a line for a person."""
+        least, mean, greatest = self.n_support
+        return f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run reports to the analyst; all of it follows from public data and the certificate.
+
+    Attributes
+    ----------
+    release : Path
+        Where the release is.
+    digest : str
+        The release digest; see `geodata.store.store.store_digest`.
+    certificate : dict
+        As in the release.
+    sizes : ReleaseSizes
+    """
+
+    release: Path
+    digest: str
+    certificate: Certificate
+    sizes: ReleaseSizes
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`."""
+        return {
+            "release": str(self.release),
+            "release_digest": self.digest,
+            "status": self.certificate["status"],
+            **{name: self.certificate[name]["value"] for name in ("epsilon", "delta", "epsilon_final")},
+            **self.sizes.to_dict(),
+        }
+
+    def lines(self) -> list[str]:
+        """Sentences for a person."""
+        values = self.to_dict()
+        sizes = self.sizes
+        return [
+            f"{self.release}: {sizes.n_workers:,} synthetic workers from {sizes.n_synthesizers:,} synthesizers",
+            f"  promise          {promise_line(self.certificate)}",
+            sizes.support_line(),
+            *design_lines(self.certificate),
+            *last_release_lines(self.certificate["construction"]),
+            f"  status           {values['status']}",
+            f"  release digest   {self.digest}",
+            f"                   {PUBLISH_DIGEST_NOTE}",
+        ]
+
+
+def promise_line(certificate: Certificate) -> str:
+    """What a certificate promises, in a line."""
+    final, delta = (certificate[name]["value"] for name in ("epsilon_final", "delta"))
+    return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
+
+
+def _grounds(certificate: Certificate) -> str:
+    if certificate["accountant"] == NO_ACCOUNTANT:
+        return "exponential: it needs no accountant"
+    if certificate["accountant"] == "sound":
+        return "sound accountant"
+    return f"paper accountant: epsilon {certificate['epsilon']['value']:g} and the cost of pruning"
+
+
+def run_synthesis(
+    dataset_path: Path,
+    release_path: Path,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    last_release: Path | None = None,
+    design: Choice | None = None,
+    beside: Sequence[Path] = (),
+    test_key: bool = False,
+    workers: int | str | None = None,
+    report: Report = silent,
+) -> Outcome:
+    """Make a release from a dataset.
+
+    The order matters: the promise is certified, then entered in the ledger, and only then is anything drawn. When the
+    tables are written, the certificate is completed by what it binds: the public facts and the files.
+
+    Parameters
+    ----------
+    dataset_path, release_path : Path
+    privacy, parameters
+        What the release is made of.
+    last_release : Path, optional
+        An earlier release, whose workers are the flows of the prior instead of the dataset's.
+    design : Choice, optional
+        Choose from public data what the mechanism leaves open; `privacy` then holds the promise and `parameters`
+        everything else.
+    beside : sequence of Path
+        Tables of the same jobs that the release is published beside on purpose.
+    test_key : bool
+        Use the published test key and seed; the release is marked not for release.
+    workers : int or str, optional
+        Number of threads, by default one for each processor; or the address of a Dask scheduler whose workers take
+        the batches and see both paths. The release does not depend on it.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    EngineError, GeodataError, LedgerError, UsageError
+        Nothing is left at `release_path`.
+    """
+    scheduler = workers if isinstance(workers, str) else None
+    threads = workers if isinstance(workers, int) else None
+    require_fixed_count(privacy, parameters)
+    refuse_existing(release_path)
+    if scheduler is None:
+        stages = stages_of(parameters, design.mechanisms if design is not None else ())
+        ensure_compiled(lambda: report("compiling kernels (once)", 0, 0), stages)
+    key = SecretKey.for_tests() if test_key else SecretKey.fresh()
+    seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
+    # The place is claimed before anything is spent: of several runs to one place, one goes on.
+    with writing_store(release_path, "release") as writer, cluster_client(scheduler, key) as client:
+        dataset, source, facts = prepared_source(
+            dataset_path,
+            seed,
+            privacy,
+            parameters,
+            last_release=last_release,
+            design=design,
+            for_release=not test_key,
+            report=report,
+            listed=client is None,  # workers on other machines read what they need themselves
+            threads=threads or os.cpu_count() or 1,
+        )
+        with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
+            certified = runner.certify()
+            certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
+            certificate[RUN_ID] = new_run_id(is_test=key.is_test)
+            certificate |= _beside(dataset, certificate, Ledger(dataset.path).entries(), beside)
+            certificate |= _spend(dataset, release_path, certificate, beside)
+            _stream(writer, "jobs", runner.jobs(key))
+            _stream(writer, "points", runner.points(key))
+        report("writing the release", 0, 0)
+        copy_public_tables(dataset, writer)
+        dataset.require_unchanged(digests=False)  # drawing has read it, too
+        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
+        writer.document(CERTIFICATE, certificate)
+        writer.facts(**public_facts(dataset.manifest))
+    return _outcome(release_path, certificate, source, certified)
+
+
+def _runner(
+    client: Client | None,
+    source: SynthesisSource,
+    directory: Path,
+    key: SecretKey,
+    *,
+    threads: int | None,
+    report: Report,
+) -> AbstractContextManager[BatchRunner]:
+    """The runner that works on the batches: this machine's threads, or a cluster."""
+    if client is None:
+        return nullcontext(ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report))
+    from mapapp.kinds.cluster.release_runner import cluster_runner
+
+    return cluster_runner(client, source, directory, secret=not key.is_test, report=report)
+
+
+def prepared_source(
+    dataset_path: Path,
+    seed: PublicSeed,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    last_release: Path | None,
+    design: Choice | None,
+    for_release: bool,
+    report: Report,
+    listed: bool = True,
+    threads: int = 1,
+) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | None]:
+    """Open a dataset, read what all batches share, and choose what is left open; nothing is spent or drawn.
+
+    Parameters
+    ----------
+    dataset_path, seed, privacy, parameters, last_release, design, report
+        As in :func:`run_synthesis`.
+    for_release : bool
+        Whether the release may be published.
+    listed, threads
+        As in :func:`mapapp.kinds.base.geography.read_workplaces`.
+
+    Returns
+    -------
+    dataset : Store
+    source : SynthesisSource
+        With the chosen setting.
+    facts : dict or None
+        How it was chosen.
+    """
+    report("reading the dataset", 0, 0)
+    dataset = open_dataset(dataset_path)
+    if last_release is not None:
+        reasons = (*parameters.not_for_release_reasons(), *reasons_of_homes(dataset.manifest))
+        publishable = for_release and not reasons
+        dataset = with_last_release(dataset, last_release, for_release=publishable)
+    units = (parameters.unit,) if design is None else design.units
+    store = with_marginal_segments(dataset) if assigns_from_margins(dataset, units) else dataset
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
+    facts: DesignFacts | DrawnDesignFacts | None = None
+    fitted: FittedDecays = {}
+    if design is not None:
+        fit_decay(geography, workplaces, parameters, fitted, threads=threads)  # the choice needs it, too
+        public = public_part_of(store, geography, workplaces, fitted)
+        privacy, parameters, facts = choose_setting(
+            public, privacy, parameters, design, report=report, threads=threads
+        )
+        if store is not dataset and parameters.unit == "cell":
+            store = dataset
+            workplaces = read_workplaces(store, geography, listed=listed, threads=threads)
+    source = source_of(
+        store, geography, workplaces, seed, privacy, parameters, fitted=fitted, threads=threads
+    )
+    return dataset, source, facts
+
+
+def claimed_certificate(
+    dataset: Store,
+    source: SynthesisSource,
+    certified: list[CertifiedBatch],
+    design: DesignFacts | DrawnDesignFacts | None,
+    *,
+    is_test: bool,
+) -> JsonObject:
+    """The claims of a certificate, from what was certified of every batch."""
+    return make_certificate(
+        dataset,
+        certified,
+        source.prior,
+        source.seed,
+        source.privacy,
+        source.parameters,
+        confidential_inputs=confidential_hashes(dataset),
+        reasons=(*([TEST_KEY_REASON] if is_test else []), *reasons_of_homes(dataset.manifest)),
+        design=design,
+    )
+
+
+def _stream(writer: StoreWriter, table: str, parts: Iterator[Columns]) -> None:
+    with writer.stream(table) as stream:
+        for rows in parts:
+            stream.write(rows)
+
+
+def _beside(
+    dataset: Store, certificate: Certificate, entries: tuple[LedgerEntry, ...], given: Sequence[Path]
+) -> JsonObject:
+    """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
+    is_public = certificate["status"] == FOR_RELEASE
+    return beside_claims(publications_beside(dataset, "release", entries if is_public else (), given))
+
+
+def _spend(dataset: Store, release: Path, certificate: Certificate, given: Sequence[Path]) -> JsonObject:
+    """Enter the promise in the dataset's ledger, and return the claims about publications beside it by that ledger.
+
+    Raises
+    ------
+    LedgerError
+        The promise would pass the budget.
+    StoreError
+        The dataset is not the one that was read: another may have taken its place, with a ledger of its own.
+    UsageError
+        A table was made meanwhile.
+    """
+
+    claims: JsonObject = {}
+
+    def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
+        claims.update(_beside(dataset, certificate, entries, given))
+        return tuple(str(each["digest"] or each["name"]) for each in claims["beside"])
+
+    Ledger(dataset.path).spend(
+        **promised_amounts(certificate),
+        release=release.name,
+        beside=others,
+        check=dataset.require_unchanged,
+    )
+    return claims
+
+
+def _outcome(
+    release: Path,
+    certificate: Certificate,
+    source: SynthesisSource,
+    certified: list[CertifiedBatch],
+) -> Outcome:
+    return Outcome(
+        release=release,
+        digest=store_digest(release),
+        certificate=certificate,
+        sizes=ReleaseSizes.of(source.workplaces, certified),
+    )

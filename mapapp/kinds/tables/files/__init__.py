@@ -1,0 +1,1 @@
+"""Published tables as files: CSV, workbooks, and reports."""

@@ -1,0 +1,1 @@
+"""From a dataset and a prior to decisions, and a table."""

@@ -1,0 +1,1 @@
+"""Published tables with suppressed cells, opened for reading."""

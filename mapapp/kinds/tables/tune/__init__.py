@@ -1,0 +1,1 @@
+"""The Tables panel of the workbench."""

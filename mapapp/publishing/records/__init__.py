@@ -1,1 +1,0 @@
-"""Worker records: dataset → model, seeds → synthetic records → points → records store."""

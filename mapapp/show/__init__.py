@@ -1,0 +1,1 @@
+"""What a map, a chart, or a table shows, and the renderers: Plotly, paper, and files."""

@@ -1,0 +1,1 @@
+"""What maps and charts contain, before anything draws them."""

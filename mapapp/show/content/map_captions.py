@@ -1,0 +1,75 @@
+"""The one-line description of an answer's map, the same on the page and in pictures."""
+
+from __future__ import annotations
+
+from mapapp.answers import words
+from mapapp.answers.commutes.lines import Lines
+from mapapp.answers.release import names_of
+from mapapp.show.content.density import MAX_POINTS
+from mapapp.show.content.map_content import MapContent
+
+
+def map_caption(content: MapContent, zoom: float | None = None) -> str:
+    """Describe the picture; the zoom level decides which places are grouped (:meth:`MapContent.lines`)."""
+    if content.before is None:
+        return _answer_text(content, zoom)
+    names = names_of([content.before, content.release])
+    first, second = names[content.before.slug], names[content.release.slug]
+    found, question = content.comparison, content.question
+    if content.kind != "change":
+        return f"{_answer_text(content, zoom)} · {second} only, not the {found.noun} from {first}"
+    end = "homes" if question.shown_end == "home" else "workplaces"
+    where = words.place_name(content.release, question)
+    what = (
+        f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
+    )
+    between = found.between(first, second)
+    return f"{between[0].upper()}{between[1:]} · {what}; small {found.noun}s may be noise"
+
+
+def _answer_text(content: MapContent, zoom: float | None) -> str:
+    release, question, kind = content.release, content.question, content.kind
+    end = "Homes" if question.shown_end == "home" else "Workplaces"
+    if kind == "ratio":
+        here = words.place_name(release, question) if question.areas else release.title
+        return content.ratio_map.caption.format(here=here, unit=words.level_word(question.layer))
+    if not question.areas:
+        whose = "all workers"
+    else:
+        whose = f"people who {words.VERB[question.side]} in {words.place_name(release, question)}"
+    if kind == "arrows":
+        return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
+    if kind == "lines":
+        return _lines_text(content, whose, content.lines(zoom))
+    if question.entry.own_drawing == "points" and question.is_complete:
+        step = -(-content.n_places // MAX_POINTS)
+        return (
+            f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
+        )
+    if kind != "density":
+        measure = {"area": "workers", "share": "share of workers", "square-mile": "workers per square mile"}
+        by_unit = f"{measure[content.view.per]} by {words.level_word(question.layer)}"
+        how = {"points": "1 point = 1 worker", "areas": by_unit}[kind]
+        return f"{end} of {whose} · {how}"
+    why = f" (more than {MAX_POINTS:,} points)" if content.view.show == "points" else ""
+    spread = f"smoothed over {content.density.spread_mi:.1g}\N{NO-BREAK SPACE}mi"
+    return f"{end} of {whose} · density{why}, {spread}"
+
+
+def _lines_text(content: MapContent, whose: str, drawn: Lines) -> str:
+    question = content.question
+    if question.entry.n_areas == 2:
+        what = (
+            f"Flows from {words.level_word(question.home_layer)} to {words.level_word(question.work_layer)}"
+        )
+        where = f"the same {words.level_word(question.home_layer)}"
+    else:
+        what = f"Commutes of {whose} by {words.level_word(question.layer)}"
+        where = "the area"
+    total = max(drawn.total, 1)
+    stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
+    shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
+    left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
+    between = f" ({100 * drawn.between_grouped / total:.1f}% between them)" if drawn.between_grouped else ""
+    grouped = f" · nearby places are grouped{between}" if drawn.n_grouped else ""
+    return f"{what} · {shown}{stay}{left_out}{grouped}"

@@ -1,0 +1,478 @@
+"""The content of an answer's map, the same on the page and in pictures."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple, cast
+
+import numpy
+import numpy.typing as npt
+import pandas
+import shapely
+
+from geodata.geography.distance import EARTH_RADIUS_MI
+from mapapp.answers import served_answers, words
+from mapapp.answers.analyses.comparison_words import ComparisonWords, comparison_words
+from mapapp.answers.analyses.entries import ENTRIES
+from mapapp.answers.analyses.entry import RatioMap
+from mapapp.answers.analyses.measures import Row
+from mapapp.answers.analyses.results import InflowOutflow
+from mapapp.answers.commutes import lines
+from mapapp.answers.commutes.pick import Places
+from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
+from mapapp.answers.release import Release
+from mapapp.question.fields import Side
+from mapapp.question.question import SettledQuestion
+from mapapp.question.view import Bounds, View
+from mapapp.show.content import camera, ground, map_layers, palette
+from mapapp.show.content.area_classes import RULE_WORDS, area_classes
+from mapapp.show.content.density import MAX_POINTS, DensityImage, draw_density
+from mapapp.show.content.labels import change_texts, ratio_texts
+from mapapp.show.content.map_layers import packed
+from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.show.content.uncertain_units import has_uncertain_units, uncertain_changes, uncertain_units
+
+# The land area of units: that of their shapes on the map, without all water of the release, however small.
+
+LEAST_LAND: Final = 0.02
+"""Least land of a unit as a share of its shape, because shapes of water are approximate."""
+
+Floats = npt.NDArray[numpy.float64]
+
+
+def square_miles(shapes: npt.ArrayLike) -> Floats:
+    """Return the area of shapes in degrees (EPSG:4326) on the sphere, square miles."""
+
+    def equal_area(corners: Floats) -> Floats:
+        lon, lat = numpy.radians(corners).T
+        return numpy.column_stack([lon, numpy.sin(lat)])
+
+    plane = shapely.transform(numpy.asarray(shapes, dtype=object), equal_area)
+    return numpy.asarray(shapely.area(plane) * EARTH_RADIUS_MI**2)
+
+
+def land_square_miles(
+    release: Release, key: Hashable, shapes: Mapping[str, shapely.Geometry]
+) -> dict[str, float]:
+    """Return the land area of units, square miles, from their shapes in degrees; `key` tells the shapes apart."""
+
+    def make() -> dict[str, float]:
+        found = shapely.make_valid(numpy.array([*shapes.values(), None], dtype=object)[:-1])
+        whole = square_miles(found)
+        land = numpy.maximum(whole - _covered(release, found), LEAST_LAND * whole)
+        return dict(zip(shapes, land.tolist(), strict=True))
+
+    return release.once(("land area", key), make)
+
+
+def _covered(release: Release, shapes: npt.NDArray[numpy.object_]) -> Floats:
+    """Return how much of each shape is water, square miles."""
+    if not ground.has_ground(release.store, "water"):
+        return numpy.zeros(len(shapes))
+    water = shapely.make_valid(shapely.get_parts(ground.water_of(release.store).geometry.to_numpy()))
+    unit, at = shapely.STRtree(water).query(shapes, predicate="intersects")
+    wet = square_miles(shapely.intersection(shapes[unit], water[at]))
+    return numpy.asarray(numpy.bincount(unit, wet, len(shapes)), dtype=numpy.float64)
+
+
+PARTLY: Final = "Cut off at the border of the chosen area"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnUnits:
+    """The units of a layer that have a shape: identifiers, names, and names as HTML."""
+
+    ids: list[str]
+    names: list[str]
+    escaped: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColoredUnits:
+    """Units in the colors of their classes.
+
+    Attributes
+    ----------
+    units : DrawnUnits
+    value : float64[units]
+        What the color of each unit shows.
+    of : int[units]
+        Class of each unit, from 0.
+    colors, texts : tuple of str
+        Color of each class, empty for one that is not filled; and what a legend says of it.
+    sizes : tuple of int
+        Number of units in each class of which something is known.
+    title : tuple of str
+        Lines of the legend's title: two, and notes.
+    """
+
+    units: DrawnUnits
+    value: npt.NDArray[numpy.float64]
+    of: npt.NDArray[numpy.integer]
+    colors: tuple[str, ...]
+    texts: tuple[str, ...]
+    sizes: tuple[int, ...]
+    title: tuple[str, ...]
+
+
+class Arrow(NamedTuple):
+    """One of the arrows around an area: what it counts, its workers, its color, and its words."""
+
+    kind: str
+    workers: int
+    color: str
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class MapContent:
+    """What a map shows; each part is computed when it is first read.
+
+    Attributes
+    ----------
+    release : Release
+    question : SettledQuestion
+    view : View
+    before : Release or None
+        An earlier release; units are colored by their change since then if the analysis is drawn by unit.
+    """
+
+    release: Release
+    question: SettledQuestion
+    view: View
+    before: Release | None = None
+
+    @property
+    def scheme(self) -> ColorScheme:
+        """The colors of the map's theme."""
+        return COLOR_SCHEMES[self.view.theme]
+
+    @cached_property
+    def kind(self) -> str:
+        """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows` or `ratio`, as chosen if possible.
+
+        With an earlier release, `change` for analyses that are drawn by unit.
+        """
+        question = self.question
+        if self.before is not None and question.entry.shows:
+            return "change"
+        if not question.is_complete:
+            return "density" if self.view.show == "density" else "areas"
+        kind = question.entry.own_drawing or self.view.show_of(question)
+        too_many = kind == "points" and self.n_places > MAX_POINTS
+        return "density" if too_many and not question.entry.own_drawing else kind
+
+    @property
+    def n_places(self) -> int:
+        """Number of workers that the question covers."""
+        return served_answers.n_places(self.release, self.question)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Bounds for the camera: the chosen areas, and the units with most of the workers at the drawn end.
+
+        Homes outside the mapped area are known only by state, so the camera ignores them.
+        """
+        release, question = self.release, self.question
+        boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
+        held = [box for box in boxes if box is not None]
+        box = camera.union(held) if held else None
+        if not question.is_complete or (not question.entry.n_needed and box is None):
+            return box or map_layers.home_bounds(release)
+        if box and question.entry.own_drawing == "arrows":
+            return camera.grown(box, 0.8)
+        frame = self._rows if "lines" in question.entry.shows else pandas.DataFrame()
+        lon, lat, weights = served_answers.weights(frame)
+        if not len(weights):
+            return box or map_layers.home_bounds(release)
+        return camera.around(lon, lat, weights, box)
+
+    @property
+    def _rows(self) -> pandas.DataFrame:
+        """Workers at the drawn end by unit."""
+        return served_answers.units(self.release, self.question)
+
+    @cached_property
+    def units(self) -> DrawnUnits:
+        """The units of the question's layer that maps draw."""
+
+        def make() -> DrawnUnits:
+            rows = self.release.areas.units(self.question.layer).rows
+            shapes = map_layers.unit_shapes(self.release, self.question.layer)
+            units = rows[rows["kind"] == "unit"]
+            listed = zip(units["unit_id"], units["name"], strict=True)
+            drawn = [(unit_id, name) for unit_id, name in listed if unit_id in shapes]
+            names = [name for _, name in drawn]
+            escaped = [html.escape(name, quote=False) for name in names]
+            return DrawnUnits([unit_id for unit_id, _ in drawn], names, escaped)
+
+        return self.release.once(("drawn units", self.question.layer), make)
+
+    @cached_property
+    def workers(self) -> list[int]:
+        """Workers at the drawn end in each of the units."""
+
+        def make() -> list[int]:
+            workers = _workers_by_unit(self._rows)
+            return [workers.get(unit_id, 0) for unit_id in self.units.ids]
+
+        return self.release.once(("unit workers", self.question), make)
+
+    @cached_property
+    def earlier_workers(self) -> list[int]:
+        """The same in the earlier release."""
+        workers = _workers_by_unit(served_answers.units(self._earlier, self.question))
+        return [workers.get(unit_id, 0) for unit_id in self.units.ids]
+
+    @property
+    def _earlier(self) -> Release:
+        assert self.before is not None, "a map of changes has an earlier release"
+        return self.before
+
+    @cached_property
+    def covered(self) -> npt.NDArray[numpy.bool_]:
+        """Which units the release can have workers in at the drawn end: it lacks workplaces in other states."""
+        release, question = self.release, self.question
+
+        def make() -> npt.NDArray[numpy.bool_]:
+            drawn, blocks = self.units.ids, release.areas.with_workplaces(None)
+            if question.shown_end == "home" or blocks is None:
+                return numpy.ones(len(drawn), dtype=bool)
+            units = release.areas.units(question.layer)
+            found = units.rows["unit_id"].to_numpy(dtype=object)[numpy.unique(units.code[blocks])]
+            return numpy.isin(numpy.array(drawn, dtype=object).astype(str), found.astype(str))
+
+        return release.once(("covered units", question.shown_end, question.layer), make)
+
+    @cached_property
+    def counted(self) -> npt.NDArray[numpy.bool_]:
+        """Which units the answer can have workers in: a comparison has only those with blocks in its area."""
+        if self.question.analysis != "comparison" or not self.question.areas:
+            return self.covered
+        mine = set(self._rows.loc[self._rows["kind"] == "unit", "unit_id"])
+        found: npt.NDArray[numpy.bool_] = self.covered & numpy.array(
+            [unit in mine for unit in self.units.ids], dtype=bool
+        )
+        return found
+
+    @cached_property
+    def cut_shapes(self) -> dict[str, shapely.Geometry]:
+        """Polygons of the parts that the answer counts, for the units that are only partly in its area."""
+        return map_layers.cut_shapes(self.release, self.question)
+
+    @cached_property
+    def shapes(self) -> dict[str, shapely.Geometry]:
+        """Polygons of the units that the map colors; of a unit partly in the chosen area, only that part."""
+        whole = map_layers.unit_shapes(self.release, self.question.layer)
+        return whole | self.cut_shapes if self.cut_shapes else whole
+
+    @property
+    def shapes_file(self) -> bytes:
+        """Gzipped GeoJSON of the shapes, each with its `id`."""
+        return packed(list(self.shapes), list(self.shapes.values()))
+
+    @property
+    def is_hatched(self) -> bool:
+        """Whether the map can hatch units whose count or change is uncertain."""
+        drawn = {"areas": (self.release,), "change": (self.before, self.release)}.get(self.kind, ())
+        return bool(drawn) and all(
+            release is not None and has_uncertain_units(release, self.question) for release in drawn
+        )
+
+    @cached_property
+    def uncertain(self) -> tuple[str, ...]:
+        """Identifiers of the units whose count, or change since the earlier release, is uncertain."""
+        if self.before is None:
+            return uncertain_units(self.release, self.question)
+        return uncertain_changes(self.before, self.release, self.question)
+
+    @property
+    def uncertain_file(self) -> bytes:
+        """Gzipped GeoJSON of the shapes of the uncertain units."""
+
+        def make() -> bytes:
+            unsure = [unit for unit in self.uncertain if unit in self.shapes]
+            return packed(unsure, [self.shapes[unit] for unit in unsure])
+
+        earlier = None if self.before is None else (self.before.slug, self.before.version)
+        return self.release.once(("uncertain layer", self.question, earlier), make)
+
+    @cached_property
+    def colored(self) -> ColoredUnits:
+        """The units in the colors of a map that is drawn as `areas`, `change` or `ratio`."""
+        return {"areas": self._by_workers, "change": self._by_change, "ratio": self._by_ratio}[self.kind]()
+
+    def _by_workers(self) -> ColoredUnits:
+        """Units by workers, by their share of all workers, or by workers per square mile."""
+        per, workers = self.view.per, numpy.array(self.workers, dtype=numpy.float64)
+        value, what = workers, "Workers"
+        if per == "share":
+            total = max(self._rows["workers"].sum(), 1)
+            value, what = 100 * workers / total, "Share of all workers"
+        elif per == "square-mile":
+            cut = self.question.area if self.cut_shapes else ""
+            land = land_square_miles(self.release, (self.question.layer, cut), self.shapes)
+            value = workers / numpy.array([land[unit] for unit in self.units.ids])
+            what = "Workers per square mile"
+        level, verb = words.level_word(self.question.layer), words.VERB[self.question.shown_end]
+        head = (
+            (f"Workers who {verb}", f"in each {level}")
+            if per == "area"
+            else (what, f"who {verb} in each {level}")
+        )
+        classes = area_classes(value, workers, whole=per == "area", unit="%" if per == "share" else "")
+        return ColoredUnits(
+            units=self.units,
+            value=value,
+            of=classes.of,
+            colors=("", *palette.class_colors(classes.n_classes, self.scheme.ramp)),
+            texts=classes.texts,
+            sizes=classes.counting(self.counted).sizes,
+            title=(
+                *head,
+                RULE_WORDS[classes.rule],
+                *self._notes(EXCEEDS),
+                *(PARTLY,) * bool(self.cut_shapes),
+            ),
+        )
+
+    def _by_change(self) -> ColoredUnits:
+        """Units by the change of their workers since the earlier release."""
+        change = numpy.array(self.workers, dtype=numpy.int64) - self.earlier_workers
+        known = self.counted | (numpy.array(self.earlier_workers, dtype=numpy.int64) > 0)
+        limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
+        of = palette.change_classes(change, limits)
+        colors, noun = palette.change_colors(len(limits), self.scheme), self.comparison.noun
+        verb, level = words.VERB[self.question.shown_end], words.level_word(self.question.layer)
+        return ColoredUnits(
+            units=self.units,
+            value=change.astype(numpy.float64),
+            of=of,
+            colors=tuple(colors),
+            texts=tuple(change_texts(limits)),
+            sizes=_sizes(of[known], colors),
+            title=(
+                f"{noun.capitalize()} in workers",
+                f"who {verb} in each {level}",
+                *self._notes(f"{noun} {WITHIN}"),
+            ),
+        )
+
+    def _by_ratio(self) -> ColoredUnits:
+        """Units by the ratio of an analysis."""
+        rows, how = self.ratio_rows, self.ratio_map
+        ratio = numpy.array(
+            [math.nan if row is None else getattr(row, how.column) for row in rows], dtype=numpy.float64
+        )
+        of = palette.ratio_classes(ratio)
+        colors = ("", *palette.ratio_colors(self.scheme))
+        known = numpy.array([row is not None for row in rows], dtype=bool)
+        return ColoredUnits(
+            units=self.units,
+            value=ratio,
+            of=of,
+            colors=colors,
+            texts=(how.blank, *ratio_texts()),
+            sizes=_sizes(of[known], colors),
+            title=tuple(how.legend.format(unit=words.level_word(self.question.layer)).split("<br>")),
+        )
+
+    def _notes(self, hatched: str) -> tuple[str, ...]:
+        """The line of a legend that says what is hatched, if anything can be."""
+        return (f"Hatched: {hatched}",) if self.is_hatched else ()
+
+    @cached_property
+    def ratio_rows(self) -> list[Row | None]:
+        """The row of each unit in an answer that is drawn as a ratio; None for a unit outside its area."""
+        units = served_answers.result(self.release, self.question).tables()["units"]
+        found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
+        return [found.get(unit_id) for unit_id in self.units.ids]
+
+    @property
+    def ratio_map(self) -> RatioMap:
+        """How to color the map of an analysis that is drawn as a ratio."""
+        found = ENTRIES[self.question.analysis].ratio_map
+        assert found is not None, "an analysis that is drawn as a ratio declares its map"
+        return found
+
+    @property
+    def comparison(self) -> ComparisonWords:
+        """What the comparison with the earlier release is called."""
+        return comparison_words(self._earlier.year, self.release.year)
+
+    @cached_property
+    def points(self) -> dict[Side, Places]:
+        """The place of each worker at the drawn end, or at both; every n-th if there are too many to draw."""
+        both = self.question.entry.own_drawing == "points"
+        ends: tuple[Side, ...] = ("home", "work") if both else (self.question.shown_end,)
+        return {end: _thinned(served_answers.places(self.release, self.question, end)) for end in ends}
+
+    @cached_property
+    def density(self) -> DensityImage:
+        """The density of the points, in colors from few to many."""
+        question, ramp = self.question, self.scheme.ramp
+
+        def make() -> DensityImage:
+            points = served_answers.places(self.release, question, question.shown_end)
+            return draw_density(points["lon_deg"], points["lat_deg"], ramp)
+
+        # Of a question, only these decide where the points are: several analyses of an area have one picture.
+        ends = question.ends
+        key = ("density", ends["work"], ends["home"], question.filters, question.shown_end, ramp)
+        return self.release.once(key, make)
+
+    def lines(self, zoom: float | None = None) -> lines.Lines:
+        """The flows that the map draws at a zoom level; without one, no places are grouped."""
+        level = None if zoom is None else math.floor(zoom)
+        return lines.lines(self.release, self.question, self.view.least, level)
+
+    @property
+    def arrows(self) -> tuple[Arrow, ...]:
+        """The arrows around the area."""
+        answer = cast(InflowOutflow, served_answers.result(self.release, self.question))
+        return (
+            Arrow("inflow", answer.inflow.value, self.scheme.work, "come in to work"),
+            Arrow("outflow", answer.outflow.value, self.scheme.home, "go out to work"),
+            Arrow("stay", answer.stay.value, self.scheme.stay, "live and work here"),
+        )
+
+
+def _workers_by_unit(rows: pandas.DataFrame) -> dict[str, int]:
+    listed = zip(rows["kind"].tolist(), rows["unit_id"].tolist(), rows["workers"].tolist(), strict=True)
+    return {unit_id: n for kind, unit_id, n in listed if kind == "unit"}
+
+
+def _sizes(of: npt.NDArray[numpy.integer], colors: Sequence[str]) -> tuple[int, ...]:
+    return tuple(numpy.bincount(of, minlength=len(colors)).tolist())
+
+
+def in_order(found: Places) -> Places:
+    """Places sorted from west to east, because queries return them in any order and pictures must be reproducible."""
+    keys = numpy.sort(_sortable(found["lon_deg"]) << numpy.uint64(32) | _sortable(found["lat_deg"]))
+    return {"lon_deg": _degrees(keys >> numpy.uint64(32)), "lat_deg": _degrees(keys)}
+
+
+def _sortable(degrees: npt.NDArray[numpy.float32]) -> npt.NDArray[numpy.uint64]:
+    """Whole numbers below 2³² in the order of some numbers; one sort of them takes a fifth of a sort by two columns."""
+    bits = numpy.ascontiguousarray(degrees, dtype=numpy.float32).view(numpy.uint32)
+    # Of a number, all bits are inverted if it is negative, and else its sign alone.
+    return (bits ^ (_SIGN | (0 - (bits >> numpy.uint32(31))))).astype(numpy.uint64)
+
+
+def _degrees(sortable: npt.NDArray[numpy.uint64]) -> npt.NDArray[numpy.float32]:
+    """The numbers in the last 32 bits of results of :func:`_sortable`."""
+    bits = sortable.astype(numpy.uint32)
+    return (bits ^ (_SIGN | ((bits >> numpy.uint32(31)) - numpy.uint32(1)))).view(numpy.float32)
+
+
+_SIGN: Final = numpy.uint32(1 << 31)
+
+
+def _thinned(found: Places) -> Places:
+    """Every n-th place if there are too many to draw."""
+    step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
+    return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}

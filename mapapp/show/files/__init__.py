@@ -1,0 +1,1 @@
+"""Answers, publications, and reports as files."""

@@ -1,0 +1,185 @@
+"""A release for Python users, whose answers convert to frames, maps and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import geopandas
+import numpy as np
+import pandas
+import shapely
+
+from mapapp.answers import release, words
+from mapapp.answers.analyses.results import Change, Result
+from mapapp.answers.asking import question_of
+from mapapp.answers.findings.findings import findings
+from mapapp.answers.map_image import MapImage
+from mapapp.answers.release import Release as ServedRelease
+from mapapp.base.errors import UsageError
+from mapapp.question.fields import VIEW, FieldValue, NotAllowed
+from mapapp.question.view import View
+from mapapp.show.exports.answers import shapes_of, unit_shapes
+from mapapp.show.files.answers import main_table, plain_table_of, table_of
+from mapapp.show.reports.content import NUMERIC, KeyNumber
+from mapapp.show.reports.html import render
+from mapapp.show.reports.numbers import change_numbers, key_numbers
+from mapapp.show.reports.tables import first_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import geopandas
+    import pandas
+
+    from mapapp.answers.opened_release import Answer
+
+
+# Answers as pandas and GeoPandas frames.
+
+_DEGREES: Final = "EPSG:4326"
+
+
+def frame_of(answer: Result, table: str = "", *, about: bool = False) -> pandas.DataFrame:
+    """Return a copy of one table of an answer; see `Result.to_frame`."""
+    found = (table_of if about else plain_table_of)(answer, table or main_table(answer))
+    return found.copy()
+
+
+def geodataframe_of(release: ServedRelease, answer: Result, *, about: bool = False) -> geopandas.GeoDataFrame:
+    """Return the rows of an answer with their shapes; see `Result.to_geodataframe`."""
+    if isinstance(answer, Change):
+        table, shapes = _shapes_of_change(release, answer)
+    else:
+        table, shapes = shapes_of(release, answer)
+    frame = frame_of(answer, table, about=about)
+    geometry = np.empty(len(frame), dtype=object)
+    geometry[:] = list(shapes)
+    return geopandas.GeoDataFrame(frame, geometry=geometry, crs=_DEGREES)
+
+
+def _shapes_of_change(
+    release: ServedRelease, answer: Change
+) -> tuple[str, Sequence[shapely.Geometry | None]]:
+    layer = getattr(answer.after, "layer", None)
+    if layer is None:
+        raise UsageError(
+            f"{answer.about.title} has no rows by unit; use to_frame(), or the shapes of the two answers"
+        )
+    return "rows", unit_shapes(release, layer, answer.rows)
+
+
+# The notebook view of an answer: key numbers with errors, the first rows, notes, and the promise.
+
+_ROWS: Final = 10
+
+
+def html_of(answer: Result, certificate: Mapping[str, object]) -> str:
+    """Return an answer as an HTML fragment without scripts or style sheets.
+
+    Parameters
+    ----------
+    answer : Result
+    certificate : dict
+        The certificate of its release.
+    """
+    about = answer.about
+    side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
+    title = f"{about.title}: {side}{about.area}"
+    return render(
+        "notebook_answer.html",
+        title=title,
+        about=about,
+        numbers=_key_numbers(answer),
+        numeric=NUMERIC,
+        table=first_rows(answer, _ROWS),
+        promise=_promise(certificate),
+    )
+
+
+def _key_numbers(answer: Result) -> tuple[KeyNumber, ...]:
+    return change_numbers(answer.before, answer.after) if isinstance(answer, Change) else key_numbers(answer)
+
+
+def _promise(certificate: Mapping[str, object]) -> str:
+    warning = "" if words.may_be_released(certificate) else "NOT FOR RELEASE. "
+    return f"{warning}Synthetic workers · {words.promise(certificate)} · {words.grounds(certificate)}"
+
+
+class Release(release.Release):
+    """A verified release that answers questions. It is safe to use from several threads. See :func:`open_release`.
+
+    Its answers have `to_frame`, `to_geodataframe` and `plot`, and notebooks show them as tables.
+    """
+
+    def findings(self, answer: Result) -> tuple[str, ...]:
+        """Return what an answer found; see `Result.findings`."""
+        return findings(answer)
+
+    def frame(self, answer: Result, table: str = "", about: bool = False) -> pandas.DataFrame:
+        """Return a table of an answer as a DataFrame; see `Result.to_frame`."""
+        return frame_of(answer, table, about=about)
+
+    def geodataframe(self, answer: Result, about: bool = False) -> geopandas.GeoDataFrame:
+        """Return an answer with its geometry; see `Result.to_geodataframe`."""
+        return geodataframe_of(self, answer, about=about)
+
+    def html(self, answer: Result) -> str:
+        """Return the notebook view of an answer: key numbers, first rows, notes and the promise."""
+
+        return html_of(answer, self.certificate)
+
+    def map_image(
+        self,
+        answer: Result,
+        *,
+        show: str,
+        layer: str,
+        theme: str,
+        size_in: tuple[float, float],
+        scale: int,
+        form: Literal["png", "svg"],
+        title: str,
+    ) -> MapImage:
+        """Draw the map of an answer; see `Result.plot`."""
+        from mapapp.show.content.map_content import MapContent
+        from mapapp.show.paper import map_picture, map_words
+
+        view = View(**{name: _checked(name, value) for name, value in (("show", show), ("theme", theme))})
+        latest = answer.after if isinstance(answer, Change) else answer
+        question = question_of(latest)
+        if layer:
+            question = replace(question, layer=self._layer(layer).level)
+        before = self._before(answer) if isinstance(answer, Change) else None
+        shown = MapContent(self, self.areas.usual.settle(question), view, before)
+        picture = map_picture(shown, size_in=size_in, scale=scale, form=form, title=title)
+        return MapImage(picture, form, map_words(shown, size_in=size_in))
+
+    def _before(self, answer: Change) -> Release:
+        earlier = answer.before.presenter
+        assert isinstance(earlier, Release), "both answers of a change come from releases of this class"
+        return earlier
+
+    def _answered(self, answer: Answer, errors: bool) -> Answer:
+        return replace(super()._answered(answer, errors), presenter=self)
+
+    def __reduce__(self) -> tuple[Callable[..., Release], tuple[Path]]:
+        return Release.open, (self.store.path,)  # another process opens its own copy
+
+    def __repr__(self) -> str:
+        return f"<commutemap release {self.title!r}, version {self.version}>"
+
+
+open_release = Release.open
+
+
+def _checked(name: str, value: object) -> FieldValue:
+    try:
+        return VIEW[name].check(value)
+    except NotAllowed as error:
+        raise UsageError(f"{name} {str(value)[:40]!r}: give {error}") from None
+
+
+# Answers in a notebook: pandas and GeoPandas frames, maps, and HTML. Users import this from `commutemap`.

@@ -1,0 +1,259 @@
+"""The answer on the map: points, colored areas, a density, lines or arrows, each with its legend."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy
+import shapely
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgba_array
+from PIL import Image
+
+from mapapp.answers.commutes.lines import Lines
+from mapapp.answers.commutes.pick import Places
+from mapapp.question.fields import Side
+from mapapp.show.content import flow_shapes, map_layers, palette
+from mapapp.show.content.density import mercator_y
+from mapapp.show.content.map_content import Arrow, MapContent, in_order
+from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme
+from mapapp.show.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
+from mapapp.show.paper.legend import Item, Legend
+from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
+
+# Hatching of areas whose values are uncertain: diagonal lines cut off at the areas' borders.
+
+_APART_IN: Final = 0.07
+_STROKES: Final = ((1.5, HATCH_HALO_OPACITY), (0.55, 1.0))  # points and opacity: a halo, then the line
+
+
+def hatch(axes: Axes, shapes: Sequence[shapely.Geometry], frame: Frame, scheme: ColorScheme) -> None:
+    """Draw diagonal lines over shapes in Web Mercator."""
+    path = outline(numpy.array([*shapes, None], dtype=object)[:-1], frame) if shapes else None
+    if path is None:
+        return
+    height = frame.north - frame.south
+    starts = numpy.arange(frame.west - height, frame.east, _APART_IN * 2**0.5 * frame.per_inch)
+    lines = [[(x, frame.south), (x + height, frame.north)] for x in starts]
+    for (width, opacity), color in zip(_STROKES, (scheme.hatch_halo, scheme.hatch), strict=True):
+        drawn = LineCollection(lines, colors=color, linewidths=width, alpha=opacity, zorder=2.5)
+        axes.add_collection(drawn, autolim=False)
+        drawn.set_clip_path(path, axes.transData)
+
+
+MAX_VECTOR_POINTS: Final = 3_000  # more points become pixels even in an SVG
+_LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.show.content.density`
+_MOST_OPACITY: Final = 235 / 255
+
+
+def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | None = None) -> Legend:
+    """Draw an answer as `content.kind` says; returns the legend."""
+    if content.kind == "lines":
+        return _lines(axes, content.lines(zoom), frame, content.scheme)
+    draw = {"density": _density, "points": _points, "arrows": _arrows}.get(content.kind, _units)
+    return draw(axes, content, frame)
+
+
+def _units(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    colored, scheme = content.colored, content.scheme
+    class_of = dict(zip(colored.units.ids, colored.of.tolist(), strict=True))
+    units = shown_units(content)
+    colors = {place: color for place, color in enumerate(colored.colors) if color}
+    fill_units(axes, units, class_of, colors, frame, scheme)
+    if content.is_hatched:
+        unsure = frozenset(content.uncertain)
+        shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure]
+        hatch(axes, shapes, frame, scheme)
+    items = tuple(
+        Item(text, color or scheme.land, more=f"({size:,})")
+        for text, color, size in zip(colored.texts, colored.colors, colored.sizes, strict=True)
+    )
+    return Legend("classes", " ".join(colored.title[:2]), items, notes=colored.title[2:])
+
+
+def fill_units(
+    axes: Axes,
+    units: Units,
+    class_of: dict[str, int],
+    colors: dict[int, str],
+    frame: Frame,
+    scheme: ColorScheme,
+) -> None:
+    """Fill the units of each class with its color, and draw borders; units without a class stay unfilled."""
+    near = units.inside(frame)
+    mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
+    for place, color in colors.items():
+        # Slightly beyond the edge, so that no gap shows between neighbors.
+        path = outline(units.shapes[near[mine == place]], frame)
+        fill(axes, path, color, edgecolor=color, linewidth=0.3, zorder=2)
+    draw_unit_borders(axes, units, frame, scheme)
+
+
+def _density(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    image, scheme = content.density, content.scheme
+    west, south, east, north = image.bounds
+    bottom, top = (float(mercator_y(lat)) for lat in (south, north))
+    with Image.open(io.BytesIO(image.png)) as opened:
+        seen, extent = _cut(opened, (math.radians(west), bottom, math.radians(east), top), frame)
+        pixels = numpy.asarray(seen.convert("RGBA"))
+    axes.imshow(
+        pixels,
+        extent=extent,
+        aspect="auto",
+        interpolation="bilinear",
+        alpha=0.9,
+        zorder=2,
+    )
+    axes.set_xlim(frame.west, frame.east)
+    axes.set_ylim(frame.south, frame.north)
+    low, high = math.log10(image.lowest), math.log10(image.highest)
+    ticks = tuple(
+        ((power - low) / (high - low), f"{10**power:,.0f}" if power >= 0 else f"{10**power:g}")
+        for power in range(math.ceil(low), math.floor(high) + 1)
+    )
+    opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(scheme.ramp)) * 0.9
+    stops = [Item("", color, opacity=float(a)) for color, a in zip(scheme.ramp, opacity, strict=True)]
+    return Legend("ramp", "Workers per square mile", tuple(stops), ticks)
+
+
+def _cut(
+    image: Image.Image, edges: tuple[float, float, float, float], frame: Frame
+) -> tuple[Image.Image, tuple[float, float, float, float]]:
+    """The part of a picture near the frame, with its west, east, south and north."""
+    (west, south, east, north), (columns, rows) = edges, image.size
+    per_column, per_row = (east - west) / columns, (north - south) / rows
+    box = frame.box
+    left, right = (min(max(round((x - west) / per_column), 0), columns) for x in (box[0], box[2]))
+    upper, lower = (min(max(round((north - y) / per_row), 0), rows) for y in (box[3], box[1]))
+    right, lower = max(right, left + 1), max(lower, upper + 1)  # at least one pixel, even if none is in view
+    extent = (
+        west + left * per_column,
+        west + right * per_column,
+        north - lower * per_row,
+        north - upper * per_row,
+    )
+    return image.crop((left, upper, right, lower)), extent
+
+
+def _points(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    colors: dict[Side, str] = {"home": content.scheme.home, "work": content.scheme.work}
+    names = (
+        {"home": "Homes", "work": "Workplaces"}
+        if len(content.points) > 1
+        else {"home": "One worker's home", "work": "One worker's workplace"}
+    )
+    items = []
+    for end, places in content.points.items():
+        look = _dots(axes, places, frame, colors[end])
+        items.append(Item(names[end], colors[end], *look))
+    return Legend("marks", items=tuple(items))
+
+
+def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> tuple[float, float]:
+    """Draw points; returns their diameter in pixels and their opacity."""
+    places = in_order(places)
+    lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
+    size, opacity = palette.point_look(len(lon))
+    x, y = numpy.radians(lon), mercator_y(lat)
+    west, south, east, north = frame.box
+    seen = (x >= west) & (x <= east) & (y >= south) & (y <= north)
+    axes.plot(
+        x[seen],
+        y[seen],
+        linestyle="none",
+        marker="o",
+        markersize=size * POINTS_PER_PIXEL,
+        markeredgewidth=0,
+        color=color,
+        alpha=opacity,
+        rasterized=bool(seen.sum() > MAX_VECTOR_POINTS),
+        zorder=6,
+    )
+    return size, opacity
+
+
+def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legend:
+    flows = drawn.frame.iloc[::-1]  # the largest on top
+    workers = flows["workers"].to_numpy()
+    ends = [
+        numpy.column_stack([numpy.radians(flows[f"{end}_lon_deg"]), mercator_y(flows[f"{end}_lat_deg"])])
+        for end in ("from", "to")
+    ]
+    widths = flow_shapes.flow_widths(workers, drawn.wide) * frame.per_inch / PIXELS_PER_INCH
+    strengths = flow_shapes.flow_strengths(workers, drawn.wide, drawn.n_flows)
+    colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
+    axes.add_collection(
+        PolyCollection(
+            list(flow_shapes.flow_outlines(ends[0], ends[1], widths)),
+            facecolors=to_rgba_array(colors, flow_shapes.flow_opacity(strengths)),
+            edgecolors="none",
+            zorder=6,
+        ),
+        autolim=False,
+    )
+    shown = flow_shapes.legend_flows(drawn.frame["workers"].to_numpy())
+    strengths = flow_shapes.flow_strengths(shown, drawn.wide, drawn.n_flows)
+    items = tuple(
+        Item(
+            f"{workers:,}",
+            palette.blended(scheme.faint_line, scheme.line, strength),
+            float(width),
+            float(flow_shapes.flow_opacity(strength)),
+        )
+        for workers, width, strength in zip(
+            shown, flow_shapes.flow_widths(shown, drawn.wide), strengths, strict=True
+        )
+    )
+    title = "Workers per flow, wide at home, narrow at work"
+    return Legend("lines", title if items else "No flows between different places", items)
+
+
+def _arrows(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+    box, arrows, scheme = (
+        map_layers.bounds(content.release, content.question.areas),
+        content.arrows,
+        content.scheme,
+    )
+    if box is None:
+        return Legend("none")
+    shapes, places = flow_shapes.arrow_shapes(box, [arrow.workers for arrow in arrows])
+    middle_lat = (box[1] + box[3]) / 2
+    # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
+    places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
+    for shape, place, arrow in zip(shapes, places, arrows, strict=True):
+        corners = numpy.array(shape)
+        x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
+        axes.fill(x, y, facecolor=arrow.color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
+        at = math.radians(place[0]), float(mercator_y(place[1]))
+        _arrow_label(axes, at, arrow, scheme, below=place[1] < middle_lat)
+    return Legend("marks", items=tuple(Item(arrow.words, arrow.color, 9.0) for arrow in arrows))
+
+
+def _arrow_label(
+    axes: Axes, at: tuple[float, float], arrow: Arrow, scheme: ColorScheme, *, below: bool
+) -> None:
+    """Draw a number and its meaning in a box above or below the arrow."""
+    axes.annotate(
+        f"{printable(f'{arrow.workers:,}')}\n{printable(arrow.words)}",
+        at,
+        xytext=(0, -6 if below else 6),
+        textcoords="offset points",
+        ha="center",
+        va="top" if below else "bottom",
+        fontproperties=font(8.5, bold=True),
+        color=scheme.ink,
+        linespacing=1.25,
+        parse_math=False,
+        zorder=10,
+        bbox={
+            "boxstyle": "round,pad=0.3",
+            "facecolor": scheme.land,
+            "edgecolor": arrow.color,
+            "linewidth": 1.4,
+            "alpha": 0.94,
+        },
+    )

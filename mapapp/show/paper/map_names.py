@@ -1,0 +1,164 @@
+"""Names on the maps of pictures: places, water, counties, and states, the same ones as on the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+
+from mapapp.answers.opened_publication import OpenedPublication
+from mapapp.show.content import map_layers
+from mapapp.show.content.density import mercator_y
+from mapapp.show.content.ground import water_names
+from mapapp.show.content.map_layers import LARGE_PEOPLE, MIDDLE_PEOPLE
+from mapapp.show.content.palette import ColorScheme
+from mapapp.show.paper.base_map import Frame
+from mapapp.show.paper.sheet import PIXELS_PER_INCH, font, printable, width_in
+
+Box = tuple[float, float, float, float]
+
+_SQ_IN_PER_NAME: Final = 14_000 / PIXELS_PER_INCH**2  # more names hide the map; as on the page
+_LEAST_NAMES: Final = 4
+_WIDE_ZOOM: Final = 6.5  # below it, states are named first
+_GAP_IN: Final = 0.05
+_HALO_POINTS: Final = 2.2
+_NO_LIMIT: Final = math.inf
+
+
+class _Look(NamedTuple):
+    """Size and weight of a kind of name."""
+
+    points: float
+    bold: bool = False
+
+
+_LOOKS: Final = {
+    "large": _Look(10.0, bold=True),
+    "middle": _Look(8.5, bold=True),
+    "small": _Look(8.0),
+    "water": _Look(8.0),
+    "county": _Look(7.5),
+    "state": _Look(8.0, bold=True),
+}
+
+
+class MapName(NamedTuple):
+    """A name that a map may show.
+
+    Attributes
+    ----------
+    kind, text : str
+    width_in : float
+    place : tuple of float
+        Its middle in Web Mercator.
+    room : float
+        Width that it may take there, in the units of Web Mercator.
+    """
+
+    kind: str
+    text: str
+    width_in: float
+    place: tuple[float, float]
+    room: float
+
+
+def draw_names(
+    axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
+) -> None:
+    """Draw as many names as fit without overlaps; `taken` are boxes to avoid, in inches."""
+    for name in chosen_names(map_names(release), frame, taken):
+        _write(axes, name, scheme)
+
+
+def chosen_names(names: Sequence[MapName], frame: Frame, taken: Sequence[Box] = ()) -> list[MapName]:
+    """Names for a frame, most wanted first, that overlap neither each other nor a box in `taken`."""
+    if frame.zoom < _WIDE_ZOOM:
+        names = sorted(names, key=lambda name: name.kind != "state")
+    most = max(_LEAST_NAMES, frame.width_in * frame.height_in / _SQ_IN_PER_NAME)
+    boxes, chosen = list(taken), list[MapName]()
+    said: set[str] = set()
+    for name in names:
+        if len(chosen) >= most:
+            break
+        box = box_of(name, frame)
+        is_free = not any(_overlap(box, other) for other in boxes)
+        if (
+            name.text not in said
+            and _is_inside(box, frame)
+            and name.room / frame.per_inch > name.width_in
+            and is_free
+        ):
+            boxes.append(box)
+            chosen.append(name)
+            said.add(name.text)
+    return chosen
+
+
+def map_names(release: OpenedPublication) -> list[MapName]:
+    """Names of a release, from the most to the least wanted, as in the page's script."""
+    return release.once(("picture names",), lambda: _map_names(release))
+
+
+def _map_names(release: OpenedPublication) -> list[MapName]:
+    of_kind: dict[str, list[MapName]] = {kind: [] for kind in ("middle", "water", "small", "county", "state")}
+    for place in map_layers.places_of(release):
+        kind = (
+            "large"
+            if place.people >= LARGE_PEOPLE
+            else "middle"
+            if place.people >= MIDDLE_PEOPLE
+            else "small"
+        )
+        listed = of_kind["small" if kind == "small" else "middle"]
+        listed.append(_named(kind, place.name, (place.lon_deg, place.lat_deg), _NO_LIMIT))
+    for water in water_names(map_layers.ground_of(release, "water")):
+        lon, lat = water["at"]
+        of_kind["water"].append(_named("water", water["name"], (lon, lat), water["width_deg"]))
+    for kind, layer in (("county", "counties"), ("state", "states")):
+        for about in map_layers.base_names(release, layer):
+            text = about["name"].upper() if kind == "state" else about["name"]
+            west, _, east, _ = about["box"]
+            of_kind[kind].append(_named(kind, text, (about["at"][0], about["at"][1]), east - west))
+    return [name for listed in of_kind.values() for name in listed]
+
+
+def _named(kind: str, text: str, place_deg: tuple[float, float], room_deg: float) -> MapName:
+    lon, lat = place_deg
+    place = math.radians(lon), float(mercator_y(numpy.float64(lat)))
+    look = _LOOKS[kind]
+    return MapName(kind, text, width_in(text, look.points, bold=look.bold), place, math.radians(room_deg))
+
+
+def box_of(name: MapName, frame: Frame) -> Box:
+    """West, south, east, and north of a name with a gap around it, inches from the frame's lower left."""
+    x, y = (name.place[0] - frame.west) / frame.per_inch, (name.place[1] - frame.south) / frame.per_inch
+    half, tall = name.width_in / 2 + _GAP_IN, _LOOKS[name.kind].points / 72 / 2 + _GAP_IN
+    return x - half, y - tall, x + half, y + tall
+
+
+def _is_inside(box: Box, frame: Frame) -> bool:
+    return box[0] > 0 and box[1] > 0 and box[2] < frame.width_in and box[3] < frame.height_in
+
+
+def _write(axes: Axes, name: MapName, scheme: ColorScheme) -> None:
+    """Write a name with a halo, so that it is readable on any color."""
+    look = _LOOKS[name.kind]
+    axes.text(
+        *name.place,
+        printable(name.text, bold=look.bold),
+        fontproperties=font(look.points, bold=look.bold),
+        color=scheme.water_name if name.kind == "water" else scheme.ink,
+        ha="center",
+        va="center",
+        parse_math=False,
+        path_effects=[withStroke(linewidth=_HALO_POINTS, foreground=scheme.halo)],
+        zorder=9,
+    )
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])

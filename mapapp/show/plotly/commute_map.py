@@ -1,0 +1,444 @@
+"""The page's map: base layers, units of a layer, and commutes as points, classes, lines or a density.
+
+The traces and layers are always in the same order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`; `HALO`,
+`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can replace them one by one without moving the
+camera.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, cast
+
+import numpy
+import numpy.typing as npt
+
+from mapapp.show.content import palette
+from mapapp.show.content.camera import Camera
+from mapapp.show.content.palette import ColorScheme
+from mapapp.show.plotly.plain_figures import Figure, Trace, figure, numbers
+
+UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
+LINES = (3, 4, 5, 6)  # one for each width in the legend, or for each arrow
+HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
+CONFIG: Final[dict[str, object]] = {
+    "displaylogo": False,
+    "displayModeBar": True,  # zoom buttons for visitors who cannot scroll or pinch
+    "scrollZoom": True,
+    "responsive": True,
+    "showSendToCloud": False,  # plotly ≥ 7 would offer to upload the data
+    "plotlyServerURL": "",
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
+    "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
+}
+DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
+"""The same, for a map on which visitors can draw areas."""
+
+_LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
+_LINE_PIXELS: Final = 15
+_LEGEND_PIXELS: Final = 150
+_FEWEST_SWATCHES: Final = 4  # a bar of fewer would be shorter than its title, which then covers the texts
+ABOVE_FILLS: Final = "county-lines"  # the lowest layer above the colored units
+Width = tuple[float, float, float, float]
+WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
+    "county-lines": (5.0, 0.4, 12.0, 1.8),
+    "state-lines": (4.0, 0.7, 12.0, 2.4),
+    "shore": (5.0, 1.0, 12.0, 2.6),
+    "rails": (8.0, 0.4, 13.0, 1.4),
+    "minor-road-edges": (8.5, 0.0, 13.0, 4.6),
+    "minor-roads": (8.5, 0.0, 13.0, 3.0),
+    "road-edges": (6.0, 1.0, 13.0, 6.4),
+    "roads": (6.0, 0.4, 13.0, 4.6),
+}
+POPULATED_LAYERS: Final = (("populated", 2), ("crowded", 1))
+"""Layers of populated land, from the lowest, and the rank that each draws."""
+ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
+"""Layers of roads, from the lowest, and the rank that each draws."""
+
+
+class UnitLabels(NamedTuple):
+    """Identifiers and hover texts of the units on a map."""
+
+    ids: list[str]
+    texts: list[str]
+
+
+def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
+    """MapLibre style of the base map: land, water, borders, main roads and rail or where people live. No network.
+
+    Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
+    it, so the page's script repaints this style with the colors from `paint`.
+
+    Parameters
+    ----------
+    name : str
+        Changes with the addresses, so that the map reloads them.
+    layer_urls : dict of str to str
+        GeoJSON addresses of `states`, `counties`, and `places`, and of `mapapp.show.content.ground.GROUND` as far as
+        there are any. The page's script draws the names in `places`.
+    """
+    colors = paint(palette.COLOR_SCHEMES["light"])
+    layers: list[dict[str, object]] = [
+        {"id": "outside", "type": "background", "paint": colors["outside"]},
+        {"id": "land", "type": "fill", "source": "states", "paint": colors["land"]},
+    ]
+    if "populated" in layer_urls:  # below the answer
+        for layer, rank in POPULATED_LAYERS:
+            fill = {"id": layer, "type": "fill", "source": "populated", "paint": colors[layer]}
+            layers.append(fill | {"filter": _of_rank(rank)})
+    layers += [_line("counties", "county-lines", colors), _line("states", "state-lines", colors)]
+    if "water" in layer_urls:  # borders in the water are hidden, so that the coast is what people see
+        layers.append({"id": "water", "type": "fill", "source": "water", "paint": colors["water"]})
+        layers.append(_line("water", "shore", colors))
+    if "rails" in layer_urls:
+        layers.append(_line("rails", "rails", colors))
+    if "roads" in layer_urls:
+        layers += [_line("roads", layer, colors) | {"filter": _of_rank(rank)} for layer, rank in ROAD_LAYERS]
+    return {
+        "version": 8,
+        "id": name,
+        "metadata": {"places": layer_urls["places"]},
+        "sources": {
+            layer: {"type": "geojson", "data": url} for layer, url in layer_urls.items() if layer != "places"
+        },
+        "layers": layers,
+    }
+
+
+def _of_rank(rank: int) -> list[object]:
+    return ["==", ["get", "rank"], rank]
+
+
+def _line(source: str, layer: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
+    width = ["interpolate", ["linear"], ["zoom"], *WIDTHS[layer]]
+    layout = {"line-join": "round", "line-cap": "round"}
+    look = {**colors[layer], "line-width": width}
+    return {"id": layer, "type": "line", "source": source, "layout": layout, "paint": look}
+
+
+def layers_of(style: dict[str, object]) -> list[str]:
+    """Identifiers of the layers of a style, from the lowest."""
+    return [str(layer["id"]) for layer in cast("list[dict[str, object]]", style["layers"])]
+
+
+def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
+    """Colors of the style's layers."""
+    return {
+        "outside": {"background-color": scheme.outside},
+        "land": {"fill-color": scheme.land},
+        "populated": {"fill-color": scheme.populated},
+        "crowded": {"fill-color": scheme.crowded},
+        "county-lines": {"line-color": scheme.county_line},
+        "state-lines": {"line-color": scheme.state_line},
+        "water": {"fill-color": scheme.water},
+        "shore": {"line-color": scheme.water},
+        "rails": {"line-color": scheme.rail},
+        "minor-road-edges": {"line-color": scheme.road_edge},
+        "minor-roads": {"line-color": scheme.road},
+        "road-edges": {"line-color": scheme.road_edge},
+        "roads": {"line-color": scheme.road},
+    }
+
+
+def commute_map(
+    *,
+    style: dict[str, object],
+    camera: Camera,
+    traces: Sequence[Trace],
+    layers: Sequence[dict[str, object]],
+    caption: Sequence[str],
+    revision: str,
+    scheme: ColorScheme,
+    size: tuple[int, int] = (700, 700),
+    labels: Sequence[dict[str, object]] = (),
+    overlays: Mapping[str, object] = MappingProxyType({}),
+) -> Figure:
+    """Assemble the map figure.
+
+    Parameters
+    ----------
+    style, camera, layers
+        Results of the functions of this module and of `mapapp.show.content.camera`.
+    traces : sequence of traces
+        In the order of this module's positions; `no_traces` returns an empty trace for each.
+    caption : sequence of str
+        Texts on the picture; each starts a new line.
+    revision : str
+        Changes when the camera should move even if the visitor has moved it.
+    scheme : ColorScheme
+        Colors.
+    size : tuple of int
+        Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
+    labels : sequence of dict
+        Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
+    overlays : dict
+        What else the page's script draws: `flows` as `mapapp.show.plotly.flow_lines.flow_look` returns them, with
+        their `url`; `hatched`, the `url` of shapes with their look from `hatching`.
+    """
+    width, height = size
+    colors = paint(scheme)
+    lines = caption_lines(caption, width)
+    beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
+    above = 0 if beside else caption_height(caption, width) / max(height, 1)
+    layout: dict[str, object] = {
+        "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
+        "meta": {
+            "labels": list(labels),
+            "paint": {layer: colors[layer] for layer in layers_of(style)},
+            **overlays,
+        },
+        "uirevision": "kept",
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "paper_bgcolor": scheme.outside,
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": scheme.ink},
+        "showlegend": any(trace.get("showlegend") for trace in traces),
+        "legend": {
+            "x": 0,
+            "y": above,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "bgcolor": scheme.paper,
+            "itemclick": False,
+            "itemdoubleclick": False,
+            "font": {"size": 11},
+            "title": {"font": {"size": 12}},
+        },
+        "annotations": [caption_box(lines, scheme)],
+        "hoverlabel": {
+            "bgcolor": scheme.land,
+            "bordercolor": scheme.county_line,
+            "font": {"size": 13, "color": scheme.ink},
+        },
+        "modebar": {"orientation": "v", "bgcolor": scheme.paper, "color": scheme.state_line},
+        "newselection": {"line": {"color": scheme.ink}},
+    }
+    drawn = list(traces)
+    if above:
+        drawn[UNITS] = drawn[UNITS] | {"colorbar": drawn[UNITS].get("colorbar", {}) | {"y": above}}
+        marker = drawn[POINTS].get("marker", {})
+        if marker.get("showscale"):  # setting the bar would also give plain points one
+            drawn[POINTS] = drawn[POINTS] | {
+                "marker": marker | {"colorbar": marker["colorbar"] | {"y": above}}
+            }
+    return figure(drawn, layout)
+
+
+def hatching(scheme: ColorScheme) -> dict[str, object]:
+    """The look of hatching, for the page's script."""
+    return {"color": scheme.hatch, "halo": scheme.hatch_halo, "opacity": palette.HATCH_HALO_OPACITY}
+
+
+def star_hatching(scheme: ColorScheme) -> dict[str, object]:
+    """The look of hatching over units whose count is suppressed: quieter, because they are many and not at fault."""
+    return {"color": scheme.county_line, "halo": scheme.suppressed, "opacity": 0}
+
+
+def no_traces() -> list[Trace]:
+    """An empty trace at every position."""
+    return [{"type": "choroplethmap"}, *({"type": "scattermap"} for _ in range(LINES[-1]))]
+
+
+def caption_height(texts: Sequence[str], width: int) -> int:
+    """Height of the caption in pixels on a picture of this width."""
+    return _LINE_PIXELS * len(caption_lines(texts, width)) + 8
+
+
+def caption_lines(texts: Sequence[str], width: int) -> list[str]:
+    """The texts, wrapped to the width of the picture."""
+    n_letters = max(int(width / _LETTER_PIXELS), 24)
+    return [line for text in texts for line in textwrap.wrap(text, n_letters)]
+
+
+def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
+    """The caption at the lower right of the picture, which saved pictures include."""
+    return {
+        "text": "<br>".join(html.escape(line, quote=False) for line in lines),
+        "showarrow": False,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 1,
+        "y": 0,
+        "xanchor": "right",
+        "yanchor": "bottom",
+        "align": "right",
+        "bgcolor": scheme.paper,
+        "borderpad": 4,
+        "font": {"size": 10.5, "color": scheme.state_line},
+    }
+
+
+def hover_trace(labels: UnitLabels, *, geojson_url: str, scheme: ColorScheme) -> Trace:
+    """Units that respond to the pointer and show only their borders; see :func:`classed_trace`."""
+    return {
+        "type": "choroplethmap",
+        "geojson": geojson_url,
+        "locations": labels.ids,
+        "z": numbers(numpy.zeros(len(labels.ids), dtype=numpy.int8)),
+        "customdata": labels.texts,
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorscale": [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
+        "marker": {"opacity": 1, "line": unit_line(len(labels.ids), scheme)},
+        "below": ABOVE_FILLS,
+        "showscale": False,
+        "showlegend": False,
+        "unselected": {"marker": {"opacity": 1}},
+    }
+
+
+def classed_trace(
+    labels: UnitLabels,
+    of: npt.NDArray[numpy.integer],
+    colors: Sequence[str],
+    texts: Sequence[str],
+    *,
+    geojson_url: str,
+    title: str,
+    scheme: ColorScheme,
+) -> Trace:
+    """Units with hover text, in the color of their class.
+
+    Parameters
+    ----------
+    labels : UnitLabels
+    of : int[units]
+        Class of each unit, from 0.
+    colors, texts : sequence of str
+        Color of each class, empty for one that is not filled; and what the legend says of it.
+    geojson_url : str
+        Address of the units' shapes.
+    title : str
+        Title of the legend; `<br>` breaks a line.
+    scheme : ColorScheme
+        Colors.
+    """
+    edges = numpy.linspace(0, 1, len(colors) + 1)
+    bar = _bar(
+        title, 21 * max(len(colors), _FEWEST_SWATCHES) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme
+    )
+    return {
+        "type": "choroplethmap",
+        "geojson": geojson_url,
+        "locations": labels.ids,
+        "z": numbers(of),
+        "zmin": -0.5,
+        "zmax": len(colors) - 0.5,
+        "customdata": labels.texts,
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "colorscale": [
+            [float(edge), color or "rgba(0,0,0,0)"]
+            for i, color in enumerate(colors)
+            for edge in edges[i : i + 2]
+        ],
+        "marker": {"opacity": 0.95, "line": unit_line(len(labels.ids), scheme)},
+        "below": ABOVE_FILLS,
+        "showscale": True,
+        "showlegend": False,
+        "unselected": {"marker": {"opacity": 0.95}},
+        "colorbar": bar | {"tickvals": list(range(len(colors))), "ticktext": list(texts)},
+    }
+
+
+def unit_line(n_units: int, scheme: ColorScheme) -> dict[str, object]:
+    """Border of the units that are counted."""
+    return {"width": unit_line_pixels(n_units), "color": scheme.tract_line}
+
+
+def unit_line_pixels(n_units: int) -> float:
+    """Width of the borders of units; the more units, the thinner."""
+    return 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
+
+
+def point_trace(
+    lon_deg: npt.NDArray[numpy.floating], lat_deg: npt.NDArray[numpy.floating], *, color: str, name: str = ""
+) -> Trace:
+    """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
+    size, opacity = palette.point_look(len(lon_deg))
+    return {
+        "type": "scattermap",
+        "lon": numbers(numpy.asarray(lon_deg, dtype=numpy.float32)),
+        "lat": numbers(numpy.asarray(lat_deg, dtype=numpy.float32)),
+        "mode": "markers",
+        "marker": {"size": size, "color": color, "opacity": opacity},
+        "unselected": {"marker": {"opacity": opacity}},
+        "hoverinfo": "skip",  # the unit below has the hover text
+        "name": name,
+        "showlegend": bool(name),
+    }
+
+
+def density_legend(lowest: float, highest: float, place: dict[str, float], scheme: ColorScheme) -> Trace:
+    """A trace without points that only adds the color bar of a density; `place` is any `lon`, `lat` in view."""
+    low, high = math.log10(lowest), math.log10(highest)
+    ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
+    scale = [[at / (len(scheme.ramp) - 1), color] for at, color in enumerate(scheme.ramp)]
+    bar = _bar("Workers per<br>square mile<br>\u00a0", 150, scheme) | {
+        "tickvals": ticks.tolist(),
+        "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
+    }
+    marker = {"size": 0.1, "opacity": 0, "color": [high], "cmin": low, "cmax": high, "colorscale": scale}
+    return {
+        "type": "scattermap",
+        "lon": [place["lon"]],
+        "lat": [place["lat"]],
+        "mode": "markers",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "marker": marker | {"showscale": True, "colorbar": bar},
+    }
+
+
+def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, object]]:
+    """Border of the chosen areas with a halo that contrasts with any color below; invisible without `url`."""
+    shown = {"source": url, "visible": True} if url else {"visible": False}
+    strokes = ((6, halo, 0.85), (3, color, 1.0))
+    return [
+        {
+            "sourcetype": "geojson",
+            "type": "line",
+            "line": {"width": width},
+            "color": stroke,
+            "opacity": opacity,
+            **shown,
+        }
+        for width, stroke, opacity in strokes
+    ]
+
+
+def density_layer(
+    url: str | None, bounds: tuple[float, float, float, float] = (0, 0, 1, 1)
+) -> dict[str, object]:
+    """A density picture on the map, or an invisible layer; bounds are west, south, east, north."""
+    west, south, east, north = bounds
+    corners = [[west, north], [east, north], [east, south], [west, south]]
+    layer = {
+        "sourcetype": "image",
+        "type": "raster",
+        "coordinates": corners,
+        "below": ABOVE_FILLS,
+        "opacity": 0.9,
+    }
+    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
+
+
+def _bar(title: str, pixels: int, scheme: ColorScheme) -> dict[str, object]:
+    return {
+        "title": {"text": title, "side": "top", "font": {"size": 12}},
+        "x": 0,
+        "y": 0,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xpad": 10,
+        "ypad": 8,
+        "len": pixels,
+        "lenmode": "pixels",
+        "thickness": 14,
+        "outlinewidth": 1,
+        "outlinecolor": scheme.tract_line,
+        "bgcolor": scheme.paper,
+        "tickfont": {"size": 11},
+        "ticks": "",
+    }

@@ -1,0 +1,121 @@
+"""A density picture loses no worker, and puts each where the map puts it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from scipy.ndimage import gaussian_filter
+
+from geodata.geography.distance import EARTH_RADIUS_MI
+from mapapp.show.content import density
+from mapapp.show.content.smoothed_points import smoothed
+
+PLACES = st.lists(st.tuples(st.floats(-120, -60), st.floats(-60, 60)), min_size=1, max_size=50)
+
+
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_every_point_is_in_the_grid_once_and_smoothing_keeps_the_total(places: Any) -> None:
+    lon, lat = (numpy.array(axis) for axis in zip(*places, strict=True))
+    small = density.MAX_PIXELS
+    try:
+        density.MAX_PIXELS = 150  # type: ignore[misc]  # Final, but small pictures test faster
+        grid = density.count_grid(lon, lat, density.extent(lon, lat))
+    finally:
+        density.MAX_PIXELS = small  # type: ignore[misc]  # Final, but small pictures test faster
+    assert grid.sum() == len(places)
+    assert gaussian_filter(grid, density.SPREAD_PIXELS, mode="reflect").sum() == pytest.approx(
+        len(places), rel=1e-9
+    )
+
+
+def test_pixel_areas_add_up_to_the_zone_of_the_sphere() -> None:
+    area = density.pixel_area_sq_mi((300, 200), (-72.0, 41.0, -70.0, 43.0))
+    sines = numpy.sin(numpy.radians([41.0, 43.0]))
+    zone = EARTH_RADIUS_MI**2 * numpy.radians(2.0) * (sines[1] - sines[0])
+    assert (area * 200).sum() == pytest.approx(zone)
+    assert area[0] < area[-1]  # the northern pixels are the smaller ones
+
+
+def test_rows_follow_web_mercator() -> None:
+    bounds = (0.0, 0.0, 60.0, 60.0)
+    grid = density.count_grid(numpy.array([30.0]), numpy.array([30.0]), bounds)
+    row, column = numpy.argwhere(grid)[0]
+    north, middle = density.mercator_y(60.0), density.mercator_y(30.0)
+    assert row == int((north - middle) / north * grid.shape[0])
+    assert column == grid.shape[1] // 2
+    assert row > grid.shape[0] // 2  # 30° lies below the middle of the picture, not in it
+
+
+def test_the_picture_is_a_small_palette_png_that_is_clear_where_nobody_is() -> None:
+    random = numpy.random.default_rng(1)
+    lon, lat = random.normal(-71.4, 0.1, 20_000), random.normal(41.8, 0.1, 20_000)
+    drawn = density.draw_density(lon.astype(numpy.float32), lat.astype(numpy.float32))
+    image = Image.open(io.BytesIO(drawn.png))
+    assert image.mode == "P"
+    assert max(image.size) <= density.MAX_PIXELS
+    alpha = numpy.asarray(image.convert("RGBA"))[:, :, 3]
+    assert alpha[0, 0] == 0
+    assert alpha[alpha.shape[0] // 2, alpha.shape[1] // 2] > 100
+    west, south, east, north = drawn.bounds
+    assert west < lon.min() < lon.max() < east
+    assert south < lat.min() < lat.max() < north
+    assert drawn.highest / drawn.lowest == pytest.approx(10_000)
+    height_mi = numpy.radians(north - south) * EARTH_RADIUS_MI
+    by_pixels = density.SPREAD_PIXELS * height_mi / image.height
+    assert drawn.spread_mi == pytest.approx(max(by_pixels, density.LEAST_SPREAD_MI), rel=0.01)
+
+
+def test_no_points_and_one_point_have_a_picture_too() -> None:
+    for n_points in (0, 1):
+        drawn = density.draw_density(numpy.full(n_points, -71.0), numpy.full(n_points, 42.0))
+        assert drawn.png.startswith(b"\x89PNG")
+
+
+def test_a_small_place_is_not_drawn_finer_than_is_known() -> None:
+    random = numpy.random.default_rng(5)
+    lon, lat = -71.4 + random.random(2_000) / 50, 41.8 + random.random(2_000) / 50
+    drawn = density.draw_density(lon, lat)
+    assert drawn.spread_mi == pytest.approx(density.LEAST_SPREAD_MI, rel=0.01)
+    assert drawn.highest <= 10_000  # and no building looks like a city
+
+
+@pytest.mark.parametrize(
+    ("shape", "spread", "n_points"),
+    [
+        ((300, 500), 1.6, 400),
+        ((200, 90), 8.05, 60),
+        ((96, 64), 2.0, 1),
+        ((4, 300), 1.6, 20),
+        ((9, 9), 8.2, 5),
+    ],
+)
+def test_points_are_spread_as_a_filter_of_the_whole_grid_spreads_them(
+    shape: tuple[int, int], spread: float, n_points: int
+) -> None:
+    random = numpy.random.default_rng(7)
+    row, column = (random.integers(0, n, n_points) for n in shape)
+    counts = numpy.zeros(shape)
+    numpy.add.at(counts, (row, column), 1.0)
+    expected = gaussian_filter(counts, spread, mode="reflect")
+    found = smoothed(row, column, shape, spread)
+    numpy.testing.assert_allclose(found.picture(found.values), expected, rtol=1e-12, atol=1e-15)
+    factor = random.random(shape[0])
+    scaled = found.times(factor)
+    numpy.testing.assert_allclose(scaled.picture(scaled.values), expected * factor[:, None], atol=1e-15)
+    assert scaled.values.sum() == pytest.approx(
+        (expected * factor[:, None]).sum()
+    )  # nothing beyond the edges
+
+
+def test_a_grid_without_points_has_no_tiles() -> None:
+    nobody = numpy.empty(0, dtype=numpy.int64)
+    found = smoothed(nobody, nobody, (50, 70), 1.6)
+    assert found.values.shape[0] == 0
+    assert found.picture(found.values).shape == (50, 70)
