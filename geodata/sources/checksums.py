@@ -72,6 +72,6 @@ def agrees(path: Path, expected: str) -> bool:
 
 
 def version_of(text: str) -> tuple[str | None, str | None]:
-    """Return the format version, such as "8.4", and the data vintage, such as "20251202", that a version file states."""
+    """Return the format version, such as "8.4", and the data vintage that a version file states."""
     formats, vintages = _FORMAT.search(text), _VINTAGE.search(text)
     return formats[1] if formats else None, vintages[1] if vintages else None
