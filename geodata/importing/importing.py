@@ -115,7 +115,7 @@ def import_dataset(
     if title is not None and not is_utf8(title):
         raise SourceFileError("the title is not UTF-8; write it in UTF-8")
     workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
-    read = _read(sources, threads, progress)
+    read = _read(sources, threads, progress, is_published=is_published)
     planned = (
         None
         if workers
@@ -220,7 +220,7 @@ def import_jobs(
     progress(READING, 0, len(sources.od))
     files = []
     for done, path in enumerate(sorted(sources.od), 1):
-        files.append(read_od(path))
+        files.append(read_od(path, is_published=True))
         progress(READING, done, len(sources.od))
     commutes = OdCommutes.of(files, state_ids, is_published=True).place(blocks, vintage)
     described = _characteristics(
@@ -333,7 +333,7 @@ class _Read:
         )
 
 
-def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
+def _read(sources: Sources, threads: int, progress: Progress, *, is_published: bool = False) -> _Read:
     if not sources.od and not sources.workers:
         raise SourceFileError(
             "no OD file given; add STATE_od_main_JT00_YEAR.csv.gz, or worker records with --workers"
@@ -342,7 +342,8 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
     progress(READING, 0, total)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         crosswalk = pool.submit(read_crosswalks, sources.crosswalks, threads=threads)
-        od = [pool.submit(read_od, path) for path in sorted(sources.od) if not sources.workers]
+        od_paths = [] if sources.workers else sorted(sources.od)
+        od = [pool.submit(read_od, path, is_published=is_published) for path in od_paths]
         flows = pool.submit(read_flows, sources.prior_flows)
         places = crosswalk.result()
         year = places.vintage

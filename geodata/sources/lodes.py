@@ -34,6 +34,7 @@ _STATE_UNIT = 10**13  # a block's number divided by this is its state's
 OTHER_VINTAGE_SHARE = 0.2
 """Share of unknown blocks from which on a file is probably of another vintage."""
 _ROWS_AT_ONCE = 500_000
+_NOT_MEASURED = AssignedSegments(0, 0, 0, 0, 0, 0)
 _NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
 _AUX_NAME = re.compile(r"^(?P<postal>[a-z]{2})_od_aux_", re.IGNORECASE)
 
@@ -115,8 +116,8 @@ class BlockLookup:
         return np.where(self.number[place] == number, self.row[place], -1)
 
 
-def read_od(path: Path) -> OdFile:
-    """Read and check one OD file, LODES 7 or 8.
+def read_od(path: Path, *, is_published: bool = False) -> OdFile:
+    """Read and check one OD file, LODES 5, 7 or 8; of published counts, `assigned` is not measured.
 
     Raises
     ------
@@ -149,7 +150,8 @@ def read_od(path: Path) -> OdFile:
     is_inside = home // _STATE_UNIT == state[0]
     by_home_state = np.bincount(home // _STATE_UNIT, weights=counts[:, 0], minlength=100)  # exact below 2**53
     totals = counts.sum(axis=0, dtype=np.int64)
-    assigned = measure_assigned(Margins(work, _turn(work, home), counts[:, 1:]))
+    margins = Margins(work, _turn(work, home), counts[:, 1:])
+    assigned = _NOT_MEASURED if is_published else measure_assigned(margins)
     text = text.without_columns()  # the largest states have fourteen million rows
     parts = [
         _by_segment(
@@ -196,7 +198,7 @@ def _without_jobs(text: TextTable, state_id: str) -> OdFile:
         count=none.astype(np.int32),
         by_home_state=np.zeros(100, dtype=np.int64),
         totals=np.zeros(len(COUNTS), dtype=np.int64),
-        assigned=AssignedSegments(0, 0, 0, 0, 0, 0),
+        assigned=_NOT_MEASURED,
     )
 
 
