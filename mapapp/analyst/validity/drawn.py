@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -29,6 +30,7 @@ from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.analyst.validity.tract_workers import Panel, read_tracts
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.publication import open_publication
+from mapapp.answers.release_claims import ParameterClaims
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.certificate import Certificate, keyed_file_hash
 from mapapp.kinds.base.compared_homes import ComparedHomes, Places, commute_miles, compare_homes
@@ -107,7 +109,7 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
     require_same_geography(store, dataset)
     try:
         certificate = read_certificate(store)
-        privacy = read_privacy(certificate["parameters"])
+        privacy = read_privacy(msgspec.convert(certificate["parameters"], ParameterClaims))
         parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
         seed = PublicSeed(certificate["construction"]["editing_seed"])
         commitment = certificate["confidential_inputs"]["jobs"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
+from mapapp.answers.records.claims import listed_attributes
 from mapapp.base.errors import UsageError
 from mapapp.question.filters import CHARACTERISTICS, Filters, attribute_of, values_by_attribute
 
@@ -160,20 +161,17 @@ def attributes_of(certificate: Mapping[str, object], columns: Sequence[str]) -> 
 
     Raises
     ------
-    KeyError, TypeError
+    msgspec.ValidationError
         If the certificate's list of attributes cannot be read.
     """
-    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ()) if columns else ()
-    further = []
-    for each in listed:
-        values = cast(Sequence[Mapping[str, object]], each["values"])
-        if str(each["name"]) in columns and str(each["name"]) not in CHARACTERISTICS:
-            further.append(
-                Attribute(
-                    name=str(each["name"]),
-                    title=str(each["title"]),
-                    codes=tuple(str(value["code"]) for value in values),
-                    labels=tuple(str(value["label"]) for value in values),
-                )
-            )
+    further = [
+        Attribute(
+            name=each.name,
+            title=each.title,
+            codes=tuple(value.code for value in each.values),
+            labels=tuple(value.label for value in each.values),
+        )
+        for each in (listed_attributes(certificate) if columns else ())
+        if each.name in columns and each.name not in CHARACTERISTICS
+    ]
     return Attributes(further)

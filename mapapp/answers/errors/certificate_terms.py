@@ -9,22 +9,23 @@ cover are not stated.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
 
 from geodata.geography.elsewhere import division_numbers
 from geodata.json_objects import JsonMapping
+from mapapp.answers.records.claims import ErrorTerm, listed_attributes
 
 __all__ = [
     "CLEANED_RANGES_MI",
     "EXPONENTIAL",
     "USUAL_MECHANISM",
-    "ErrorTerm",
     "ErrorTerms",
     "ExponentialTerms",
     "SupportTerms",
@@ -257,37 +258,6 @@ def _weights(accounting: JsonMapping) -> tuple[npt.NDArray[np.float64], npt.NDAr
     return np.array([[n, found[n][0]] for n in counts], float), np.array([found[n][1] for n in counts])
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorTerm:
-    """The squared expected error of one cell of a combination of attributes.
-
-    Attributes
-    ----------
-    attributes : frozenset of str
-    constant : float
-        Squared workers.
-    per_worker : float
-        Squared workers for each worker that the cell counts.
-    per_worker_squared : float
-        Share of the squared count.
-    is_covered : bool
-        Whether the model draws these attributes together. If not, the error lacks what the model leaves out.
-    """
-
-    attributes: frozenset[str]
-    constant: float
-    per_worker: float
-    per_worker_squared: float
-    is_covered: bool
-
-    def error(self, count: int, n_cells: int) -> float:
-        """Return the expected error of a count that is the sum of some cells, in workers."""
-        n_filled = min(n_cells, count)  # the constant counts for cells that are not empty
-        return math.sqrt(
-            self.constant * n_filled + self.per_worker * count + self.per_worker_squared * count**2
-        )
-
-
 class ErrorTerms:
     """The terms of one certificate.
 
@@ -297,23 +267,18 @@ class ErrorTerms:
 
     Raises
     ------
-    KeyError, TypeError, ValueError
+    msgspec.ValidationError
         If its terms cannot be read.
     """
 
     def __init__(self, certificate: Mapping[str, object]) -> None:
-        listed = cast(Sequence[Mapping[str, object]], certificate.get("expected_error") or ())
-        self._terms = sorted(
-            map(_term, listed), key=lambda term: (len(term.attributes), sorted(term.attributes))
-        )
-        self._sizes = {
-            str(each["name"]): len(cast(Sequence[object], each["values"]))
-            for each in cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
-        }
+        listed = msgspec.convert(certificate.get("expected_error") or (), tuple[ErrorTerm, ...])
+        self._terms = sorted(listed, key=lambda term: (len(term.attributes), sorted(term.attributes)))
+        self._sizes = {each.name: len(each.values) for each in listed_attributes(certificate)}
 
     def is_covered(self, names: frozenset[str]) -> bool | None:
         """Return whether the model draws some attributes together; None if the certificate does not say."""
-        return next((term.is_covered for term in self._terms if term.attributes == names), None)
+        return next((term.is_covered for term in self._terms if set(term.attributes) == names), None)
 
     @property
     def are_stated(self) -> bool:
@@ -330,18 +295,8 @@ class ErrorTerms:
             How many values of each attribute it covers, for the attributes that restrict it.
         """
         wanted = frozenset(values)
-        found = next((term for term in self._terms if wanted <= term.attributes), None)
+        found = next((term for term in self._terms if wanted.issubset(term.attributes)), None)
         if found is None:
             return None
-        more = [self._sizes.get(name, 1) for name in found.attributes - wanted]
+        more = [self._sizes.get(name, 1) for name in found.attributes if name not in wanted]
         return found.error(count, math.prod(values.values()) * math.prod(more))
-
-
-def _term(stated: Mapping[str, object]) -> ErrorTerm:
-    numbers = [float(cast(float, stated[name])) for name in ("constant", "per_worker", "per_worker_squared")]
-    if not all(number >= 0 and math.isfinite(number) for number in numbers):
-        raise ValueError("a term of the expected error is negative")
-    names = cast(Sequence[str], stated["attributes"])
-    return ErrorTerm(
-        frozenset(map(str, names)), numbers[0], numbers[1], numbers[2], stated["is_covered"] is True
-    )

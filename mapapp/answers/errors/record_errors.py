@@ -14,6 +14,7 @@ from functools import cached_property
 from string import ascii_lowercase
 from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -68,7 +69,6 @@ _IN_ORDER: Final = (
 )
 _LOOKED_AT: Final = 3
 """Rows without an error of each table whose areas are looked at; all rows of a table are areas of one layer."""
-_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
 class RecordErrors(Errors):
@@ -78,10 +78,10 @@ class RecordErrors(Errors):
         super().__init__(store, areas, flows, certificate)
         try:
             self._terms, self._derived = ErrorTerms(certificate), derived_from(certificate)
-        except _UNREADABLE as error:
+        except msgspec.ValidationError as error:
             raise StoreError(
-                f"{store.path / 'certificate.json'}: its expected errors cannot be read ({type(error).__name__}: "
-                f"{str(error)[:80]}); do not use these records"
+                f"{store.path / 'certificate.json'}: its expected errors cannot be read ({error}); do not use these "
+                "records"
             ) from error
 
     @property

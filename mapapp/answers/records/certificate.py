@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import cast
+
+import msgspec
 
 from geodata.errors import StoreError
 from geodata.store.store import Store
 from mapapp.answers.analyses.about import Note
+from mapapp.answers.claims import read_claims
 from mapapp.answers.commutes.attributes import Attribute, Attributes, attributes_of, in_sentence
 from mapapp.answers.commutes.prepared import attribute_columns
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.publication import is_of_records
+from mapapp.answers.records.claims import RecordsCertificate, listed_attributes
 
 NO_EDGE = "no-edge"
 """Code of the note that the model leaves out how some attributes of an answer go together."""
-_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
 def read_attributes(store: Store, certificate: Mapping[str, object]) -> Attributes:
@@ -29,11 +31,21 @@ def read_attributes(store: Store, certificate: Mapping[str, object]) -> Attribut
     """
     try:
         return attributes_of(certificate, attribute_columns(store))
-    except _UNREADABLE as error:
+    except msgspec.ValidationError as error:
         raise StoreError(
-            f"{store.path / 'certificate.json'}: its attributes cannot be read ({type(error).__name__}: "
-            f"{str(error)[:80]}); do not use these records"
+            f"{store.path / 'certificate.json'}: its attributes cannot be read ({error}); do not use these records"
         ) from error
+
+
+def read_records_certificate(store: Store) -> RecordsCertificate:
+    """Read the whole certificate of worker records.
+
+    Raises
+    ------
+    StoreError
+        A field is missing or holds something else than it should.
+    """
+    return read_claims(store, RecordsCertificate, "do not use these records")
 
 
 def edges_of(certificate: Mapping[str, object]) -> set[frozenset[str]]:
@@ -87,9 +99,8 @@ def derived_from(certificate: Mapping[str, object]) -> dict[str, tuple[str, Sequ
 
     An example is the industry group of a sector.
     """
-    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
     return {
-        str(name): (str(each["name"]), cast(Sequence[int], groups))
-        for each in listed
-        for name, groups in cast(Mapping[str, object], each.get("derives") or {}).items()
+        name: (each.name, groups)
+        for each in listed_attributes(certificate)
+        for name, groups in (each.derives or {}).items()
     }

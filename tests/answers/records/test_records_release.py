@@ -194,8 +194,8 @@ def test_errors_follow_the_terms_of_the_certificate() -> None:
     terms = ErrorTerms(
         {
             "attributes": [
-                {"name": "sex", "values": [{}, {}]},
-                {"name": "age", "values": [{}, {}, {}]},
+                _attribute("sex", 2),
+                _attribute("age", 3),
             ],
             "expected_error": [
                 _term(["age", "sex"], 8.0, 0.0, 0.0),
@@ -207,6 +207,12 @@ def test_errors_follow_the_terms_of_the_certificate() -> None:
     assert terms.error(100, {"sex": 2}) == pytest.approx((18 + 50 + 100) ** 0.5)
     assert terms.error(100, {"age": 1}) == pytest.approx(16**0.5)  # the two cells of that age
     assert terms.error(100, {"work_puma": 1}) is None
+
+
+def _attribute(name: str, size: int) -> dict[str, object]:
+    """An attribute as a certificate states it."""
+    values = [{"code": str(code), "label": str(code)} for code in range(size)]
+    return {"name": name, "title": name, "values": values, "parents": [], "derives": None}
 
 
 def _term(attributes: list[str], constant: float, per_worker: float, squared: float) -> dict[str, object]:
