@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from operator import methodcaller
 from typing import Annotated, Literal, Self, TypeVar
@@ -14,10 +15,12 @@ from geodata.store.store import Store
 from mapapp.answers.publication import CERTIFICATE
 
 __all__ = [
+    "Amount",
     "Amounts",
     "BesideClaim",
     "Claim",
     "ExactNumber",
+    "Finite",
     "FractionText",
     "Hash",
     "PublicationClaim",
@@ -26,8 +29,11 @@ __all__ = [
     "Whole",
     "as_json",
     "read_claims",
+    "refusal",
 ]
 
+Finite = Annotated[float, msgspec.Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 FractionText = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+(/[1-9][0-9]*)?\Z", max_length=300)]
 """A number of 0 or more, exactly: "3/5", or "2"."""
@@ -41,6 +47,11 @@ C = TypeVar("C")
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of a certificate, its fields in the order in which they are written."""
+
+    @property
+    def missing(self) -> list[str]:
+        """The fields that this one lacks, although others of its type have them."""
+        return [name for name in self.__struct_fields__ if getattr(self, name) is msgspec.UNSET]
 
 
 class ExactNumber(Claim, frozen=True, kw_only=True):
@@ -102,9 +113,16 @@ def as_json(claims: object) -> JsonObject:
     return document
 
 
+def refusal(error: Exception) -> str:
+    """Return what is wrong with a certificate in one line, in which no name that a forger chose can fake another."""
+    return ascii(str(error))[1:-1][:200]
+
+
 def read_claims(store: Store, kind: type[C], remedy: str) -> C:
     """Read a publication's certificate; StoreError names the field that is missing, unknown, or of another type."""
     try:
         return msgspec.convert(store.document(CERTIFICATE), kind)
     except msgspec.ValidationError as error:
-        raise StoreError(f"{store.path / CERTIFICATE}: cannot be interpreted ({error}); {remedy}") from error
+        raise StoreError(
+            f"{store.path / CERTIFICATE}: cannot be interpreted ({refusal(error)}); {remedy}"
+        ) from error

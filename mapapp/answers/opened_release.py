@@ -22,14 +22,14 @@ from mapapp.answers.areas.levels import level_named
 from mapapp.answers.areas.selection import Selected
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.commutes.attributes import attributes_of
 from mapapp.answers.commutes.flows import Flows
-from mapapp.answers.commutes.prepared import prepare
+from mapapp.answers.commutes.prepared import attribute_columns, prepare
 from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import RELEASED, is_of_records, open_publication
-from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
@@ -49,7 +49,7 @@ class OpenedRelease(OpenedPublication):
     def __init__(self, store: Store, slug: str = "", *, report: Progress = silent) -> None:
         certificate = read_certificate(store)
         self.digest = store_digest(store.path)
-        self.attributes = read_attributes(store, certificate)
+        self.attributes = attributes_of(certificate, attribute_columns(store))
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
         areas = Areas(store, Cells(prepared.cells), prepared.folder)

@@ -123,15 +123,6 @@ class ReleaseCertificate(Claim, frozen=True, kw_only=True):
     publication: PublicationClaim | msgspec.UnsetType = msgspec.UNSET
 
     @property
-    def missing(self) -> list[str]:
-        """The fields that this certificate lacks, but those of schema 3 have."""
-        return [
-            name
-            for name in self.__struct_fields__
-            if name != "mechanism" and getattr(self, name) is msgspec.UNSET
-        ]
-
-    @property
     def made_from(self) -> Construction:
         """How the support points came about; ValidationError if that cannot be read."""
         return msgspec.convert(self.construction, Construction)

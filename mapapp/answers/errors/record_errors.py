@@ -14,12 +14,10 @@ from functools import cached_property
 from string import ascii_lowercase
 from typing import Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.errors import StoreError
 from geodata.store.store import Store
 from mapapp.answers.analyses.about import Note
 from mapapp.answers.analyses.entries import entry_of
@@ -34,6 +32,7 @@ from mapapp.answers.commutes.pick import Blocks, Pick
 from mapapp.answers.errors.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.records.certificate import derived_from
+from mapapp.answers.records.claims import records_claims
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
 NO_ERROR: Final = "no-error"
@@ -76,13 +75,9 @@ class RecordErrors(Errors):
 
     def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: Mapping[str, object]) -> None:
         super().__init__(store, areas, flows, certificate)
-        try:
-            self._terms, self._derived = ErrorTerms(certificate), derived_from(certificate)
-        except msgspec.ValidationError as error:
-            raise StoreError(
-                f"{store.path / 'certificate.json'}: its expected errors cannot be read ({error}); do not use these "
-                "records"
-            ) from error
+        claims = records_claims(certificate)
+        self._terms = ErrorTerms(claims.expected_error or (), claims.attributes)
+        self._derived = derived_from(claims)
 
     @property
     def is_known(self) -> bool:

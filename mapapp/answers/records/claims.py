@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ import msgspec
 
 from geodata.json_objects import JsonObject
 from mapapp.answers.claims import (
+    Amount,
     Amounts,
     BesideClaim,
     Claim,
@@ -26,7 +26,6 @@ from mapapp.answers.claims import (
 AccountantName = Literal["sound", "paper"]
 StructureName = Literal["public", "learned"]
 Version = Annotated[str, msgspec.Meta(pattern=r"^([0-9][0-9A-Za-z.+!-]{0,60}|not installed)\Z")]
-_Term = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]
 
 
 class RecordsPromise(Claim, frozen=True, kw_only=True):
@@ -155,9 +154,9 @@ class ErrorTerm(Claim, frozen=True, kw_only=True):
     """
 
     attributes: tuple[str, ...]
-    constant: _Term
-    per_worker: _Term
-    per_worker_squared: _Term
+    constant: Amount
+    per_worker: Amount
+    per_worker_squared: Amount
     is_covered: bool
 
     def error(self, count: int, n_cells: int) -> float:
@@ -207,12 +206,6 @@ class RecordsCertificate(Claim, frozen=True, kw_only=True):
     publication: PublicationClaim | msgspec.UnsetType = msgspec.UNSET
 
 
-def listed_attributes(certificate: Mapping[str, object]) -> tuple[AttributeClaim, ...]:
-    """Return the attributes that a publication's certificate lists, none for a release.
-
-    Raises
-    ------
-    msgspec.ValidationError
-        If they cannot be read.
-    """
-    return msgspec.convert(certificate.get("attributes") or (), tuple[AttributeClaim, ...])
+def records_claims(certificate: Mapping[str, object]) -> RecordsCertificate:
+    """Return a certificate of worker records, which was checked when it was opened, by its types."""
+    return msgspec.convert(certificate, RecordsCertificate)

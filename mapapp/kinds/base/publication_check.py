@@ -18,6 +18,7 @@ from geodata.store.schema import CHARACTERISTICS, COPIED_TABLES, IDENTIFIER, LAY
 from geodata.store.store import Store
 from mapapp.answers.claims import PublicationClaim, as_json
 from mapapp.answers.publication import (
+    BOUND_FIELD,
     BOUND_SCHEMA,
     CERTIFICATE,
     FIRST_BOUND_SCHEMA,
@@ -27,7 +28,7 @@ from mapapp.answers.publication import (
 )
 from mapapp.answers.records.claims import RecordsCertificate
 from mapapp.answers.tables.certificate import TableCertificate
-from mapapp.kinds.base.certificate import LATER_FIELDS_CHECK, RUN_ID, Certificate, CertificateCheck
+from mapapp.kinds.base.certificate import LATER_FIELDS_CHECK, Certificate, CertificateCheck
 from mapapp.kinds.base.certificate_comparison import is_written_alike
 
 
@@ -75,18 +76,14 @@ def check_schema(
     stated: TableCertificate | RecordsCertificate, document: Certificate
 ) -> list[CertificateCheck]:
     """Check that a certificate of a table or of records has all that its schema has; name the run id that it lacks."""
-    lacks_run_id = stated.run_id is msgspec.UNSET
-    ok = (
-        is_written_alike(as_json(stated), document)
-        and stated.publication is not msgspec.UNSET
-        and stated.schema_version == (FIRST_BOUND_SCHEMA if lacks_run_id else BOUND_SCHEMA)
-    )
-    detail = f"all {len(document)} fields" if ok else "fields that its schema lacks, or too few"
-    checks = [CertificateCheck("schema", ok, detail)]
-    if ok and lacks_run_id:
-        detail = f"schema {stated.schema_version} without {RUN_ID}"
-        checks.append(CertificateCheck(LATER_FIELDS_CHECK, True, detail))
-    return checks
+    schema, missing = stated.schema_version, stated.missing
+    said = f"schema {schema} without {', '.join(missing)}" if missing else f"schema {schema} with all fields"
+    if BOUND_FIELD in missing or schema != (FIRST_BOUND_SCHEMA if missing else BOUND_SCHEMA):
+        return [CertificateCheck("schema", False, said)]
+    if not is_written_alike(as_json(stated), document):
+        return [CertificateCheck("schema", False, "numbers are not written as the program writes them")]
+    checks = [CertificateCheck("schema", True, f"all {len(document)} fields")]
+    return [*checks, CertificateCheck(LATER_FIELDS_CHECK, True, said)] if missing else checks
 
 
 def check_publication(release: Store, bound: PublicationClaim | msgspec.UnsetType) -> list[CertificateCheck]:

@@ -21,6 +21,7 @@ from engine.placement.points import CellTriangles
 from geodata.json_objects import JsonMapping
 from geodata.store.schema import RECORDS
 from geodata.store.store import Store, open_store
+from mapapp.answers.claims import refusal
 from mapapp.answers.publication import CERTIFICATE
 from mapapp.answers.records.claims import RecordsCertificate
 from mapapp.kinds.base.block_cells import read_cells
@@ -78,7 +79,7 @@ def check_records(path: Path) -> list[CertificateCheck]:
     try:
         stated = msgspec.convert(certificate, RecordsCertificate)
     except msgspec.ValidationError as error:
-        return [check_files(store), CertificateCheck("schema", False, str(error))]
+        return [check_files(store), CertificateCheck("schema", False, refusal(error))]
     checks = [_check_columns(store, stated), check_sizes(store)]
     if not all(check.ok for check in checks):
         return checks

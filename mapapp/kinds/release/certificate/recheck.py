@@ -25,7 +25,7 @@ from engine.streams import PublicSeed, SecretKey
 from engine.support.coarsening import LEVEL_REMAINDER, Coarsening
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
-from mapapp.answers.claims import as_json
+from mapapp.answers.claims import as_json, refusal
 from mapapp.answers.publication import (
     BOUND_FIELD,
     BOUND_SCHEMA,
@@ -210,7 +210,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
     try:
         stated = msgspec.convert(certificate, ReleaseCertificate)
     except msgspec.ValidationError as error:
-        checks.append(CertificateCheck("schema", False, str(error)))
+        checks.append(CertificateCheck("schema", False, refusal(error)))
     if not all(check.ok for check in checks):
         return checks
     used = blocks_with_work(release, "jobs")
@@ -297,7 +297,7 @@ def _source(release: Store, stated: ReleaseCertificate) -> SynthesisSource:
 
 def _check_schema(stated: ReleaseCertificate, mechanism: Mechanism) -> CertificateCheck:
     """The fields that its schema has, and no others; :func:`_check_later_fields` has those that it may lack."""
-    schema, wrong = stated.schema_version, stated.missing
+    schema, wrong = stated.schema_version, _missing(stated)
     if schema != BOUND_SCHEMA:
         is_bound = stated.publication is not msgspec.UNSET
         wrong = [BOUND_FIELD] if is_bound != (schema >= FIRST_BOUND_SCHEMA) else []
@@ -315,7 +315,7 @@ def _check_later_fields(stated: ReleaseCertificate) -> list[CertificateCheck]:
     """
     if stated.schema_version == BOUND_SCHEMA:
         return []
-    missing = [*stated.missing, *([_TRUE_TRACT] if _lacks_true_tract(stated) else [])]
+    missing = [*_missing(stated), *([_TRUE_TRACT] if _lacks_true_tract(stated) else [])]
     good = set(missing) <= {RUN_ID, _TRUE_TRACT}
     detail = f"schema {stated.schema_version} without {', '.join(missing)}"
     return [
@@ -373,7 +373,7 @@ def _unpriced_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
 
 def _leave_out_later_fields(again: JsonObject, stated: ReleaseCertificate) -> None:
     """Leave out what a certificate of an earlier schema lacks, and say what it says of margins."""
-    for field in stated.missing:
+    for field in _missing(stated):
         again.pop(field, None)
     if _lacks_true_tract(stated):
         again["lone_worker"].pop("true_tract", None)
@@ -394,6 +394,11 @@ def _check_segments(release: Store, parameters: SynthesisParameters) -> list[Cer
 def _is_priced(stated: ReleaseCertificate) -> bool:
     """Whether tables of up to 20 workers were drawn with a price; those of earlier versions were not."""
     return stated.mechanism is not msgspec.UNSET and "price_bits" in stated.mechanism.numbers
+
+
+def _missing(stated: ReleaseCertificate) -> list[str]:
+    """The fields that a certificate lacks; which mechanism it is of decides on `mechanism`."""
+    return [name for name in stated.missing if name != "mechanism"]
 
 
 def _lacks_true_tract(stated: ReleaseCertificate) -> bool:

@@ -25,7 +25,7 @@ from geodata.json_objects import JsonObject
 from geodata.store.schema import CELL_KINDS, CELL_STATES
 from geodata.store.store import Store, open_store, store_digest
 from mapapp.answers.areas.areas import Areas
-from mapapp.answers.claims import as_json
+from mapapp.answers.claims import as_json, refusal
 from mapapp.answers.publication import CERTIFICATE
 from mapapp.answers.tables.certificate import (
     PriorClaim,
@@ -88,7 +88,7 @@ def check_table(path: Path) -> list[CertificateCheck]:
     try:
         stated = msgspec.convert(certificate, TableCertificate)
     except msgspec.ValidationError as error:
-        checks.append(CertificateCheck("schema", False, str(error)))
+        checks.append(CertificateCheck("schema", False, refusal(error)))
     if not all(check.ok for check in checks):
         return checks
     checks += [
