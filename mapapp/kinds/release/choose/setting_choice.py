@@ -184,7 +184,7 @@ def exposure_line(facts: JsonMapping) -> str:
 
 
 class _StatedChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What was to be chosen, in the design of a certificate, which also has what came of it; earlier ones say less."""
+    """What was to be chosen, and how close it was, in the design of a certificate; earlier ones say less."""
 
     priors: tuple[Prior, ...] = ()
     units: tuple[Unit, ...] = ("cell",)
@@ -192,6 +192,9 @@ class _StatedChoice(msgspec.Struct, frozen=True, kw_only=True):
     most_exposed: float | None = None
     clean: bool = False
     delta: str = "1e-6"
+    settings_tried: int = 0
+    least: str = ""
+    runner_up: str | None = None
 
 
 def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject) -> CertificateCheck:
@@ -260,8 +263,8 @@ def _check_earlier_choice(
     return CertificateCheck("design", good, detail)
 
 
-def _is_near(value: float | None, stated: float | None) -> bool:
-    if value is None or stated is None:
+def _is_near(value: float | None, stated: object) -> bool:
+    if value is None or not isinstance(stated, int | float):
         return value is stated
     return abs(value - stated) <= _SAME * value
 
