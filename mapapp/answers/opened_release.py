@@ -21,8 +21,9 @@ from mapapp.answers.areas.levels import level_named
 from mapapp.answers.areas.selection import Selected
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.commutes.attributes import attributes_of
 from mapapp.answers.commutes.flows import Flows
-from mapapp.answers.commutes.prepared import prepare
+from mapapp.answers.commutes.prepared import attribute_columns, prepare
 from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
@@ -30,7 +31,6 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import RELEASED, is_of_records, is_published, open_publication
 from mapapp.answers.published.certificate import read_published_certificate
 from mapapp.answers.published.words import number_notes
-from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
@@ -52,7 +52,7 @@ class OpenedRelease(OpenedPublication):
         if is_published(certificate):
             read_published_certificate(store)  # its pages read every field
         self.digest = store_digest(store.path)
-        self.attributes = read_attributes(store, certificate)
+        self.attributes = attributes_of(certificate, attribute_columns(store))
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
         areas = open_areas(store, report=report)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mapapp.answers import words
-from mapapp.answers.errors.certificate_terms import unit_of
+from mapapp.answers.errors.certificate_terms import DrawnTerms
 from mapapp.answers.errors.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
@@ -205,7 +205,7 @@ def error_caution(certificate: Mapping[str, object]) -> str | None:
 
     What it says was measured on Rhode Island (docs/theory/expected-errors.md, "Under the exponential mechanism").
     """
-    unit = _UNITS.get(unit_of(certificate))
+    unit = _UNITS.get(DrawnTerms.of(certificate).unit)
     return None if unit is None else _DEALT_OUT.format(unit=unit)
 
 

@@ -19,9 +19,10 @@ import pyarrow.parquet
 
 from geodata.progress import Progress, in_order, silent
 from geodata.store.store import Store
-from mapapp.answers.commutes.attributes import Attributes
+from mapapp.answers.certificate_reader import read_certificate
+from mapapp.answers.commutes.attributes import Attributes, attributes_of
+from mapapp.answers.commutes.prepared import attribute_columns
 from mapapp.answers.publication import RELEASED, open_publication
-from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.records.words import NO_PERSON
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
@@ -101,7 +102,7 @@ def write_records(store: Store, folder: Path, form: str, report: Progress) -> li
 
     The same records give the same bytes. Parquet carries the provenance in its metadata.
     """
-    attributes = read_attributes(store, store.document("certificate.json"))
+    attributes = attributes_of(read_certificate(store), attribute_columns(store))
     fields, n_rows, done = (
         record_fields(attributes),
         int(store.manifest["files"]["records.parquet"]["rows"]),
