@@ -6,7 +6,7 @@ A state-year that was not published has no files. It must never look like one wi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import unquote
@@ -150,6 +150,12 @@ class Availability:
         if first > FIRST_YEAR:
             return f"LODES has {job_type} from {first} on, and not for all years of {name}"
         return f"LODES {self.wanted.lodes} has no {kinds} files of {name} for it"
+
+
+def refusal_of(unpublished: Sequence[Unpublished]) -> str:
+    """Say in one line that state-years were not published, of several the first."""
+    more = f" (and {len(unpublished) - 1} more state-years)" if len(unpublished) > 1 else ""
+    return f"{unpublished[0]}{more}"
 
 
 def left_out_lines(left_out: Iterable[Unpublished]) -> list[str]:

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from geodata.errors import SourceFileError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.sources.availability import LAST_YEAR, Availability, Unpublished, require_crosswalks
+from geodata.sources.availability import LAST_YEAR, Availability, Unpublished, refusal_of, require_crosswalks
 from geodata.sources.checksums import agrees, listed_sha256, parse_checksums
 from geodata.sources.crosswalk import counties_of
 from geodata.sources.downloading import NoConnection, NotThere, PartialDownload, Retry, download
@@ -34,6 +34,7 @@ from geodata.store.store import sha256_of
 _BASE: Final = re.compile(r"^https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[!-~]*)?$", re.ASCII)
 _LISTS: Final = ("checksums", "version")  # roles of what describes the other files of a state
 _MOST_NAMED: Final = 12
+_ONCE: Final = Retry(attempts=1)
 
 Status = Literal["downloaded", "present", "missing"]
 
@@ -159,7 +160,7 @@ def fetch(
     if outlook is None:
         outlook = look_ahead(directory, wanted)
         if outlook.unpublished:
-            raise SourceFileError(_first_of(outlook.unpublished))
+            raise SourceFileError(refusal_of(outlook.unpublished))
     selection: dict[str, object] = {"lodes": wanted.lodes}
     if not cache:
         selection = {
@@ -187,11 +188,6 @@ def fetch(
         except NotThere as error:
             raise SourceFileError(f"{error}{_last_known(wanted)}") from error
     return found
-
-
-def _first_of(unpublished: Sequence[Unpublished]) -> str:
-    more = f" (and {len(unpublished) - 1} more state-years)" if len(unpublished) > 1 else ""
-    return f"{unpublished[0]}{more}"
 
 
 def _last_known(wanted: Wanted) -> str:
@@ -278,6 +274,7 @@ class _Work:
         self._retry = retry
         self._progress = progress
         self._lists: dict[str, dict[str, str]] = {}
+        self._unreachable = False
 
     def fetched(self, sources: Sequence[Source]) -> list[Fetched]:
         """Verify the files that are present, and download the others."""
@@ -302,13 +299,16 @@ class _Work:
         if not renew and (file.is_file() or entry.get("absent")):
             return self._file_fetched(source)
         try:
-            self._download(source, file, entry)
-            return self._result(source, "downloaded")
+            if renew or not self._unreachable:
+                self._download(source, file, entry, retry=self._retry if renew else _ONCE)
+                return self._result(source, "downloaded")
         except NotThere:
             self._note_absent(entry)
         except NoConnection:
             if renew:
                 raise
+            # All other files are there, as in a folder that was filled without a network.
+            self._unreachable = True
         present = file.is_file() and self._is_current(source, file, entry)
         return self._result(source, "present" if present else "missing")
 
@@ -319,7 +319,7 @@ class _Work:
         if source.optional and entry.get("absent"):
             return self._result(source, "missing")
         try:
-            self._download(source, file, entry)
+            self._download(source, file, entry, retry=self._retry)
         except NotThere:
             if not source.optional:
                 raise
@@ -364,7 +364,7 @@ class _Work:
         self._plan.save()
         return True
 
-    def _download(self, source: Source, file: Path, entry: JsonObject) -> None:
+    def _download(self, source: Source, file: Path, entry: JsonObject, *, retry: Retry) -> None:
         listed = self._listed(source)
         recorded = None if "listed" in entry or source.role in _LISTS else entry.get("sha256")
         file.parent.mkdir(exist_ok=True)
@@ -378,7 +378,7 @@ class _Work:
             self._progress(f"Fetching {source.file}", done, total)
 
         while True:
-            download(source.url, partial, retry=self._retry, started=started, progress=shown)
+            download(source.url, partial, retry=retry, started=started, progress=shown)
             found = sha256_of(partial.path)
             if _is_expected(partial.path, found, listed, recorded):
                 break

@@ -64,6 +64,7 @@ EXIT_SIGNAL = 128  # plus the signal number, as a shell reports a command ended 
 
 COMMANDS = CommandTable(
     (
+        "lodes",
         "demo",
         "fetch",
         "import",
@@ -106,7 +107,8 @@ def commutemap(context: click.Context, port: int | None) -> None:
     other preset is built meanwhile; then the map can switch between the two and compare them.
 
     \b
-    Example, from public files to a map:
+    Examples, from public files to a map:
+      commutemap lodes ri --year 2023
       commutemap import ri.dataset --from census-files/
       commutemap synthesize ri.dataset ri.release
       commutemap serve ri.release

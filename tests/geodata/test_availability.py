@@ -111,7 +111,7 @@ def test_a_list_is_read_for_the_files_that_are_wanted(site: Site, change: str) -
         names = [f"/data/lodes/LODES8/ri/{role}/ri_{role}_S000_JT00_{year}.csv.gz" for role in ("wac", "rac")]
         site.files |= dict.fromkeys(names if year == 2019 else names[:1], b"")
     options = {"job_type": "JT05"} if change == "job_type" else {"characteristics": True}
-    found = lines(Wanted(states=("ri",), years=(2015,), base=site.base, **options))  # type: ignore[arg-type]  # either
+    found = lines(Wanted(states=("ri",), years=(2015,), base=site.base, **options))
     assert len(found) == 1
     assert ("no other year" if change == "job_type" else "the nearest year is 2019") in found[0]
 
