@@ -20,7 +20,8 @@ def test_a_folder_is_recognised(lodes: samples.Flavour, tmp_path: Path) -> None:
     sources, unknown = sources_in(folder)
     assert {role: len(paths) for role, paths in sources.roles().items()} == {
         "od": 3, "crosswalks": 2, "tracts": 1, "blocks": 0, "tract_puma": 1, "puma_names": 1, "population": 2,
-        "prior_flows": 1, "base_map": 0, "characteristics": 0, "checksums": 0, "versions": 0, "workers": 0, "worker_schema": 0,
+        "prior_flows": 1, "base_map": 0, "characteristics": 0, "checksums": 0, "versions": 0, "workers": 0,
+        "worker_schema": 0,
     }  # fmt: skip
     assert {path.name for path in unknown} == {"readme.md", "LODESTechDoc.pdf"}
 
