@@ -26,7 +26,7 @@ def site_files(wanted: Wanted) -> dict[str, bytes]:
 
 
 def _content(source: Source) -> bytes:
-    tracts = samples.RI_TRACTS if source.state == "ri" or "_44_" in source.url else samples.CT_TRACTS
+    tracts = samples.RI_TRACTS if source.state == "ri" or "44" in source.file else samples.CT_TRACTS
     if source.role == "od":
         return _gzipped(_od(source))
     if source.role in ("wac", "rac"):
@@ -62,7 +62,9 @@ def _roads() -> bytes:
 
     line = shapely.LineString([(-71.50, 41.60), (-71.45, 41.65)])
     frame = geopandas.GeoDataFrame(
-        {"LINEARID": ["1"], "FULLNAME": ["Route 1"], "MTFCC": ["S1200"]}, geometry=[line], crs="EPSG:4269"
+        {"LINEARID": ["1"], "FULLNAME": ["Route 1"], "RTTYP": ["S"], "MTFCC": ["S1200"]},
+        geometry=[line],
+        crs="EPSG:4269",
     )
     return _zipped(frame, "tl_2020_44_prisecroads.zip")
 
