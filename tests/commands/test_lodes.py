@@ -18,6 +18,7 @@ from mapapp.base.errors import UsageError
 from mapapp.kinds.published.make.lodes_years import years_in
 from tests.commands.running import Done, refused, run_here
 from tests.geodata.lodes_site import BASE, site_files
+from tests.geodata.samples import N_AUX_JOBS, N_MAIN_JOBS
 from tests.geodata.serving import Site, described, serving
 
 MAIN = "/data/lodes/LODES8/ri/od/ri_od_main_JT00_2022.csv.gz"
@@ -316,6 +317,22 @@ def test_the_map_is_served(site: Site, imports: Imports, monkeypatch: pytest.Mon
     done = run_here("lodes", "ri", "--years", "2021-2022", "--base-url", site.base, "--port", 0, "-q")
     assert done.code == 0
     assert served == [([path for path, _, _ in imports.calls], 0)]
+
+
+def test_real_publications_say_what_they_were_made_of(site: Site, tmp_path: Path) -> None:
+    """Without the stand-in: roles, lists, and versions must arrive where the import looks for them."""
+    pytest.importorskip("mapapp.kinds.published.make.run")
+    lodes(site, "ri", "--years", "2021-2022", "--origin-state", "ct", "--basemap", "-o", tmp_path / "out")
+    earlier, later = sorted((tmp_path / "out").iterdir())
+    for place, n_more in ((earlier, 20), (later, 21)):
+        certificate = json.loads((place / "certificate.json").read_text())
+        assert (certificate["format_version"], certificate["data_vintage"]) == ("8.4", "20251202")
+        compared = {source["role"] for source in certificate["sources"] if "equals" in source["checksum"]}
+        assert compared == {"od", "crosswalks"}
+        manifest = json.loads((place / "manifest.json").read_text())
+        assert manifest["files"]["points.parquet"]["rows"] == N_MAIN_JOBS + N_AUX_JOBS + n_more
+        assert (place / "roads.parquet").is_file()
+    assert (earlier / "blocks.parquet").samefile(later / "blocks.parquet")
 
 
 def test_years_are_a_first_and_a_last() -> None:
