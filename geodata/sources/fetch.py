@@ -119,6 +119,7 @@ def fetch(
     *,
     cache: bool = False,
     outlook: Outlook | None = None,
+    refresh: bool = False,
     retry: Retry | None = None,
     progress: Progress = silent,
 ) -> list[Fetched]:
@@ -138,6 +139,9 @@ def fetch(
         version, and job type.
     outlook : Outlook, optional
         From `look_ahead` with the same arguments, or with more years.
+    refresh : bool
+        Whether to read the lists of checksums anew although nothing is missing, and to look again for files that
+        were not there. Files that were published anew are then downloaded.
     retry : Retry, optional
         Number of attempts, and pauses between them.
     progress : callable
@@ -175,7 +179,7 @@ def fetch(
         try:
             if outlook.no_connection is not None:
                 raise outlook.no_connection
-            work = _Work(plan, retry or Retry(), progress)
+            work = _Work(plan, refresh, retry or Retry(), progress)
             found = work.fetched(sources)
             if wanted.base_map:
                 counties = counties_of([each.file for each in found if each.role == "crosswalk"])
@@ -269,8 +273,9 @@ class _Plan:
 class _Work:
     """One run: the plan, and the lists of checksums that it has read so far."""
 
-    def __init__(self, plan: _Plan, retry: Retry, progress: Progress) -> None:
+    def __init__(self, plan: _Plan, refresh: bool, retry: Retry, progress: Progress) -> None:
         self._plan = plan
+        self._refresh = refresh
         self._retry = retry
         self._progress = progress
         self._lists: dict[str, dict[str, str]] = {}
@@ -281,7 +286,8 @@ class _Work:
         incomplete = {
             source.state
             for source in sources
-            if source.role not in _LISTS and not (self._plan.directory / source.file).is_file()
+            if self._refresh
+            or (source.role not in _LISTS and not (self._plan.directory / source.file).is_file())
         }
         # Lists first: the other files are compared with them.
         in_order = sorted(sources, key=lambda source: source.role not in _LISTS)
@@ -316,7 +322,7 @@ class _Work:
         file, entry = self._file_of(source)
         if file.is_file() and self._is_current(source, file, entry):
             return self._result(source, "present")
-        if source.optional and entry.get("absent"):
+        if source.optional and entry.get("absent") and not self._refresh:
             return self._result(source, "missing")
         try:
             self._download(source, file, entry, retry=self._retry)

@@ -43,7 +43,8 @@ def fetch(directory: Path, state: str, year: int, as_json: bool, quiet: bool, **
     from geodata.sources.fetch import fetch as fetch_files
 
     with show_progress(quiet=quiet) as report:
-        files = fetch_files(directory, wanted_by([state], [year], options), progress=report)
+        wanted = wanted_by([state], [year], options)
+        files = fetch_files(directory, wanted, refresh=options["refresh"], progress=report)
     result = {"directory": str(directory), "files": [plain_file(file) for file in files]}
     lines = [*map(_line, files), f"next: commutemap import DATASET --from {directory}"]
     print_result(result, lines, as_json=as_json)

@@ -77,7 +77,9 @@ def lodes(
         for line in plan.left_out:
             click.echo(line)
     with show_progress(quiet=quiet) as report:
-        made, files = make_years(plan, output or data_home() / "lodes", progress=report)
+        made, files = make_years(
+            plan, output or data_home() / "lodes", refresh=options["refresh"], progress=report
+        )
     paths = [each.path for each in made]
     result = {
         "publications": [{"path": str(each.path), "year": each.year, "is_new": each.is_new} for each in made],

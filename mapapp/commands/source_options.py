@@ -51,6 +51,9 @@ _OPTIONS = (
         is_flag=True,
         help="Also download boundaries that end at the shore, water, main roads, and rails.",
     ),
+    click.option(
+        "--refresh", is_flag=True, help="Look for files that were published anew since they were downloaded."
+    ),
     click.option("--base-url", default=None, help="URL of a mirror with the same paths."),
 )
 

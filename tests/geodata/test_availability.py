@@ -11,7 +11,7 @@ from geodata.errors import SourceFileError
 from geodata.sources.availability import Availability, left_out_lines, unpublished_groups, year_spans
 from geodata.sources.downloading import Retry
 from geodata.sources.fetch import fetch, look_ahead
-from geodata.sources.sources_catalog import Wanted, postal_of
+from geodata.sources.sources_catalog import JOB_TYPES, Wanted, postal_of
 from tests.geodata.serving import Site, serving
 
 QUICK = Retry(attempts=1, pause_s=0.0, timeout_s=5.0)
@@ -78,6 +78,19 @@ def test_federal_jobs_begin_in_2010(site: Site, job_type: str) -> None:
     (line,) = lines(Wanted(states=("ri",), years=(2009, 2010), job_type=job_type, base=without_list(site)))
     assert f"LODES has {job_type} from 2010 on" in line
     assert line.endswith("the nearest year is 2010")
+
+
+@pytest.mark.parametrize(("year", "counts"), [(2009, (8, 40, 40)), (2010, (12, 60, 60))])
+def test_a_state_year_has_as_many_files_as_the_documentation_says(
+    site: Site, year: int, counts: tuple[int, int, int]
+) -> None:
+    base, found = without_list(site), dict.fromkeys(("od", "rac", "wac"), 0)
+    for job_type in JOB_TYPES:
+        wanted = Wanted(states=("ri",), years=(year,), job_type=job_type, segments=True, base=base)
+        if not lines(wanted):
+            for role, _ in wanted.tables:
+                found[role] += 1
+    assert tuple(found.values()) == counts
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,11 @@ def fetched(
     retry: Retry = QUICK,
     progress: Progress = silent,
     cache: bool = False,
+    refresh: bool = False,
     **options: Any,
 ) -> list[Fetched]:
-    return fetch(directory, wanted(site, **options), retry=retry, progress=progress, cache=cache)
+    asked = wanted(site, **options)
+    return fetch(directory, asked, cache=cache, refresh=refresh, retry=retry, progress=progress)
 
 
 def refusal(site: Site, directory: Path, **options: Any) -> str:
@@ -138,13 +140,21 @@ def test_files_are_compared_with_either_spelling_of_the_list(site: Site, tmp_pat
     assert not (tmp_path / "wrong" / "ri_od_main_JT00_2019.csv.gz").exists()
 
 
-def test_a_file_that_was_published_anew_replaces_the_earlier_one(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("refresh", [False, True])
+def test_a_file_that_was_published_anew_replaces_the_earlier_one(
+    site: Site, tmp_path: Path, refresh: bool
+) -> None:
     """Only corrected files are in a later vintage: an old one beside the new list would be of no vintage at all."""
+    del site.files[NAMES]
     fetched(site, tmp_path)
     listed(site, MAIN, gzip.compress(b"corrected", mtime=0))
-    assert {result.status for result in fetched(site, tmp_path)} == {"present"}  # nothing is asked
-    (tmp_path / "ri_od_aux_JT00_2019.csv.gz").unlink()
-    status = {result.file.name: result.status for result in fetched(site, tmp_path)}
+    assert "downloaded" not in {result.status for result in fetched(site, tmp_path)}  # nothing is asked
+    if refresh:
+        site.files[NAMES] = content_of(NAMES)
+    else:
+        (tmp_path / "ri_od_aux_JT00_2019.csv.gz").unlink()
+    status = {result.file.name: result.status for result in fetched(site, tmp_path, refresh=refresh)}
+    assert status["2020_PUMA_Names.txt"] == ("downloaded" if refresh else "missing")
     assert status["ri_od_main_JT00_2019.csv.gz"] == status["lodes_ri.sha256sum"] == "downloaded"
     assert status["ri_xwalk.csv.gz"] == "present"
     assert (tmp_path / "ri_od_main_JT00_2019.csv.gz").read_bytes() == site.files[MAIN]

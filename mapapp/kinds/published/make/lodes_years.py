@@ -140,7 +140,7 @@ def plan_years(cache: Path, wanted: Wanted, *, every: bool) -> YearsPlan:
 
 
 def make_years(
-    plan: YearsPlan, output: Path, *, progress: Report = silent
+    plan: YearsPlan, output: Path, *, refresh: bool = False, progress: Report = silent
 ) -> tuple[list[YearMade], list[Fetched]]:
     """Fetch what is missing, and make published counts of each year; return them, and the files.
 
@@ -151,6 +151,8 @@ def make_years(
     plan : YearsPlan
     output : Path
         Folder of the publications; created if missing.
+    refresh : bool
+        Whether to look for files that were published anew.
     progress : callable
         Called with (stage, done, total).
 
@@ -160,7 +162,7 @@ def make_years(
         The message is one line.
     """
     wanted = plan.wanted
-    files = fetch(plan.folder, wanted, cache=True, outlook=plan.outlook, progress=progress)
+    files = fetch(plan.folder, wanted, cache=True, outlook=plan.outlook, refresh=refresh, progress=progress)
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
