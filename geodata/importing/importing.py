@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas
@@ -14,7 +14,7 @@ import pandas
 from geodata.errors import SourceFileError
 from geodata.geography.base_map import read_base_map
 from geodata.geography.elsewhere import states
-from geodata.geography.hierarchy import Hierarchy, arrange, assemble
+from geodata.geography.hierarchy import arrange, assemble
 from geodata.importing.commutes import PLACING, Commutes, OdCommutes, WorkerCommutes, check_border
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
@@ -57,11 +57,14 @@ class Imported:
         homes and are confidential.
     workers : WorkerSource, optional
         Worker records. `tables` then lacks `jobs`, which is counted from them as they are written.
+    totals : dict of str to dict of str to int
+        Jobs of each OD file by column.
     """
 
     tables: dict[str, pandas.DataFrame]
     facts: JsonObject
     workers: WorkerSource | None = None
+    totals: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def import_dataset(
@@ -71,6 +74,7 @@ def import_dataset(
     commitment_key: str | None = None,
     public_characteristics: bool = False,
     residents_only: bool = False,
+    is_published: bool = False,
     threads: int = 2,
     scratch: Path | None = None,
     progress: Progress = silent,
@@ -90,6 +94,9 @@ def import_dataset(
         file of residence characteristics counts real homes.
     residents_only : bool
         Import a state of work whose workers who live in other states are left out. Nothing made from it is for release.
+    is_published : bool
+        The counts are public already, and nothing is drawn from them: workers who live in other states may be left out
+        of any state.
     threads : int
         Threads that read and cut; the result is the same for any number.
     scratch : Path, optional
@@ -109,8 +116,14 @@ def import_dataset(
         raise SourceFileError("the title is not UTF-8; write it in UTF-8")
     workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
     read = _read(sources, threads, progress)
-    planned = None if workers else OdCommutes.of(read.od, read.crosswalk, residents_only=residents_only)
-    is_part = residents_only if planned is None else bool(planned.residents_only)
+    planned = (
+        None
+        if workers
+        else OdCommutes.of(
+            read.od, read.crosswalk.state_ids, residents_only=residents_only, is_published=is_published
+        )
+    )
+    is_part = residents_only if planned is None else bool(planned.residents_only) and not is_published
     if is_part:
         check_border((*sources.workers, *sources.od)[0], read.crosswalk)
     arranged = arrange(read.crosswalk, read.residents, read.pumas, residents_only=is_part)
@@ -119,7 +132,7 @@ def import_dataset(
         # Who works where needs no polygons, which take most of the time.
         flows_placed = beside.submit(prior_table, read.flows, arranged.tract_names, arranged.elsewhere_tracts)
         jobs_placed = (
-            None if planned is None else beside.submit(planned.place, arranged, read.crosswalk.vintage)
+            None if planned is None else beside.submit(planned.place, arranged.blocks, read.crosswalk.vintage)
         )
         hierarchy = assemble(
             arranged,
@@ -132,7 +145,10 @@ def import_dataset(
         )
         base, base_files = read_base_map(sources.base_map, hierarchy.tables)
         described = _characteristics(
-            sources.characteristics if public_characteristics else (), hierarchy, read.crosswalk, progress
+            sources.characteristics if public_characteristics else (),
+            BlockLookup.of(hierarchy.tables["blocks"], read.crosswalk.vintage),
+            read.crosswalk.state_ids,
+            progress,
         )
         if jobs_placed is not None:
             progress(PLACING, 0, 1)
@@ -170,6 +186,61 @@ def import_dataset(
         tables=hierarchy.tables | base | counted | described.tables | {"prior": prior},
         facts=facts,
         workers=commutes.workers,
+        totals=commutes.totals,
+    )
+
+
+def import_jobs(
+    sources: Sources, blocks: pandas.DataFrame, vintage: int, progress: Progress = silent
+) -> Imported:
+    """Read the jobs and characteristics of another year of published counts, whose geography has been imported.
+
+    Parameters
+    ----------
+    sources : Sources
+        Of which only OD files and characteristics are read.
+    blocks : DataFrame
+        The table of the geography.
+    vintage : int
+        Census year of the blocks.
+    progress : callable
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Imported
+        With the tables `jobs` and, where there are files, `characteristics`.
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        As :func:`import_dataset`.
+    """
+    state_ids = sorted(set(blocks["state_id"][~blocks["elsewhere"].to_numpy(dtype=bool)]))
+    progress(READING, 0, len(sources.od))
+    files = []
+    for done, path in enumerate(sorted(sources.od), 1):
+        files.append(read_od(path))
+        progress(READING, done, len(sources.od))
+    commutes = OdCommutes.of(files, state_ids, is_published=True).place(blocks, vintage)
+    described = _characteristics(
+        sources.characteristics, BlockLookup.of(blocks, vintage), state_ids, progress
+    )
+    assert commutes.jobs is not None, "OD files have jobs"
+    return Imported(
+        tables={"jobs": commutes.jobs} | described.tables,
+        facts={
+            "title": _title(commutes),
+            "year": commutes.year,
+            "job_type": commutes.job_type,
+            "destination_states": commutes.destination_states,
+            RESIDENTS_ONLY: commutes.residents_only,
+            "n_jobs": commutes.n_jobs,
+            "sources": commutes.sources,
+            **commutes.facts,
+            **described.facts,
+        },
+        totals=commutes.totals,
     )
 
 
@@ -232,7 +303,7 @@ class _Described:
 
 
 def _characteristics(
-    paths: Sequence[Path], hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress
+    paths: Sequence[Path], lookup: BlockLookup, state_ids: Sequence[str], progress: Progress
 ) -> _Described:
     if not paths:
         return _Described({}, {})
@@ -241,8 +312,7 @@ def _characteristics(
     for done, path in enumerate(sorted(paths)):
         files.append(read_characteristics(path))
         progress(READING_CHARACTERISTICS, done + 1, len(paths))
-    lookup = BlockLookup.of(hierarchy.tables["blocks"], crosswalk.vintage)
-    table = characteristics_table(files, lookup, crosswalk.state_ids)
+    table = characteristics_table(files, lookup, state_ids)
     return _Described({"characteristics": table}, {"characteristics": [file.as_fact() for file in files]})
 
 

@@ -62,6 +62,8 @@ class OdFile:
         Jobs.
     by_home_state : int64[100]
         Jobs by the number of the home's state.
+    totals : int64[10]
+        Jobs of all pairs by column of `COUNTS`.
     assigned : AssignedSegments
         How far its joint segments had to be assigned. Confidential.
     """
@@ -76,6 +78,7 @@ class OdFile:
     segment: npt.NDArray[np.int8]
     count: npt.NDArray[np.int32]
     by_home_state: Ints
+    totals: Ints
     assigned: AssignedSegments
 
     def without_rows(self) -> OdFile:
@@ -145,6 +148,7 @@ def read_od(path: Path) -> OdFile:
         )
     is_inside = home // _STATE_UNIT == state[0]
     by_home_state = np.bincount(home // _STATE_UNIT, weights=counts[:, 0], minlength=100)  # exact below 2**53
+    totals = counts.sum(axis=0, dtype=np.int64)
     assigned = measure_assigned(Margins(work, _turn(work, home), counts[:, 1:]))
     text = text.without_columns()  # the largest states have fourteen million rows
     parts = [
@@ -165,6 +169,7 @@ def read_od(path: Path) -> OdFile:
         segment=segment,
         count=count,
         by_home_state=by_home_state.astype(np.int64),
+        totals=totals,
         assigned=assigned,
     )
 
@@ -190,6 +195,7 @@ def _without_jobs(text: TextTable, state_id: str) -> OdFile:
         segment=none.astype(np.int8),
         count=none.astype(np.int32),
         by_home_state=np.zeros(100, dtype=np.int64),
+        totals=np.zeros(len(COUNTS), dtype=np.int64),
         assigned=AssignedSegments(0, 0, 0, 0, 0, 0),
     )
 

@@ -10,7 +10,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
 from mapapp.answers.errors.certificate_terms import check_terms
-from mapapp.answers.publication import is_of_records
+from mapapp.answers.publication import is_of_records, is_published
 
 CERTIFICATE: Final = "certificate.json"
 _PROMISED: Final = ("epsilon", "epsilon_final", "delta")
@@ -62,7 +62,7 @@ def promise_of(certificate: JsonObject) -> JsonObject:
         for value in (certificate.get(name),)
     }
     return (
-        ({"kind": "records"} if is_of_records(certificate) else {})
+        ({"kind": certificate["kind"]} if is_of_records(certificate) or is_published(certificate) else {})
         | {"status": certificate.get("status")}
         | numbers
         | {"accountant": certificate.get("accountant")}

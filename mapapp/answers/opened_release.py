@@ -14,9 +14,8 @@ from geodata.store.store import Store, store_digest
 from mapapp.answers.analyses.about import About, Note, edge_notes
 from mapapp.answers.analyses.place_characteristics import PlaceCharacteristics
 from mapapp.answers.analyses.results import Result, check_answers
-from mapapp.answers.areas.areas import Areas
+from mapapp.answers.areas.areas import open_areas
 from mapapp.answers.areas.argument import Given, select_given
-from mapapp.answers.areas.cells import Cells
 from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.answers.areas.levels import level_named
 from mapapp.answers.areas.selection import Selected
@@ -28,7 +27,9 @@ from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.publication import RELEASED, is_of_records, open_publication
+from mapapp.answers.publication import RELEASED, is_of_records, is_published, open_publication
+from mapapp.answers.published.certificate import read_published_certificate
+from mapapp.answers.published.words import number_notes
 from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
@@ -48,11 +49,13 @@ class OpenedRelease(OpenedPublication):
 
     def __init__(self, store: Store, slug: str = "", *, report: Progress = silent) -> None:
         certificate = read_certificate(store)
+        if is_published(certificate):
+            read_published_certificate(store)  # its pages read every field
         self.digest = store_digest(store.path)
         self.attributes = read_attributes(store, certificate)
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
-        areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        areas = open_areas(store, report=report)
         version = self.digest[:12]
         super().__init__(store, areas, certificate, version, slug or version)
         self.outlines = self.areas.outlines
@@ -155,6 +158,8 @@ class OpenedRelease(OpenedPublication):
     ) -> About:
         if side == "home":
             notes += self._cover_notes()
+        if is_published(self.certificate):
+            notes += number_notes(analysis, filters, self.job_type)
         return About(
             analysis=analysis,
             title=ANALYSES[analysis].title,

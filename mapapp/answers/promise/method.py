@@ -13,7 +13,8 @@ from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, rounded
-from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
+from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records, is_published
+from mapapp.answers.published.words import published_chapters
 from mapapp.answers.records.words import record_chapters
 from mapapp.answers.release import Release
 
@@ -51,6 +52,8 @@ def chapters(
         All tables that they see beside it; worker records then promise less.
     """
     certificate = release.certificate
+    if is_published(certificate):
+        return published_chapters(release)
     if is_of_records(certificate):
         others = list(served)
         return [

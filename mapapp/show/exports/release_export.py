@@ -37,6 +37,7 @@ from mapapp.show.exports.release_layers import (
     flow_layer,
     point_layer,
     points_in_parts,
+    subject,
     unit_layer,
 )
 from mapapp.show.exports.spreadsheet import harmless, harmless_texts
@@ -216,7 +217,7 @@ def export_release(
             notes, said = _WHOLE[form](store, place, date, report)
         else:
             found = _layers(store, form, layers, more, report)
-            notes, said = field_notes(), []
+            notes, said = field_notes(store), []
             _write_layers(form, found, provenance, notes, place, as_file=as_file, report=report)
             if form == "csv" and store.kind == "records":
                 notes = [*notes, *write_records(store, place, form, report)]
@@ -337,7 +338,10 @@ def _write_points(
             pyarrow.csv.write_csv(pyarrow.table(columns), stream, options)
             done += len(frame)
             report(WRITING_POINTS, done, total)
-    return ["points.csv.gz: one row per synthetic worker; coordinates are WGS 84", *field_notes()], []
+    return [
+        f"points.csv.gz: one row for each of the {subject(store)}; coordinates are WGS 84",
+        *field_notes(store),
+    ], []
 
 
 _WHOLE: Final = {"lodes": _write_lodes, "points": _write_points}

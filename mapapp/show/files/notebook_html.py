@@ -44,4 +44,4 @@ def _key_numbers(answer: Result) -> tuple[KeyNumber, ...]:
 
 def _promise(certificate: Mapping[str, object]) -> str:
     warning = "" if words.may_be_released(certificate) else "NOT FOR RELEASE. "
-    return f"{warning}Synthetic workers · {words.promise(certificate)} · {words.grounds(certificate)}"
+    return f"{warning}{words.origin(certificate)}"

@@ -16,6 +16,7 @@ from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.errors.error_marks import EXCEEDS, error_exceeds
 from mapapp.answers.findings.words import and_work, covered_in
+from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Side
@@ -153,7 +154,8 @@ def sentence(release: Release, question: Question, result: Result) -> str:
     whole = "all areas of the release"
     here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
     clause = entry.clause or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
-    who = f"{n:,} synthetic worker{'s' * (n != 1)}"
+    adjective = "" if is_published(release.certificate) else "synthetic "
+    who = f"{n:,} {adjective}worker{'s' * (n != 1)}"
     if result.about.side == "home" and not entry.clause and here != whole:
         clause += and_work(result.about, f"in {here}", "{s}")
     covered = covered_in(result.about)
@@ -169,4 +171,4 @@ def why_empty(release: Release, question: Question, result: Result) -> str:
         return "Workplaces in this area are not covered, so it is not known here how many people work there."
     if result.about.filters:
         return "No worker here matches the chosen ages, earnings, and industries. Choose more of them."
-    return "No synthetic workers match. Choose another area, or the other end of the commutes."
+    return "No workers match. Choose another area, or the other end of the commutes."
