@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from dash import Dash
 
 from geodata.sources.recognize import Sources
 from geodata.sources.sources_catalog import Wanted
 from mapapp.base.errors import UsageError
+from mapapp.explore.server import _views_of
 from mapapp.kinds.published.make.lodes_years import years_in
 from tests.commands.running import Done, refused, run_here
 from tests.geodata.lodes_site import BASE, site_files
@@ -46,9 +46,7 @@ class Imports:
 @pytest.fixture
 def imports(monkeypatch: pytest.MonkeyPatch) -> Imports:
     stand_in = Imports()
-    module = types.ModuleType("mapapp.kinds.published.make.run")
-    module.import_published = stand_in  # type: ignore[attr-defined]  # a module of one name
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr("mapapp.kinds.published.make.run.import_published", stand_in)
     return stand_in
 
 
@@ -319,10 +317,21 @@ def test_the_map_is_served(site: Site, imports: Imports, monkeypatch: pytest.Mon
     assert served == [([path for path, _, _ in imports.calls], 0)]
 
 
-def test_real_publications_say_what_they_were_made_of(site: Site, tmp_path: Path) -> None:
+def test_real_publications_say_what_they_were_made_of_and_are_served(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without the stand-in: roles, lists, and versions must arrive where the import looks for them."""
-    pytest.importorskip("mapapp.kinds.published.make.run")
-    lodes(site, "ri", "--years", "2021-2022", "--origin-state", "ct", "--basemap", "-o", tmp_path / "out")
+    served: list[tuple[list[str], str, int]] = []
+
+    def listen(app: Dash, host: str, port: int) -> None:
+        releases = _views_of(app).releases.values()
+        served.append(([release.year for release in releases], host, port))
+
+    monkeypatch.setattr("mapapp.commands.serve._listen", listen)
+    arguments = ("ri", "--years", "2021-2022", "--origin-state", "ct", "--basemap", "-o", tmp_path / "out")
+    done = run_here("lodes", *arguments, "--base-url", site.base, "--port", 0, "-q")
+    assert done.code == 0, done.err
+    assert served == [(["2021", "2022"], "127.0.0.1", 0)]
     earlier, later = sorted((tmp_path / "out").iterdir())
     for place, n_more in ((earlier, 20), (later, 21)):
         certificate = json.loads((place / "certificate.json").read_text())

@@ -30,10 +30,8 @@ def _content(source: Source) -> bytes:
     if source.role == "od":
         return _gzipped(_od(source))
     if source.role in ("wac", "rac"):
-        end = "work" if source.role == "wac" else "home"
-        return _gzipped(
-            samples.characteristics(dict.fromkeys((samples.block_id(t, 0) for t in tracts), 5), end)
-        )
+        jobs = dict.fromkeys((samples.block_id(tract, 0) for tract in tracts), 5)
+        return _gzipped(samples.characteristics(jobs, "work" if source.role == "wac" else "home"))
     if source.role == "crosswalk":
         return _gzipped(samples.crosswalk(tracts, 8))
     if source.role in ("tract_population", "block_group_population"):
