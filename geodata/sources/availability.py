@@ -97,13 +97,16 @@ class Availability:
         if state in (*_RAC_ONLY, *_NOT_IN_LODES):
             return [Unpublished(state, year, _never(state), None) for year in years]
         there = self._published(state)
-        last = LAST_YEAR[self.wanted.lodes]
         return [
-            Unpublished(state, year, self._why(state), _nearest(there, year))
+            Unpublished(state, year, self._why(state, year), _nearest(there, year))
             for year in years
-            # Of later years the table knows nothing: the server says whether it has the file.
-            if year not in there and not (self.by[state] == "table" and year > last)
+            if year not in there and not self._is_unknown(state, year)
         ]
+
+    def _is_unknown(self, state: str, year: int) -> bool:
+        """Whether only having the file can show it: a later year than the table knows, if it is the only one."""
+        later = self.by[state] == "table" and year > LAST_YEAR[self.wanted.lodes]
+        return later and len(self.wanted.years) == 1
 
     def _published(self, state: str) -> frozenset[int]:
         if state not in self._years:
@@ -140,15 +143,17 @@ class Availability:
             return set()
         return {name for link in _LINK.findall(text) if (name := unquote(link)).startswith(prefix)}
 
-    def _why(self, state: str) -> str:
+    def _why(self, state: str, year: int) -> str:
         job_type = self.wanted.job_type
         name = _name_of(state)
         kinds = "OD, WAC, and RAC" if len(self.wanted.tables) > 2 else "OD"
         if self.by[state] == "list":
             return f"the server lists no {job_type} {kinds} files of {name} for it"
         first = _FIRST_YEAR_OF.get(job_type, FIRST_YEAR)
-        if first > FIRST_YEAR:
-            return f"LODES has {job_type} from {first} on, and not for all years of {name}"
+        if year > LAST_YEAR[self.wanted.lodes]:
+            return f"LODES {self.wanted.lodes} is known to end in {LAST_YEAR[self.wanted.lodes]}"
+        if year < first:
+            return f"LODES has {job_type} from {first} on"
         return f"LODES {self.wanted.lodes} has no {kinds} files of {name} for it"
 
 

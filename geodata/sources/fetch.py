@@ -384,7 +384,12 @@ class _Work:
             self._progress(f"Fetching {source.file}", done, total)
 
         while True:
-            download(source.url, partial, retry=retry, started=started, progress=shown)
+            try:
+                download(source.url, partial, retry=retry, started=started, progress=shown)
+            except KeyboardInterrupt:
+                if partial.size:
+                    keep_place(partial.path)  # the next run goes on from it
+                raise
             found = sha256_of(partial.path)
             if _is_expected(partial.path, found, listed, recorded):
                 break

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from dash import Dash
 
+from geodata.sources.availability import LAST_YEAR
 from geodata.sources.recognize import Sources
 from geodata.sources.sources_catalog import Wanted
 from mapapp.base.errors import UsageError
@@ -118,8 +119,8 @@ def test_years_share_one_geography_and_further_ones_join_it(site: Site, imports:
 def test_several_states_are_on_one_map_of_each_year(site: Site, imports: Imports) -> None:
     lodes(site, "ri", "ct", "--years", "2021-2022")
     assert [path.name for path, _, _ in imports.calls] == [
-        "ri-ct-2021-JT00-lodes8.published",
-        "ri-ct-2022-JT00-lodes8.published",
+        "ct-ri-2021-JT00-lodes8.published",
+        "ct-ri-2022-JT00-lodes8.published",
     ]
     sources = imports.calls[1][1]
     assert [name[:10] for name in names(sources.od)] == [
@@ -186,7 +187,7 @@ def test_a_year_that_one_state_lacks_has_no_map_of_both(site: Site, imports: Imp
     assert done.out.startswith(
         "ct 2021 left out: the server lists no JT00 OD files of Connecticut for it, so that"
     )
-    assert [path.name[:10] for path, _, _ in imports.calls] == ["ri-ct-2020", "ri-ct-2022"]
+    assert [path.name[:10] for path, _, _ in imports.calls] == ["ct-ri-2020", "ct-ri-2022"]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,25 @@ def test_what_does_not_exist_is_one_line_before_anything_is_fetched(
     assert all(path.endswith("/") for path in site.paths())
     assert not (tmp_path / "home").exists()
     assert imports.calls == []
+
+
+def test_years_after_those_of_the_table_are_left_out_of_several(
+    site: Site, imports: Imports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a list, the first 404 would end a run over years of which nearly all exist."""
+    site.indexes = False
+    monkeypatch.setitem(LAST_YEAR, 8, 2022)
+    done = lodes(site, "ri", "--years", "2021-2024")
+    assert done.out.startswith("ri 2023 to 2024 left out: LODES 8 is known to end in 2022")
+
+
+def test_options_come_from_a_file_too(site: Site, imports: Imports, tmp_path: Path) -> None:
+    """The command has an option of its own name, which a file without sections has at its top."""
+    (tmp_path / "flat.toml").write_text("lodes = 8\nyear = 2021\n")
+    (tmp_path / "section.toml").write_text("[lodes]\nlodes = 8\nyear = 2022\n")
+    for name in ("flat", "section"):
+        lodes(site, "ri", "--config", tmp_path / f"{name}.toml")
+    assert [path.name[:7] for path, _, _ in imports.calls] == ["ri-2021", "ri-2022"]
 
 
 def test_json_needs_no_serve(site: Site) -> None:

@@ -215,9 +215,9 @@ def _name_of(wanted: Wanted, year: int) -> str:
         "basemap": wanted.base_map,
     }
     homes = [state for state in wanted.origin_states if state not in wanted.states]
-    parts = ["-".join(wanted.states), str(year), wanted.job_type, f"lodes{wanted.lodes}"]
+    parts = ["-".join(sorted(wanted.states)), str(year), wanted.job_type, f"lodes{wanted.lodes}"]
     parts += [name for name, chosen in further.items() if chosen]
-    parts += ["homes", *homes] if homes else []
+    parts += ["homes", *sorted(homes)] if homes else []
     return f"{'-'.join(parts)}.published"
 
 
