@@ -33,6 +33,7 @@ from geodata.store.store import sha256_of
 
 _BASE: Final = re.compile(r"^https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[!-~]*)?$", re.ASCII)
 _LISTS: Final = ("checksums", "version")  # roles of what describes the other files of a state
+_NAMES: Final = ("puma_names",)
 _MOST_NAMED: Final = 12
 _ONCE: Final = Retry(attempts=1)
 
@@ -279,6 +280,7 @@ class _Work:
         self._retry = retry
         self._progress = progress
         self._lists: dict[str, dict[str, str]] = {}
+        self._downloaded = False
         self._unreachable = False
 
     def fetched(self, sources: Sequence[Source]) -> list[Fetched]:
@@ -289,8 +291,8 @@ class _Work:
             if self._refresh
             or (source.role not in _LISTS and not (self._plan.directory / source.file).is_file())
         }
-        # Lists first: the other files are compared with them.
-        in_order = sorted(sources, key=lambda source: source.role not in _LISTS)
+        # Lists first, as the other files are compared with them; what can be done without last.
+        in_order = sorted(sources, key=lambda source: (source.role not in _LISTS, source.optional))
         found = {
             source.file: self._list_fetched(source, renew=source.state in incomplete)
             if source.role in _LISTS
@@ -313,7 +315,6 @@ class _Work:
         except NoConnection:
             if renew:
                 raise
-            # All other files are there, as in a folder that was filled without a network.
             self._unreachable = True
         present = file.is_file() and self._is_current(source, file, entry)
         return self._result(source, "present" if present else "missing")
@@ -324,12 +325,18 @@ class _Work:
             return self._result(source, "present")
         if source.optional and entry.get("absent") and not self._refresh:
             return self._result(source, "missing")
+        # A folder that was filled without a network may lack names. A base map is asked for, and must be complete.
+        may_lack = source.role in _NAMES and not self._downloaded
         try:
-            self._download(source, file, entry, retry=self._retry)
+            self._download(source, file, entry, retry=_ONCE if may_lack else self._retry)
         except NotThere:
             if not source.optional:
                 raise
             self._note_absent(entry)
+            return self._result(source, "missing")
+        except NoConnection:
+            if not may_lack:
+                raise
             return self._result(source, "missing")
         return self._result(source, "downloaded")
 
@@ -405,6 +412,7 @@ class _Work:
         if listed is not None:
             entry["listed"] = listed
         os.replace(partial.path, file)
+        self._downloaded = True
         keep_place(file)
         self._plan.save()
 

@@ -10,7 +10,7 @@ from mapapp.base.errors import UsageError
 from mapapp.base.paths import cache_home, data_home
 from mapapp.base.progress import show_progress
 from mapapp.commands.options import STORE, Option, config_option, json_option, print_result, quiet_option
-from mapapp.commands.source_options import plain_file, source_options, wanted_by
+from mapapp.commands.source_options import missing_line, plain_file, source_options, wanted_by
 
 
 @click.command()
@@ -88,6 +88,7 @@ def lodes(
         "files": [plain_file(file) for file in files],
     }
     lines = [f"{each.path}: {'made' if each.is_new else 'present'}" for each in made]
+    lines += missing_line(files)
     if no_serve:
         print_result(result, [*lines, f"next: commutemap serve {' '.join(map(str, paths))}"], as_json=as_json)
         return

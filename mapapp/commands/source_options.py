@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -12,6 +12,8 @@ from mapapp.commands.options import Options
 if TYPE_CHECKING:
     from geodata.sources.fetch import Fetched
     from geodata.sources.sources_catalog import Wanted
+
+_MOST_NAMED: Final = 6
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -87,6 +89,13 @@ def wanted_by(states: Sequence[str], years: Sequence[int], options: Options) -> 
         base_map=options["basemap"],
         base=options["base_url"],
     )
+
+
+def missing_line(files: Sequence[Fetched]) -> list[str]:
+    """Name files that the result does without, in at most one line."""
+    names = [file.file.name for file in files if file.status == "missing"]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return [f"without files that could not be found: {', '.join(names[:_MOST_NAMED])}{more}"] if names else []
 
 
 def plain_file(file: Fetched) -> dict[str, object]:

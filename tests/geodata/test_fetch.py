@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from geodata.errors import SourceFileError, StoreError
 from geodata.progress import Progress, silent
 from geodata.sources.checksums import parse_checksums
-from geodata.sources.downloading import Retry
+from geodata.sources.downloading import NoConnection, Retry, download
 from geodata.sources.fetch import Fetched, fetch
 from geodata.sources.sources_catalog import Wanted, sources_of
 from geodata.store.atomic_writes import claimed
@@ -371,21 +371,27 @@ def test_nobody_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "refused" in message.lower()
 
 
-def test_without_a_network_it_says_which_files_to_put_where(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("optional", [False, True])
+def test_without_a_network_it_says_which_files_to_put_where(
+    site: Site, tmp_path: Path, optional: bool
+) -> None:
     """A user who can bring files on a stick must learn their names, addresses, and place; and they must then do."""
+    listed(site, XWALK, gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0))
     with serving({}) as gone:
         pass
     message = refusal(gone, tmp_path / "d")
     assert f"put these files into {tmp_path / 'd'} (sources.json in it has their addresses)" in message
     needed = message.rpartition("addresses): ")[2].split(", ")
+    needed.sort(key=lambda name: "Names" in name)
     assert needed[:3] == ["ri_od_main_JT00_2019.csv.gz", "ri_od_aux_JT00_2019.csv.gz", "ri_xwalk.csv.gz"]
     assert not any("sha256sum" in name or "version" in name for name in needed)
-    for name in needed:
+    for name in needed[:-1] if optional else needed:
         path = plan(tmp_path / "d")["files"][name]["url"].removeprefix(gone.base)
         (tmp_path / "d" / name).write_bytes(site.files[path])
     results = {result.file.name: result.status for result in fetched(gone, tmp_path / "d")}
-    assert results.pop("lodes_ri.sha256sum") == results.pop("version.txt") == "missing"
-    assert set(results.values()) == {"present"}
+    missing = {name for name, status in results.items() if status != "present"}
+    assert missing == {"lodes_ri.sha256sum", "version.txt"} | ({needed[-1]} if optional else set())
+    assert "cb_2020_44_tract_500k.zip" in refusal(gone, tmp_path / "d", base_map=True)
 
 
 def test_a_cache_keeps_shared_files_once_for_all_states_and_years(site: Site, tmp_path: Path) -> None:
@@ -408,6 +414,27 @@ def test_a_cache_keeps_shared_files_once_for_all_states_and_years(site: Site, tm
     site.asked.clear()
     fetched(site, tmp_path, cache=True, states=("ct",), years=(2019,))
     assert site.asked == []
+
+
+def test_what_a_network_lost_for_a_moment_is_not_left_out(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A base map without the water of one county would stay so, as publications are not made again."""
+    lost = ""
+
+    def lose(url: str, *arguments: Any, **options: Any) -> None:
+        if url.endswith(lost):
+            raise NoConnection(f"{url}: Network is unreachable; gave up after 3 attempts")
+        download(url, *arguments, **options)
+
+    monkeypatch.setattr("geodata.sources.fetch.download", lose)
+    listed(site, XWALK, gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0))
+    lost = "PUMA_Names.txt"
+    assert "cannot be reached (Network is unreachable)" in refusal(site, tmp_path)
+    assert {result.status for result in fetched(site, tmp_path)} == {"present", "missing"}
+    lost = "tract_500k.zip"
+    for _ in range(2):
+        assert "cb_2020_44_tract_500k.zip" in refusal(site, tmp_path, base_map=True)
 
 
 def test_only_one_run_at_a_time_writes_into_a_folder(site: Site, tmp_path: Path) -> None:
