@@ -107,8 +107,11 @@ def commutemap(context: click.Context, port: int | None) -> None:
     other preset is built meanwhile; then the map can switch between the two and compare them.
 
     \b
-    Examples, from public files to a map:
+    Example, a map of what the Census Bureau has published:
       commutemap lodes ri --year 2023
+
+    \b
+    Example, from files of counts to a release:
       commutemap import ri.dataset --from census-files/
       commutemap synthesize ri.dataset ri.release
       commutemap serve ri.release
