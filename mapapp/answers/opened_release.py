@@ -159,7 +159,7 @@ class OpenedRelease(OpenedPublication):
         if side == "home":
             notes += self._cover_notes()
         if is_published(self.certificate):
-            notes += number_notes(analysis, filters, self.job_type)
+            notes += number_notes(analysis, filters, self.facts)
         return About(
             analysis=analysis,
             title=ANALYSES[analysis].title,

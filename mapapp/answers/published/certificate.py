@@ -25,6 +25,11 @@ SEGMENTS: Final = (
 )
 
 
+JOINT: Final = (
+    "Age, earnings, and industry are published together, so counts by two of them at once are published ones."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherClaim:
     """Who published the counts, what they are called, where they are, and what protects the people in them."""
@@ -50,6 +55,17 @@ LODES: Final = PublisherClaim(
 )
 
 
+GENERATED: Final = PublisherClaim(
+    name="CommuteMap",
+    title="A generated country",
+    address="commutemap demo",
+    protection="nobody in it is real",
+    reference="",
+    declared=False,
+)
+"""The demo's counts, which have no files: its dataset, from which releases are drawn, stands for a confidential one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceClaim:
     """A file that was read: its bytes, whether they equal the publisher's own sha256, and, of OD files, their jobs."""
@@ -67,7 +83,8 @@ class SourceClaim:
 class PublishedCertificate:
     """The whole certificate, in the order in which it is written.
 
-    `homes_left_out` lists the states of work whose workers who live in other states are not in the counts.
+    `homes_left_out` lists the states of work whose workers who live in other states are not in the counts; `totals` has
+    the jobs of all OD files by column.
     """
 
     schema_version: int
@@ -79,6 +96,7 @@ class PublishedCertificate:
     data_vintage: str | None
     homes_left_out: list[str]
     sources: list[SourceClaim]
+    totals: dict[str, int]
     segments_in_words: str
     points_in_words: str
     versions: dict[str, str]

@@ -33,11 +33,13 @@ COUNTED: Final = {
 _TOGETHER: Final = ("age", "earnings", "industry")
 
 
-def number_notes(analysis: str, filters: Filters, job_type: str) -> tuple[Note, ...]:
+def number_notes(analysis: str, filters: Filters, facts: Mapping[str, object]) -> tuple[Note, ...]:
     """Return the notes that stand beside the numbers of an answer."""
+    job_type = str(facts.get("job_type") or "")
     counted = (Note("jobs", COUNTED[job_type]),) if job_type in COUNTED else ()
     several = sum(bool(getattr(filters, name)) for name in _TOGETHER) > 1
-    assigned = (Note("assigned", ASSIGNED),) if several or analysis == "cross-table" else ()
+    is_joint = several or analysis == "cross-table"
+    assigned = (Note("assigned", ASSIGNED),) if is_joint and facts.get("segments") == "assigned" else ()
     return (*counted, *assigned, Note("published", GUIDANCE))
 
 

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 
@@ -115,8 +116,9 @@ def _first(certificate: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "a job more": (lambda c: _first(c, MAIN)["totals"].update(S000=17), "published totals"),
-    "another band": (lambda c: _first(c, MAIN)["totals"].update(SA01=5, SA02=6), "published totals"),
+    "a job more in a file": (lambda c: _first(c, MAIN)["totals"].update(S000=17), "sources"),
+    "a job more": (lambda c: c["totals"].update(S000=25), "published totals"),
+    "another band": (lambda c: c["totals"].update(SA01=8, SA02=9), "published totals"),
     "no OD file": (lambda c: c.update(sources=[]), "sources"),
     "a promise": (lambda c: c.update(statement="Formally private."), "statement"),
     "another publisher": (lambda c: c["publisher"].update(name="Somebody"), "statement"),
@@ -152,9 +154,9 @@ def test_a_forged_table_fails(table: str, check: str, counts: Path, tmp_path: Pa
     file = forged / f"{table}.parquet"
     rows = pandas.read_parquet(file)
     if table == "jobs":
-        rows.loc[0, "age"] = rows.loc[0, "age"] % 3 + 1
+        rows["age"] = np.append(rows["age"].to_numpy()[:1] % 3 + 1, rows["age"].to_numpy()[1:])
     else:
-        rows.loc[0, "work_lon_deg"] += 1e-4
+        rows["work_lon_deg"] = rows["work_lon_deg"].to_numpy() + np.float32(1e-4)
     rows.to_parquet(file, index=False)
     _seal(forged, file.name)
     assert check in failed(forged)

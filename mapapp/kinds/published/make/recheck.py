@@ -11,13 +11,13 @@ import numpy as np
 import pandas
 
 from geodata.json_objects import JsonObject
-from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
+from geodata.sources.lodes import COUNTS
 from geodata.store.store import Store
 from mapapp.answers.publication import BOUND_SCHEMA, CERTIFICATE, open_publication
 from mapapp.answers.published.certificate import (
+    GENERATED,
     LODES,
     POINTS,
-    SEGMENTS,
     STATEMENT,
     PublishedCertificate,
     read_published_certificate,
@@ -34,9 +34,8 @@ from mapapp.kinds.base.publication_check import (
 )
 from mapapp.kinds.base.row_checks import JobsCheck, PointsCheck
 from mapapp.kinds.base.rows_in_order import NotInOrder, frames_by_workplace
-from mapapp.kinds.published.make.run import point_rows
+from mapapp.kinds.published.make.run import column_totals, point_rows, segments_sentence
 
-_BANDS: Final = {"age": AGE, "earnings": EARNINGS, "industry": INDUSTRY}
 _PLACES: Final = ("home_lon_deg", "home_lat_deg", "work_lon_deg", "work_lat_deg")
 
 
@@ -70,7 +69,7 @@ def check_published(path: Path) -> list[CertificateCheck]:
         *check_publication(store, document),
         check_facts(store, np.flatnonzero(used)),
         *check_geography(store),
-        _check_words(certificate, document),
+        _check_words(certificate, document, store.manifest.get("segments")),
         _check_sources(certificate),
         jobs.result(),
         points.result(),
@@ -123,37 +122,31 @@ class _DotsCheck:
 
 
 class _Totals:
-    """Jobs by column of an OD file: int64[10]."""
+    """Jobs by column of an OD file."""
 
     def __init__(self) -> None:
-        self._found = np.zeros(len(COUNTS), dtype=np.int64)
+        self._found = dict.fromkeys(COUNTS, 0)
 
     def add(self, jobs: pandas.DataFrame) -> None:
         """Count the jobs of some workplaces."""
-        count = jobs["count"].to_numpy()
-        self._found[0] += count.sum()
-        for name, columns in _BANDS.items():
-            first = COUNTS.index(columns[0])
-            by_band = np.bincount(jobs[name].to_numpy() - 1, count, minlength=len(columns))
-            self._found[first : first + len(columns)] += by_band.astype(np.int64)  # exact below 2**53
+        for name, n in column_totals(jobs).items():
+            self._found[name] += n
 
     def result(self, certificate: PublishedCertificate) -> CertificateCheck:
-        """Compare with the totals of the OD files: each column of each file is recovered."""
-        stated = np.zeros(len(COUNTS), dtype=np.int64)
-        for source in certificate.sources:
-            if source.totals is not None:
-                stated += np.array([source.totals.get(name, -1) for name in COUNTS])
-        found = self._found
-        wrong = [name for name, one, other in zip(COUNTS, found, stated, strict=True) if one != other]
+        """Compare with the totals that the certificate states: each published column is recovered."""
+        stated = certificate.totals
+        wrong = [name for name in COUNTS if stated.get(name) != self._found[name]]
         detail = (
-            f"other jobs than in the OD files: {', '.join(wrong)}"
+            f"other jobs than published: {', '.join(wrong)}"
             if wrong
-            else f"all {len(COUNTS)} columns of the OD files add up to those of the jobs: {found[0]:,} jobs"
+            else f"all {len(COUNTS)} published columns add up to those of the jobs: {stated[COUNTS[0]]:,} jobs"
         )
-        return CertificateCheck("published totals", not wrong, detail)
+        return CertificateCheck("published totals", not wrong and set(stated) == set(COUNTS), detail)
 
 
-def _check_words(certificate: PublishedCertificate, document: JsonObject) -> CertificateCheck:
+def _check_words(
+    certificate: PublishedCertificate, document: JsonObject, segments: object
+) -> CertificateCheck:
     """Check that the certificate has the fields of one, and that what it says of itself is what this program says."""
     same = is_written_alike(msgspec.to_builtins(certificate), document)
     wrong = ["fields"] * (not same) + [
@@ -161,9 +154,13 @@ def _check_words(certificate: PublishedCertificate, document: JsonObject) -> Cer
         for name, found, wanted in (
             ("schema_version", certificate.schema_version, BOUND_SCHEMA),
             ("statement", certificate.statement, STATEMENT),
-            ("segments_in_words", certificate.segments_in_words, SEGMENTS),
+            ("segments_in_words", certificate.segments_in_words, segments_sentence(segments)),
             ("points_in_words", certificate.points_in_words, POINTS),
-            ("publisher", certificate.publisher.declared or certificate.publisher == LODES, True),
+            (
+                "publisher",
+                certificate.publisher.declared or certificate.publisher in (LODES, GENERATED),
+                True,
+            ),
         )
         if found != wanted
     ]
@@ -173,15 +170,16 @@ def _check_words(certificate: PublishedCertificate, document: JsonObject) -> Cer
 
 
 def _check_sources(certificate: PublishedCertificate) -> CertificateCheck:
-    """Check that the OD files are listed, each once and with its totals, which add up."""
+    """Check that the OD files are listed, each once and with totals that add up to those of all; the demo has none."""
     names = [source.file for source in certificate.sources]
-    od = [source for source in certificate.sources if source.role == "od"]
-    good = bool(od) and len(set(names)) == len(names)
-    for source in od:
-        totals = source.totals or {}
-        parts = [sum(totals.get(name, 0) for name in columns) for columns in _BANDS.values()]
-        imported = source.totals is None or (set(totals) == set(COUNTS) and set(parts) == {totals["S000"]})
-        good = good and imported
+    totals = [source.totals for source in certificate.sources if source.totals is not None]
+    generated = certificate.publisher == GENERATED
+    good = bool(totals) is not generated and len(set(names)) == len(names)
+    if totals:
+        good = good and all(set(each) == set(COUNTS) for each in totals)
+        good = good and certificate.totals == {
+            name: sum(each.get(name, 0) for each in totals) for name in COUNTS
+        }
     detail = (
         f"{len(names)} files, {certificate.n_compared} of them equal to their publisher's list of checksums"
         if good

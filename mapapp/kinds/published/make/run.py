@@ -16,15 +16,19 @@ import pandas
 from engine.placement.points import CellTriangles, place_points
 from engine.precompile import STAGES, ensure_compiled
 from engine.streams import SecretKey
+from geodata.demo import generate
 from geodata.errors import SourceFileError
 from geodata.importing.importing import Imported, import_dataset, import_jobs
 from geodata.json_objects import JsonObject
 from geodata.sources.checksums import agrees, listed_sha256, parse_checksums, version_of
+from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
 from geodata.sources.recognize import Sources
 from geodata.store.schema import COPIED_TABLES, GEOGRAPHY
 from geodata.store.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
 from mapapp.answers.publication import CERTIFICATE, CLAIMS_SCHEMA, bind_publication, public_facts
 from mapapp.answers.published.certificate import (
+    GENERATED,
+    JOINT,
     LODES,
     POINTS,
     SEGMENTS,
@@ -43,6 +47,8 @@ from mapapp.kinds.base.inputs import synthesizers_of
 _LODES_NAME: Final = re.compile(r"^[a-z]{2}_od_(main|aux)_JT0[0-5]_(19|20)\d\d\.csv(\.gz)?$", re.IGNORECASE)
 _PLACED: Final = ("crosswalks", "tracts", "blocks", "tract_puma", "puma_names", "population")
 """Roles of the files that decide the geography."""
+BANDS: Final = {"age": AGE, "earnings": EARNINGS, "industry": INDUSTRY}
+"""Columns of an OD file by attribute, in the order of `COUNTS`."""
 _ROWS_AT_ONCE: Final = 1 << 20
 _NOT_DECLARED: Final = (
     "declared public by whoever imported it; its publisher's own description says how it is protected"
@@ -133,6 +139,30 @@ def import_published(
     ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
     shared = None if geography is None else _shared_geography(geography, sources)
     imported = _imported(sources, title, shared, threads, progress)
+    certificate = _certificate(imported, sources, publisher, equal, shared)
+    return _written(path, imported, certificate, shared, threads, progress)
+
+
+def publish_generated(
+    path: Path, *, size: str, seed: int, threads: int = 2, progress: Report = silent
+) -> PublishedImport:
+    """Make published counts of a generated country, in which nobody is real; `geodata.demo.generate` has sizes."""
+    refuse_existing(path)
+    ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
+    tables, facts = generate(size, seed, progress)
+    totals = column_totals(tables["jobs"])
+    certificate = _claims(publisher=GENERATED, homes_left_out=[], sources=[], totals=totals, segments="joint")
+    return _written(path, Imported(tables=tables, facts=facts), certificate, None, threads, progress)
+
+
+def _written(
+    path: Path,
+    imported: Imported,
+    certificate: PublishedCertificate,
+    shared: Store | None,
+    threads: int,
+    progress: Report,
+) -> PublishedImport:
     with writing_store(path, "published") as writer:
         writer.facts(**public_facts(imported.facts))
         _write_geography(writer, imported, shared)
@@ -142,13 +172,22 @@ def import_published(
         with writer.stream("points") as stream:
             for rows in point_rows(imported.tables["jobs"], cells):
                 stream.write(rows)
-        certificate = _certificate(imported, sources, publisher, equal, shared)
         claims = msgspec.to_builtins(certificate)
         bound = bind_publication(claims, public_facts(imported.facts), writer.listed())
         writer.document(CERTIFICATE, bound)
     return PublishedImport(
         path=path, digest=store_digest(path), certificate=certificate, facts=imported.facts
     )
+
+
+def column_totals(jobs: pandas.DataFrame) -> dict[str, int]:
+    """Return the jobs of some rows of `jobs` by column of an OD file."""
+    count = jobs["count"].to_numpy()
+    found = {COUNTS[0]: int(count.sum())}
+    for name, columns in BANDS.items():
+        by_band = np.bincount(jobs[name].to_numpy() - 1, count, minlength=len(columns))  # exact below 2**53
+        found |= dict(zip(columns, by_band.astype(np.int64).tolist(), strict=True))
+    return found
 
 
 def point_rows(jobs: pandas.DataFrame, cells: CellTriangles) -> Iterator[dict[str, npt.NDArray[np.generic]]]:
@@ -335,17 +374,44 @@ def _certificate(
     formats, vintages = (
         ({one for one in each if one} for each in zip(*stated, strict=True)) if stated else (set(), set())
     )
+    return _claims(
+        publisher=publisher,
+        homes_left_out=list(imported.facts.get("residents_only", [])),
+        sources=listed,
+        totals={name: sum(totals[name] for totals in imported.totals.values()) for name in COUNTS},
+        segments=str(imported.facts["segments"]),
+        format_version=", ".join(sorted(formats)) or None,
+        data_vintage=", ".join(sorted(vintages)) or None,
+    )
+
+
+def _claims(
+    *,
+    publisher: PublisherClaim,
+    homes_left_out: list[str],
+    sources: list[SourceClaim],
+    totals: dict[str, int],
+    segments: str,
+    format_version: str | None = None,
+    data_vintage: str | None = None,
+) -> PublishedCertificate:
     return PublishedCertificate(
         schema_version=CLAIMS_SCHEMA,
         kind="published",
         status="for release",
         statement=STATEMENT,
         publisher=publisher,
-        format_version=", ".join(sorted(formats)) or None,
-        data_vintage=", ".join(sorted(vintages)) or None,
-        homes_left_out=list(imported.facts.get("residents_only", [])),
-        sources=listed,
-        segments_in_words=SEGMENTS,
+        format_version=format_version,
+        data_vintage=data_vintage,
+        homes_left_out=homes_left_out,
+        sources=sources,
+        totals=totals,
+        segments_in_words=segments_sentence(segments),
         points_in_words=POINTS,
         versions=software_versions(),
     )
+
+
+def segments_sentence(segments: object) -> str:
+    """Return what is said of counts by two attributes, from the fact `segments`."""
+    return JOINT if segments == "joint" else SEGMENTS
