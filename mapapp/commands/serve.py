@@ -185,6 +185,11 @@ def serve(
     )
 
 
+def serve_publications(publications: Sequence[Path], *, port: int | None) -> None:
+    """Serve publications on this machine alone; without a port, on the default one or any free one."""
+    _serve(list(publications), "127.0.0.1", _free_port() if port is None else port, "/", (), 1)
+
+
 def serve_demo(*, port: int | None) -> None:
     """Serve the demo with the default preset as soon as it is made, and add the others, which are made meanwhile."""
     from mapapp.base.progress import show_progress
