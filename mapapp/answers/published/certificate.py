@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
-from geodata.errors import StoreError
-from geodata.json_objects import JsonObject
 from geodata.store.store import Store
-from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.claims import Claim, Hash, PublicationClaim, read_claims
 
 STATEMENT: Final = "CommuteMap promises nothing about these counts; they were public before."
 POINTS: Final = (
@@ -30,8 +27,7 @@ JOINT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublisherClaim:
+class PublisherClaim(Claim, frozen=True, kw_only=True):
     """Who published the counts, what they are called, where they are, and what protects the people in them."""
 
     name: str
@@ -66,21 +62,19 @@ GENERATED: Final = PublisherClaim(
 """The demo's counts, which have no files: its dataset, from which releases are drawn, stands for a confidential one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceClaim:
+class SourceClaim(Claim, frozen=True, kw_only=True):
     """A file that was read: its bytes, whether they equal the publisher's own sha256, and, of OD files, their jobs."""
 
     file: str
     role: str
     bytes: int
     rows: int
-    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    sha256: Hash
     checksum: Literal["equals the publisher's", "not compared"]
     totals: dict[str, int] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedCertificate:
+class PublishedCertificate(Claim, frozen=True, kw_only=True):
     """The whole certificate, in the order in which it is written.
 
     `homes_left_out` lists the states of work whose workers who live in other states are not in the counts; `totals` has
@@ -100,7 +94,7 @@ class PublishedCertificate:
     segments_in_words: str
     points_in_words: str
     versions: dict[str, str]
-    publication: JsonObject | msgspec.UnsetType = msgspec.UNSET
+    publication: PublicationClaim | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def n_compared(self) -> int:
@@ -121,9 +115,4 @@ def read_published_certificate(store: Store) -> PublishedCertificate:
     StoreError
         A field is missing or holds something else than it should.
     """
-    try:
-        return published_certificate(store.document(CERTIFICATE))
-    except msgspec.ValidationError as error:
-        raise StoreError(
-            f"{store.path / CERTIFICATE}: cannot be interpreted ({error}); do not use these counts"
-        ) from error
+    return read_claims(store, PublishedCertificate, "do not use these counts")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -25,6 +24,7 @@ from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
 from geodata.sources.recognize import Sources
 from geodata.store.schema import COPIED_TABLES, GEOGRAPHY
 from geodata.store.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, CLAIMS_SCHEMA, bind_publication, public_facts
 from mapapp.answers.published.certificate import (
     GENERATED,
@@ -172,7 +172,7 @@ def _written(
         with writer.stream("points") as stream:
             for rows in point_rows(imported.tables["jobs"], cells):
                 stream.write(rows)
-        claims = msgspec.to_builtins(certificate)
+        claims = as_json(certificate)
         bound = bind_publication(claims, public_facts(imported.facts), writer.listed())
         writer.document(CERTIFICATE, bound)
     return PublishedImport(
