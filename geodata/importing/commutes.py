@@ -156,6 +156,7 @@ class OdCommutes:
             job_type=self.job_type,
             notes=[
                 *_residents_only_notes(self.residents_only, for_release=self.is_published),
+                *_lost_zeros_notes(self.files),
                 *_elsewhere_notes(elsewhere),
                 *self._outflow_notes(),
             ],
@@ -403,6 +404,14 @@ def _residents_only_notes(residents_only: Sequence[str], *, for_release: bool = 
     return [
         f"residents only: workers in {_postal(state)} who live in other states are left out{never}"
         for state in residents_only
+    ]
+
+
+def _lost_zeros_notes(files: Sequence[OdFile]) -> list[str]:
+    return [
+        f"{file.text.path.name}: block codes had lost the zero of their state, as in a spreadsheet; it was put back"
+        for file in files
+        if file.lost_zeros
     ]
 
 

@@ -20,7 +20,14 @@ from geodata.errors import SourceFileError
 from geodata.geography.elsewhere import states
 from geodata.importing.assigned_segments import AssignedSegments, Margins, measure_assigned
 from geodata.sources.placed_jobs import PlacedJobs, sorted_by_workplace
-from geodata.sources.reading import FIRST_DATA_LINE, TextTable, check_codes, code_numbers, read_table
+from geodata.sources.reading import (
+    FIRST_DATA_LINE,
+    TextTable,
+    check_codes,
+    code_numbers,
+    has_lost_zeros,
+    read_table,
+)
 from geodata.sources.segments import Ints, joint_counts
 from geodata.store.schema import N_SEGMENTS
 
@@ -67,6 +74,8 @@ class OdFile:
         Jobs of all pairs by column of `COUNTS`.
     assigned : AssignedSegments
         How far its joint segments had to be assigned. Confidential.
+    lost_zeros : bool
+        Whether its codes had lost the zero of their state, which was put back.
     """
 
     text: TextTable
@@ -81,6 +90,7 @@ class OdFile:
     by_home_state: Ints
     totals: Ints
     assigned: AssignedSegments
+    lost_zeros: bool = False
 
     def without_rows(self) -> OdFile:
         """The same without its pairs and jobs, whose memory is given back."""
@@ -132,8 +142,11 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
     text = read_table(path, required=HEADER[:2], whole=COUNTS, may_be_empty=empty_of is not None)
     if empty_of is not None and not text.rows:
         return _without_jobs(text, empty_of)
+    lost_zeros = has_lost_zeros(text, HEADER[0], 15)
     work, home = (
-        check_codes(text, name, 15, "block", quoted=name != HOME).cast("int64").to_numpy()
+        check_codes(text, name, 15, "block", quoted=name != HOME, lost_zeros=lost_zeros)
+        .cast("int64")
+        .to_numpy()
         for name in HEADER[:2]
     )
     counts = np.column_stack([text.column(name).to_numpy().astype(np.int32) for name in COUNTS])
@@ -173,6 +186,7 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
         by_home_state=by_home_state.astype(np.int64),
         totals=totals,
         assigned=assigned,
+        lost_zeros=lost_zeros,
     )
 
 

@@ -194,12 +194,22 @@ def read_table(
     return result
 
 
+def has_lost_zeros(text: TextTable, name: str, digits: int) -> bool:
+    """Return whether every code of a column lacks one digit, as after a spreadsheet has taken codes for numbers.
+
+    Only codes of the states 01 to 09 lose one. In a column of one state either all codes do, or none.
+    """
+    matched = pyarrow.compute.match_substring_regex(text.column(name), f"^[1-9][0-9]{{{digits - 2}}}$")
+    return bool(pyarrow.compute.all(matched).as_py())
+
+
 def check_codes(
-    text: TextTable, name: str, digits: int, meaning: str, *, quoted: bool = True
+    text: TextTable, name: str, digits: int, meaning: str, *, quoted: bool = True, lost_zeros: bool = False
 ) -> pyarrow.Array:
     """Return a column after checking that every cell has exactly `digits` digits.
 
-    A message quotes the cell only if `quoted`: a home is confidential.
+    A message quotes the cell only if `quoted`: a home is confidential. With `lost_zeros`, a cell may lack the zero with
+    which it begins.
 
     Raises
     ------
@@ -209,7 +219,8 @@ def check_codes(
     column = text.column(name)
     repeats = pyarrow.types.is_dictionary(column.type)
     values = column.dictionary if repeats else column
-    good = pyarrow.compute.match_substring_regex(values, f"^[0-9]{{{digits}}}$")
+    short = f"|[1-9][0-9]{{{digits - 2}}}" if lost_zeros else ""
+    good = pyarrow.compute.match_substring_regex(values, f"^([0-9]{{{digits}}}{short})$")
     if repeats:
         good = good.take(column.indices)
     row = pyarrow.compute.index(good, False).as_py()

@@ -387,3 +387,20 @@ def test_a_folder_with_nothing_known_and_no_folder(tmp_path: Path) -> None:
         sources_in(tmp_path)
     with pytest.raises(SourceFileError, match="no such directory; check the path given to --from"):
         sources_in(tmp_path / "nowhere")
+
+
+def test_zeros_that_a_spreadsheet_lost_are_put_back_only_where_every_code_lost_them(tmp_path: Path) -> None:
+    """A code of 14 digits may also lack its last digit: only a whole column of them tells which."""
+    folder = samples.write_sources(tmp_path)
+    path = folder / "ct_od_aux_JT00_2019.csv.gz"
+    text = samples.read_text(path)
+    whole = read_od(path)
+    samples.write_text(path, re.sub(r"(?m)(^|,)0(9\d{13})", r"\1\2", text))
+    found = read_od(path)
+    assert found.lost_zeros
+    assert not whole.lost_zeros
+    assert found.work.tolist() == whole.work.tolist()
+    assert found.home.tolist() == whole.home.tolist()
+    samples.write_text(path, text.replace("09011", "9011", 1))
+    with pytest.raises(SourceRowError, match="a block has 15 digits; check that leading zeros were kept"):
+        read_od(path)
