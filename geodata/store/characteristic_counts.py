@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -19,12 +20,13 @@ FACT: Final = "characteristics"
 
 
 class SegmentCells(NamedTuple):
-    """Counts above zero of one segment at one end, by code, then block.
+    """Counts above zero of some codes of one segment at one end, by code, then block.
 
-    `block` is int32[n], rows of `blocks`; `count` is int32[n]; `code_ptr` is int64[codes + 1], where the rows of each
-    code of `CHARACTERISTIC_CODES` begin.
+    `block` is int32[n], rows of `blocks`; `count` is int32[n]; the rows of code i of `codes` are those from
+    `code_ptr[i]` to before `code_ptr[i + 1]`.
     """
 
+    codes: tuple[str, ...]
     block: npt.NDArray[np.int32]
     count: npt.NDArray[np.int32]
     code_ptr: npt.NDArray[np.int64]
@@ -36,15 +38,16 @@ class SegmentCells(NamedTuple):
 
     def of_code(self, code: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Return the blocks that have jobs of a code, and how many."""
-        place = CHARACTERISTIC_CODES.index(code)
+        place = self.codes.index(code)
         mine = slice(int(self.code_ptr[place]), int(self.code_ptr[place + 1]))
         return self.block[mine], self.count[mine]
 
-    def by_code(self, inside: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.int64]:
-        """Return the jobs of each code in some of the blocks, or in all: int64[codes]."""
-        counted = self.count.astype(np.int64) if inside is None else self.count * inside[self.block]
+    def by_code(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return the jobs of each code in some of the blocks (bool[blocks]): int64[codes]."""
+        counted = self.count * inside[self.block]
         summed = np.append(0, np.cumsum(counted, dtype=np.int64))
-        return np.diff(summed[self.code_ptr])
+        jobs: npt.NDArray[np.int64] = np.diff(summed[self.code_ptr])
+        return jobs
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,15 @@ class CharacteristicCounts:
             if file.get("end") == end and file.get("segment", ALL_WORKERS) == segment
         ]
 
-    def cells(self, end: End, segment: str) -> SegmentCells:
+    def cells(self, end: End, segment: str, codes: Sequence[str] = CHARACTERISTIC_CODES) -> SegmentCells:
         """Read the counts of one segment at one end.
+
+        Parameters
+        ----------
+        end : {"work", "home"}
+        segment : str
+        codes : sequence of str
+            Codes that follow each other in `schema.CHARACTERISTIC_CODES`, such as those of a group.
 
         Raises
         ------
@@ -84,44 +94,39 @@ class CharacteristicCounts:
             The file cannot be read.
         """
         if self.store.has_table(CHARACTERISTIC_COUNTS.name):
-            return self._sparse(end, segment)
-        return self._dense(end) if segment == ALL_WORKERS else _cells_of([])
+            return self._sparse(end, segment, tuple(codes))
+        return self._dense(end, tuple(codes), is_counted=segment == ALL_WORKERS)
 
-    def _sparse(self, end: End, segment: str) -> SegmentCells:
+    def _sparse(self, end: End, segment: str, codes: tuple[str, ...]) -> SegmentCells:
         keys, row_ptr = self._row_groups
-        mine = np.flatnonzero((keys[:, 0] == ENDS.index(end)) & (keys[:, 1] == SEGMENTS.index(segment)))
-        if not mine.size:
-            return _cells_of([])
-        start, stop = int(row_ptr[mine[0]]), int(row_ptr[mine[-1] + 1])
+        first = CHARACTERISTIC_CODES.index(codes[0])
+        mine = np.flatnonzero(
+            (keys[:, 0] == ENDS.index(end))
+            & (keys[:, 1] == SEGMENTS.index(segment))
+            & (keys[:, 2] >= first)
+            & (keys[:, 2] < first + len(codes))
+        )
+        sizes = np.zeros(len(codes), dtype=np.int64)
+        sizes[keys[mine, 2] - first] = np.diff(row_ptr)[mine]
+        start, stop = (int(row_ptr[mine[0]]), int(row_ptr[mine[-1] + 1])) if mine.size else (0, 0)
         found = self.store.slice(CHARACTERISTIC_COUNTS.name, start, stop, ["block_index", "count"])
-        sizes = np.zeros(len(CHARACTERISTIC_CODES), dtype=np.int64)
-        sizes[keys[mine, 2]] = np.diff(row_ptr)[mine]
         block, count = (np.asarray(found[name], dtype=np.int32) for name in ("block_index", "count"))
-        return SegmentCells(block, count, np.append(0, np.cumsum(sizes)))
+        return SegmentCells(codes, block, count, np.append(0, np.cumsum(sizes)))
 
     @cached_property
     def _row_groups(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         name = CHARACTERISTIC_COUNTS.name
         return self.store.group_keys(name), self.store.row_ptr(name)
 
-    def _dense(self, end: End) -> SegmentCells:
-        """Read the table of earlier versions, which has a column for each code."""
-        table = self.store.table(CHARACTERISTICS.name)
-        table = table[table["end"] == end]
+    def _dense(self, end: End, codes: tuple[str, ...], *, is_counted: bool) -> SegmentCells:
+        """Read the table of earlier versions, which has a column for each code, of all workers."""
+        table = self.store.table(CHARACTERISTICS.name, ["end", "block_index", *codes])
+        table = table[(table["end"] == end) & is_counted]
         block = table["block_index"].to_numpy(np.int32)
-        parts = []
-        for code in CHARACTERISTIC_CODES:
-            count = table[code].to_numpy(np.int32)
-            parts.append((block[count > 0], count[count > 0]))
-        return _cells_of(parts)
-
-
-def _cells_of(parts: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]) -> SegmentCells:
-    """Join the blocks and counts of each code; without parts, nothing is counted."""
-    sizes = [block.size for block, _ in parts] or [0] * len(CHARACTERISTIC_CODES)
-    nothing = [np.empty(0, dtype=np.int32)]
-    return SegmentCells(
-        np.concatenate([block for block, _ in parts] or nothing),
-        np.concatenate([count for _, count in parts] or nothing),
-        np.append(0, np.cumsum(sizes, dtype=np.int64)),
-    )
+        counts = [table[code].to_numpy(np.int32) for code in codes]
+        return SegmentCells(
+            codes,
+            np.concatenate([block[count > 0] for count in counts]),
+            np.concatenate([count[count > 0] for count in counts]),
+            np.append(0, np.cumsum([np.count_nonzero(count) for count in counts], dtype=np.int64)),
+        )

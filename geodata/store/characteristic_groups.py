@@ -88,7 +88,7 @@ class CharacteristicGroup:
             limits.append(f"from {self.from_year} on")
         if self.work_only and end == "home":
             limits.append("by workplace")
-        return f"LODES has it only {', '.join(limits)}" if limits else ""
+        return f"LODES has this only {', '.join(limits)}" if limits else ""
 
 
 def _codes(prefix: str) -> tuple[str, ...]:
@@ -124,7 +124,10 @@ def _beta(
 
 _EDUCATION: Final = "Education is counted only for workers aged 30 or older, so shares are of their jobs."
 _FIRMS: Final = "Firm age and size are counted only for all private jobs (JT02), by workplace, from 2011 on."
-_SIZE: Final = f"{_FIRMS} For firms 1 year and older, firm size is the national size of the firm in March of the previous year."
+_SIZE: Final = (
+    f"{_FIRMS} For firms 1 year and older, firm size is the national size of the firm in March of the year "
+    "before."
+)
 
 GROUPS: Final = (
     _group("age", "Age", "CA", AGE_BANDS),

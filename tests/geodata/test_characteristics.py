@@ -90,8 +90,8 @@ def test_segment_files_are_read_beside_those_of_all_workers(folder: Path, tmp_pa
     write_dataset(tmp_path / "d", imported)
     counts = CharacteristicCounts.of(open_store(tmp_path / "d", "dataset"))
     assert [file["segment"] for file in counts.files] == ["S000", "S000", "SA01", "SE03"]
-    assert counts.cells("work", "SA01").by_code(None)[0] == 12
-    assert counts.cells("work", "SE03").by_code(None)[0] == 2
+    assert counts.cells("work", "SA01").of_code("C000")[1].sum() == 12
+    assert counts.cells("work", "SE03").of_code("C000")[1].sum() == 2
     note = "ri_wac_SE03_JT00_2019.csv: 2 jobs, but the file of all workers has 12 in this segment"
     assert any(text.startswith(note) for text in imported.facts["notes"])
     assert not any("SA01" in text for text in imported.facts["notes"])

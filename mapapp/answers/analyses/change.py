@@ -112,9 +112,13 @@ def main_table(result: Result) -> tuple[str, list[str]]:
     return entry.compared, list(entry.keys)
 
 
+_FIELDS: Final = ("layer", "edges_mi", "home_layer", "work_layer", "characteristic")
+"""Further fields of an answer that say what its question is."""
+
+
 def _question_key(result: Result) -> tuple[object, ...]:
     about = result.about
-    extra = [getattr(result, name, None) for name in ("layer", "edges_mi", "home_layer", "work_layer")]
+    extra = [getattr(result, name, None) for name in _FIELDS]
     return (about.side, about.area_text, about.filters, *extra)
 
 
@@ -122,6 +126,8 @@ def _notes(found: Change) -> tuple[Note, ...]:
     before, after, (first, second) = found.before, found.after, found.words.releases
     noun = found.words.noun
     notes = [Note("both-noisy", f"Both releases contain independent noise, so small {noun}s mean nothing.")]
+    if entry_of(after).is_published:
+        notes = []
     if before.about.n_blocks != after.about.n_blocks:
         text = (
             f"The area has {before.about.n_blocks:,} blocks in the {first} release and {after.about.n_blocks:,} in "

@@ -227,7 +227,12 @@ def _hover_by_ratio(content: MapContent) -> list[str]:
     ]
 
 
-_HOVER: Final = {"areas": _hover_by_workers, "change": _hover_by_change, "ratio": _hover_by_ratio}
+_HOVER: Final = {
+    "areas": _hover_by_workers,
+    "change": _hover_by_change,
+    "ratio": _hover_by_ratio,
+    "share": _hover_by_ratio,
+}
 """The hover texts of units, by the ways to draw that color them."""
 
 

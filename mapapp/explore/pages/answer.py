@@ -13,7 +13,14 @@ from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.about import About, Note
-from mapapp.answers.analyses.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.analyses.entries import (
+    clause_of,
+    counted_unit,
+    entry_of,
+    headline_of,
+    n_about,
+    numbers_of,
+)
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
 from mapapp.answers.analyses.over_years import OverYears, YearValue
@@ -33,7 +40,7 @@ from mapapp.question.address import Address, to_query
 from mapapp.question.fields import Theme
 from mapapp.question.filters import Filters
 from mapapp.question.question import EVERYTHING, OTHER_END, Question, SettledQuestion
-from mapapp.show.content.bar_groups import Bar
+from mapapp.show.content.bar_groups import bars_of
 from mapapp.show.content.palette import COLOR_SCHEMES
 from mapapp.show.content.year_lines import HEIGHT_PX, WIDTH_PX, year_lines
 
@@ -159,9 +166,8 @@ def place_card(release: Release, question: Question) -> Component | None:
     if found is None:
         return None
     parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
-    for title, classes in found.groups.items():
-        bars = [Bar(each.label, each.jobs, each.share) for each in classes]
-        parts += [html.H3(title), bar_table(bars, title)]
+    for title, rows in found.classes.groupby("title", sort=False):
+        parts += [html.H3(str(title)), bar_table(bars_of(rows, is_published=True), str(title))]
     return html.Section([html.H2(found.title), *parts], className="card", id="characteristics")
 
 
@@ -176,8 +182,8 @@ def headline(release: Release, question: Question, result: Result, missing: str)
     """What the answer found in sentences, how many workers it counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
-    unit = "synthetic worker" if number.value == 1 else "synthetic workers"
-    about = shown.about
+    unit = counted_unit(shown, number.value)
+    about, is_published = shown.about, entry_of(shown).is_published
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
@@ -193,7 +199,7 @@ def headline(release: Release, question: Question, result: Result, missing: str)
             html.P(_who(release, question, shown, number.value)),
             html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
             html.P(_coverage(release, question, shown), className="quiet")
-            if question.areas or about.has_note(COVERAGE)
+            if not is_published and (question.areas or about.has_note(COVERAGE))
             else None,
         ],
         className="headline",
@@ -212,7 +218,7 @@ def _who(release: Release, question: Question, shown: Result, n: int) -> list[Ch
     is_everything = question.areas in ((), (EVERYTHING,))
     here = "" if is_everything else words.place_name(release, question)
     names = {"here": here or covered} | {end: getattr(shown, f"{end}_area", "") for end in ("home", "work")}
-    clause = [(text, name) for text, name, _, _ in Formatter().parse(entry_of(shown).clause)]
+    clause = [(text, name) for text, name, _, _ in Formatter().parse(clause_of(shown))]
     plain = {"s": s, "covered": covered_in(shown.about), None: ""}
     if clause and all(name in plain or names[name] for _, name in clause if name):
         return [
@@ -423,7 +429,9 @@ def no_match(release: Release, address: Address) -> Component:
     turned = address.having(side=other)
     turns = bool(question.areas) and question.entry.n_areas == 1 and "side" in question.entry.fields
     links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
-    if question.side == "work" and not release.covers(question.areas):
+    if question.analysis == "characteristics":
+        title, text = "No jobs are counted here", "The files have no jobs at the blocks of this area."
+    elif question.side == "work" and not release.covers(question.areas):
         title = "Workplaces in this area are not covered"
         text = "So it is not known here how many people work there."
     elif question.filters != Filters():

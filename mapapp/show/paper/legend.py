@@ -83,7 +83,7 @@ class Legend:
 def legend_height_in(kind: str, *, n_outlines: int) -> float:
     """Height in inches of the legend and scale bar of a map drawn as `MapContent.kind` says."""
     first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
-    first += ROW_MORE_IN * (kind in ("areas", "change", "ratio"))
+    first += ROW_MORE_IN * (kind in ("areas", "change", "ratio", "share"))
     return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
 
 
