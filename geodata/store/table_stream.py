@@ -1,7 +1,8 @@
 """Tables too large for memory: written row group by row group, and read back a part at a time.
 
 Before compression, homes and 64-bit integers are delta encoded, and floats split by byte: they become smaller than
-with a dictionary, and are written and read faster. (Splitting integers by byte is better still, but DuckDB 1.4 cannot
+with a dictionary, and are written and read faster. So do all integers of a table with keys, which are constant,
+ascending, or small within a row group. (Splitting integers by byte is better still, but DuckDB 1.4 cannot
 read it.) All other integers repeat so often that LZ4 alone does nearly as well as a dictionary or deltas, in half the
 time. Text keeps its dictionaries. Numbers are compressed by LZ4, text and shapes by zstd: numbers are hardly smaller
 with zstd, and take half as long again to write.
@@ -38,7 +39,6 @@ Columns: TypeAlias = Mapping[str, Column]
 _SYNC_BYTES: Final = 128 << 20
 _WHOLE: Final = "destination_index"  # a row group ends at the end of a destination
 _DELTA: Final = "origin_index"  # rises within a destination and segment by ever different steps
-_ASCENDING: Final = "block_index"  # ascends within a row group of a table with keys
 _GEOMETRY: Final = "geometry"
 _ZSTD_LEVEL: Final = 1
 
@@ -323,7 +323,6 @@ def _compressions(schema: pyarrow.Schema) -> dict[str, object]:
 
 
 def _encodings(schema: pyarrow.Schema, table: Table) -> dict[str, object]:
-    deltas = (_DELTA, _ASCENDING) if table.keys else (_DELTA,)
     encoding = {}
     dictionary = []
     for field in schema:
@@ -331,7 +330,7 @@ def _encodings(schema: pyarrow.Schema, table: Table) -> dict[str, object]:
             encoding[field.name] = "PLAIN"
         elif pyarrow.types.is_floating(field.type):
             encoding[field.name] = "BYTE_STREAM_SPLIT"
-        elif field.name in deltas or field.type == pyarrow.int64():
+        elif field.name == _DELTA or table.keys or field.type == pyarrow.int64():
             encoding[field.name] = "DELTA_BINARY_PACKED"
         elif pyarrow.types.is_integer(field.type) or pyarrow.types.is_boolean(field.type):
             encoding[field.name] = "PLAIN"

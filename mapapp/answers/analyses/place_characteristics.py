@@ -233,9 +233,10 @@ class AreaCounts:
         if self._lacking:
             names = words.listed([_state(state) for state in self._lacking])
             kind = FILE_KINDS[self._side]
-            notes.append(
-                Note("no-file", f"Jobs in {names} are not counted: there is no {kind} file of it here.")
-            )
+            those = "that state" if len(self._lacking) == 1 else "those states"
+            what = "Jobs in" if self._side == "work" else "Jobs of residents of"
+            text = f"{what} {names} are not counted: there is no {kind} file of {those} here."
+            notes.append(Note("no-file", text))
         return tuple(notes)
 
     def refusal(self, group: CharacteristicGroup) -> str:

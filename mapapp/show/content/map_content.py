@@ -153,7 +153,7 @@ class MapContent:
 
     @cached_property
     def kind(self) -> str:
-        """How the map is drawn, as chosen if possible: `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, `share`.
+        """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, or `share`, as chosen if possible.
 
         With an earlier release, `change` for analyses that are drawn by unit.
         """
