@@ -54,14 +54,14 @@ class Characteristics(Result):
         Column of the files whose jobs are counted by unit, such as CNS16.
     label : str
         What that column counts.
-    jobs : Number
-        All jobs.
-    known : Number
-        Jobs of the group of that column: of education, those of workers aged 30 or older.
     counted : Number
         Jobs of that column.
     share_of_known : float or None
-        Their share.
+        Their share of the next number; None if that is 0.
+    known : Number
+        Jobs of the group of that column: of education, those of workers aged 30 or older.
+    jobs : Number
+        All jobs.
     units : DataFrame
         ``unit_id``, ``name``, ``kind``, ``partly`` (only some of the unit's blocks are in the area), ``jobs`` (of the
         group), worker columns of the jobs of the chosen column, and ``share_of_jobs``, the unit's share (NaN without
@@ -78,10 +78,10 @@ class Characteristics(Result):
     layer: str
     characteristic: str
     label: str
-    jobs: Number
-    known: Number
     counted: Number
     share_of_known: float | None
+    known: Number
+    jobs: Number
     units: pandas.DataFrame
     classes: pandas.DataFrame
     two_way: pandas.DataFrame

@@ -153,9 +153,10 @@ class MapContent:
 
     @cached_property
     def kind(self) -> str:
-        """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, or `share`, as chosen if possible.
+        """How the map is drawn, as chosen if it can be.
 
-        With an earlier release, `change` for analyses that are drawn by unit.
+        One of `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, and `share`. With an earlier release, `change`
+        for analyses that are drawn by unit.
         """
         question = self.question
         if self.before is not None and question.entry.shows:
