@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final
 
 import numpy
@@ -18,7 +23,8 @@ from geodata.store.characteristic_groups import (
     TOTAL,
     End,
 )
-from geodata.store.schema import CHARACTERISTIC_CODES, CHARACTERISTIC_COUNTS
+from geodata.store.schema import CHARACTERISTIC_CODES, CHARACTERISTIC_COUNTS, CHARACTERISTICS
+from geodata.store.table_stream import TableStream
 
 _POSITION: Final[dict[End, str]] = {"work": "destination_index", "home": "origin_index"}
 _PLACE: Final = {code: place for place, code in enumerate(CHARACTERISTIC_CODES)}
@@ -95,3 +101,34 @@ def _file(end: End, state: str, segment: str, job_type: str, year: int) -> dict[
         "state": state,
         "year": year,
     }
+
+
+def replace_counts(path: Path, table: Any, files: Sequence[dict[str, Any]], *, dense: bool = False) -> Path:
+    """Give a release other published counts, by hand: those of a table, of an earlier version's table, or none."""
+    manifest = json.loads((path / "manifest.json").read_text())
+    for each in (CHARACTERISTIC_COUNTS, CHARACTERISTICS):
+        manifest["files"].pop(f"{each.name}.parquet", None)
+        (path / f"{each.name}.parquet").unlink(missing_ok=True)
+    manifest.pop("characteristics", None)
+    if files:
+        schema = CHARACTERISTICS if dense else CHARACTERISTIC_COUNTS
+        file = path / f"{schema.name}.parquet"
+        with ThreadPoolExecutor(max_workers=1) as disk:
+            stream = TableStream(file, schema, disk)
+            stream.write(dense_of(table) if dense else table)
+            stream.close()
+        content = file.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        manifest["files"][file.name] = {"sha256": digest, "bytes": len(content), "rows": stream.rows}
+        manifest["characteristics"] = list(files)
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    return path
+
+
+def dense_of(table: Any) -> Any:
+    """The counts of all workers as earlier versions wrote them: a column for each code, with zeros."""
+    rows = table[table["segment"] == 0]
+    wide = rows.pivot_table(index=["end", "block_index"], columns="code", values="count", fill_value=0)
+    wide = wide.reindex(columns=range(len(CHARACTERISTIC_CODES)), fill_value=0)
+    wide = wide.set_axis(list(CHARACTERISTIC_CODES), axis="columns").reset_index()
+    return wide.assign(end=wide["end"].map(dict(enumerate(ENDS)))).astype(CHARACTERISTICS.columns)

@@ -23,6 +23,7 @@ from mapapp.answers.analyses.entry import (
     NumberEntry,
     RatioMap,
     TableEntry,
+    to_unit,
 )
 from mapapp.answers.analyses.measures import Number, Row
 from mapapp.answers.analyses.place_characteristics import AreaCounts
@@ -291,6 +292,7 @@ ENTRY: Final = Entry(
     findings=_findings,
     is_published=True,
     unit=("job", "jobs"),
+    counted=lambda answer: f"{jobs_words(answer)} of the class “{answer.label}”",
     headline=lambda answer: answer.counted,
     n_about=lambda answer: answer.jobs.value,
     glance=_glance,
@@ -325,6 +327,7 @@ ENTRY: Final = Entry(
         "workers": ColumnEntry("Of this class", "count"),
         "share_of_jobs": ColumnEntry("Share", "share"),
     },
+    row_link=to_unit,
     compared="units",
     keys=("unit_id", "kind"),
     names=("name",),

@@ -11,6 +11,7 @@ import pandas
 from mapapp.answers.analyses.measures import Number, Row, Value
 from mapapp.answers.analyses.picks_of_numbers import Counts
 from mapapp.answers.analyses.results import Result
+from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 
 # The question that a click on a row of an answer's table asks next: each analysis declares one of these functions.
@@ -22,6 +23,11 @@ RowLink = Callable[[Question, tuple[str, ...]], dict[str, object]]
 def to_profile(question: Question, units: tuple[str, ...]) -> dict[str, object]:
     """Return the profile of the row's unit."""
     return {"analysis": "profile", "areas": units} if len(units) == 1 else {}
+
+
+def to_unit(question: Question, units: tuple[str, ...]) -> dict[str, object]:
+    """Return the same question about the row's unit, by the layer that is usual within it."""
+    return {"areas": units, "layer": USUAL} if len(units) == 1 else {}
 
 
 def to_pair_with_area(question: Question, units: tuple[str, ...]) -> dict[str, object]:
@@ -322,6 +328,8 @@ class Entry:
         caution, and they also count the jobs of residents who work in other states.
     unit : tuple of (str, str)
         What its first number counts: one, and several.
+    counted : callable or None
+        The same in an area, for comparisons, such as "jobs in Warwick"; by default, people who work or live there.
     characteristics : bool
         Whether published characteristics of the area, if the release has them, are shown below the answer.
     compared : str
@@ -359,6 +367,7 @@ class Entry:
     lists_largest: bool = False
     is_published: bool = False
     unit: tuple[str, str] = ("synthetic worker", "synthetic workers")
+    counted: Read[str] | None = None
     characteristics: bool = False
     compared: str
     keys: tuple[str, ...]

@@ -77,8 +77,9 @@ def _people(answer: Result) -> str:
     """Return the people that an answer counts, such as "people who work in Providence"."""
     about, clause = answer.about, clause_of(answer)
     those = f" in the chosen groups ({about.filters})" if about.filters else ""
-    if entry_of(answer).is_published:
-        return f"jobs{those} {clause.replace('in {here}', where(about)).format(here=about.area)}"
+    counted = entry_of(answer).counted
+    if counted is not None:
+        return f"{counted(answer)}{those}"
     if not clause:
         here = where(about)
         if about.area_side == "work" or here == EVERYWHERE:

@@ -148,8 +148,9 @@ def _cut(row: TableRow, n_cells: int) -> TableRow:
 def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     if isinstance(result, Change):
         first, second, noun = result.words.heads
-        rows, kind = largest_change(result.rows), entry_of(result.after).measure.kind
-        return noun, ["", first, second, "%", noun, "±"], rows, _change_row(kind)
+        entry, rows = entry_of(result.after), largest_change(result.rows)
+        row = _change_row(entry.measure.kind, is_published=entry.is_published)
+        return noun, ["", first, second, "%", noun, "±"], rows, row
     entry = entry_of(result)
     page = entry.page_table
     if page is None:
@@ -251,7 +252,7 @@ def _pair_row(result: FlowMatrix) -> RowOf:
     return cells
 
 
-def _change_row(kind: str) -> RowOf:
+def _change_row(kind: str, *, is_published: bool) -> RowOf:
     """Returns a function that formats a change in counts or ratios as a row."""
     change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
 
@@ -265,7 +266,7 @@ def _change_row(kind: str) -> RowOf:
         share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f}%"
         texts = [_TEXTS[kind](row.before), _TEXTS[kind](row.after), share, _TEXTS[change](row.change)]
         texts.append(_TEXTS[error](row.expected_error))
-        marks = _marks(row.before, row.after) if kind == "count" else ()
+        marks = _marks(row.before, row.after) if kind == "count" and not is_published else ()
         unclear = WITHIN if row.expected_error and within_errors(row.change, row.expected_error) else ""
         return _row(" → ".join(name for name in names if name), texts, marks=marks, sub=unclear)
 
