@@ -114,7 +114,7 @@ ANALYSES: Final = _by_name(
         Analysis(
             name="characteristics",
             title="Jobs by industry, education, and more",
-            words="Which sectors, and whose jobs, as LODES publishes them?",
+            words="Which sectors, and who holds the jobs?",
             fields=("side", "layer", "characteristic"),
             own_drawing="share",
             n_needed=0,

@@ -216,7 +216,7 @@ def _findings(answer: Characteristics) -> tuple[str, ...]:
         return (f"Of the {jobs:,} {jobs_words(answer)}{those}, none are in this group.",)
     of = f"{known:,} {jobs_words(answer)}{those}"
     if known != jobs:
-        of = f"{known:,} of {jobs:,} {jobs_words(answer)}{those} that this is known of"
+        of += f" of which this is published ({jobs:,} in all)"
     first = f"Of the {of}, {counted:,} ({share_text(counted, known)}) {class_phrase(answer)}."
     return tuple(text for text in (first, _extremes(answer)) if text)
 
@@ -247,9 +247,7 @@ def _clause(answer: Characteristics) -> str:
 
 
 def _share_label(answer: Characteristics) -> str:
-    if answer.group.name == "education":
-        return "Share of jobs of workers aged 30 or older"
-    return "Share of jobs" if answer.group.is_of_every_job else "Share of jobs that this is known of"
+    return "Share of jobs of workers 30 or older" if answer.group.name == "education" else "Share of jobs"
 
 
 def _units_title(answer: Characteristics) -> str:
@@ -300,7 +298,7 @@ ENTRY: Final = Entry(
     numbers=(
         NumberEntry("counted", lambda answer: f"Jobs: {answer.label}", unit="jobs"),
         NumberEntry("share_of_known", _share_label, "share", lambda answer: _share_label(answer).lower()),
-        NumberEntry("known", "Jobs of which this is known", unit="jobs"),
+        NumberEntry("known", "Jobs of which this is published", unit="jobs"),
         NumberEntry("jobs", "All jobs", tile="all jobs", unit="jobs"),
     ),
     tables={
@@ -339,7 +337,7 @@ ENTRY: Final = Entry(
     ),
     ratio_map=RatioMap(
         column="share_of_jobs",
-        legend=lambda answer: f"{_share_label(answer)}<br>in each {{unit}}: {answer.label}",
+        legend=lambda answer: f"{_share_label(answer)}<br>in each {{unit}}<br>{answer.label}",
         blank="none",
         caption=_caption,
         hover=_hover,

@@ -172,7 +172,7 @@ def _about(answers: Sequence[Result]) -> About:
         release="; ".join(dict.fromkeys(answer.about.release for answer in answers)),
         version=", ".join(answer.about.version for answer in answers),
         year=", ".join(answer.about.year for answer in answers),
-        notes=(_NOISE, *found.values()),
+        notes=(*(() if entry_of(answers[-1]).is_published else (_NOISE,)), *found.values()),
     )
 
 

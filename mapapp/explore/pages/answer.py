@@ -142,7 +142,7 @@ def answer(
     n = n_about(shown)
     return [
         headline(release, question, result, missing),
-        promise(release),
+        as_published() if entry_of(shown).is_published else promise(release),
         asking_for(missing) if missing and question.areas else None,
         suggestions(release, question) if missing and not question.areas else None,
         tiles(result) if n and not missing else None,
@@ -244,6 +244,12 @@ def promise(release: Release) -> Component:
         className="promise",
         **aria(label="Privacy summary"),
     )
+
+
+def as_published() -> Component:
+    """That the numbers are copied from published files, in place of the release's promise."""
+    text = f"{words.AS_PUBLISHED}; nothing is drawn."
+    return html.Section(html.P(text, className="quiet"), className="promise", **aria(label="Source"))
 
 
 def glance(result: Result) -> str:

@@ -266,9 +266,10 @@ class Foot:
     is_for_release: bool
 
 
-def foot_of(release: Release) -> Foot:
-    """The footer of pictures of a release."""
-    texts = (source_words(release), f"Release {release.title} ({release.version}) · CommuteMap")
+def foot_of(release: Release, *, is_published: bool = False) -> Foot:
+    """The footer of pictures of a release; counts copied from published files have no promise of ours."""
+    source = words.AS_PUBLISHED if is_published else source_words(release)
+    texts = (source, f"Release {release.title} ({release.version}) · CommuteMap")
     return Foot(texts, words.may_be_released(release.certificate))
 
 
