@@ -285,6 +285,8 @@ def _hover(row: Row) -> tuple[str, ...]:
     return (f"{100 * row.share_of_jobs:.1f}% of jobs", f"{row.workers:,} of {row.jobs:,} jobs", *few)
 
 
+_JOBS: Final = {"workers": ColumnEntry("Jobs", "count")}
+
 ENTRY: Final = Entry(
     counts=_nothing,
     findings=_findings,
@@ -313,11 +315,12 @@ ENTRY: Final = Entry(
             },
         ),
         "classes": TableEntry(
-            "Jobs by industry, education, and more", "Shares are within each characteristic."
+            "Jobs by industry, education, and more", "Shares are within each characteristic.", _JOBS
         ),
         "two_way": TableEntry(
             "Two characteristics together",
             "Published counts of the files of single segments. Band 0 of a characteristic means all of its bands.",
+            _JOBS,
         ),
     },
     cells={
