@@ -22,32 +22,32 @@ FACT: Final = "characteristics"
 class SegmentCells(NamedTuple):
     """Counts above zero of some codes of one segment at one end, by code, then block.
 
-    `block` is int32[n], rows of `blocks`; `count` is int32[n]; the rows of code i of `codes` are those from
+    `block` is int32[n], rows of `blocks`; `jobs` is int32[n]; the rows of code i of `codes` are those from
     `code_ptr[i]` to before `code_ptr[i + 1]`.
     """
 
     codes: tuple[str, ...]
     block: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32]
+    jobs: npt.NDArray[np.int32]
     code_ptr: npt.NDArray[np.int64]
 
     @property
     def n_bytes(self) -> int:
         """Memory of the arrays."""
-        return self.block.nbytes + self.count.nbytes + self.code_ptr.nbytes
+        return self.block.nbytes + self.jobs.nbytes + self.code_ptr.nbytes
 
     def of_code(self, code: str) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Return the blocks that have jobs of a code, and how many."""
         place = self.codes.index(code)
         mine = slice(int(self.code_ptr[place]), int(self.code_ptr[place + 1]))
-        return self.block[mine], self.count[mine]
+        return self.block[mine], self.jobs[mine]
 
     def by_code(self, inside: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the jobs of each code in some of the blocks (bool[blocks]): int64[codes]."""
-        counted = self.count * inside[self.block]
+        counted = self.jobs * inside[self.block]
         summed = np.append(0, np.cumsum(counted, dtype=np.int64))
-        jobs: npt.NDArray[np.int64] = np.diff(summed[self.code_ptr])
-        return jobs
+        found: npt.NDArray[np.int64] = np.diff(summed[self.code_ptr])
+        return found
 
 
 @dataclass(frozen=True)

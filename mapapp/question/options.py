@@ -9,7 +9,14 @@ from typing import Final, Literal
 from mapapp.base.errors import UsageError
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
-from mapapp.question.fields import QUESTION, Kind, NotAllowed, Values, characteristic_named
+from mapapp.question.fields import (
+    QUESTION,
+    USUAL_CHARACTERISTIC,
+    Kind,
+    NotAllowed,
+    Values,
+    characteristic_named,
+)
 from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, Question, Questions
 
@@ -134,7 +141,7 @@ def questions_from(given: Values, analysis: str) -> Questions:
         earnings=tuple(kept.earnings),
         industry=tuple(kept.industry),
         attributes=tuple(kept.attributes),
-        characteristic=characteristic_named(given.get("characteristic", QUESTION["characteristic"].default)),
+        characteristic=characteristic_named(str(given.get("characteristic", USUAL_CHARACTERISTIC))),
         by=_names(given.get("by", ())),
         **layers,
     )

@@ -136,15 +136,16 @@ def test_a_name_that_does_not_fit_is_refused_in_one_line(folder: Path, name: str
 def test_totals_are_compared_with_those_of_the_jobs(folder: Path, tmp_path: Path) -> None:
     """Jobs as the OD files have them give no note; others give one with the likely reason."""
     first = import_dataset(sources_in(folder)[0])
-    block = first.tables["blocks"]["block_id"]
+    block = first.tables["blocks"]["block_id"].to_numpy(dtype=object)
+    elsewhere = first.tables["blocks"]["elsewhere"].to_numpy()
     jobs = first.tables["jobs"].groupby("destination_index")["count"].sum()
-    as_od = {str(block[index]): int(n) for index, n in jobs.items()}
+    as_od = {str(block[index]): int(n) for index, n in zip(jobs.index.to_numpy(), jobs, strict=True)}
     (folder / WAC).write_text(characteristics(as_od, "work"))
     homes = first.tables["jobs"].groupby("origin_index")["count"].sum()
     lives = {
         str(block[index]): int(n)
-        for index, n in homes.items()
-        if not first.tables["blocks"]["elsewhere"][index] and str(block[index]).startswith("44")
+        for index, n in zip(homes.index.to_numpy(), homes, strict=True)
+        if not elsewhere[index] and str(block[index]).startswith("44")
     }
     some = next(iter(lives))
     lives[some] += sum(first.facts["outflow"].values())

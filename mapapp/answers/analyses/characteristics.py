@@ -121,7 +121,7 @@ def unit_rows(counts: AreaCounts, units: LayerUnits, characteristic: str) -> pan
     jobs, workers = np.zeros((2, len(units.rows)), dtype=np.int64)
     for code in codes:
         for part in counts.by_block(codes, code):
-            here = units.of(part.block, part.count)
+            here = units.of(part.block, part.jobs)
             jobs += here
             workers += here if code == characteristic else 0
     n_mine = np.bincount(units.code[counts.inside], minlength=len(units.rows))

@@ -54,7 +54,7 @@ class PlaceJobs(NamedTuple):
     """Jobs by block of one code."""
 
     block: Blocks
-    count: Blocks
+    jobs: Blocks
 
 
 class PlaceCharacteristics:
@@ -151,7 +151,7 @@ class AreaCounts:
     def why_not_published(self, group: CharacteristicGroup) -> str:
         """Return why the files do not have a group, in a sentence's words; empty if they have it."""
         # Files have columns of zeros for what they do not publish, so the counts decide, not the columns.
-        if group.is_of_every_job or any(self._of(name, group.codes).count.size for name in self.segments):
+        if group.is_of_every_job or any(self._of(name, group.codes).jobs.size for name in self.segments):
             return ""
         if self.segments == ("SA01",) and group.name == "education":
             return "LODES has this only for workers aged 30 or older"
