@@ -13,6 +13,7 @@ docs/api.md lists the analyses, explains how areas and layers are named, and say
 from geodata.errors import GeodataError, GeometryError, StoreError
 from mapapp.answers.analyses.about import About, Note
 from mapapp.answers.analyses.change import change
+from mapapp.answers.analyses.characteristics import Characteristics
 from mapapp.answers.analyses.cross_table import CrossTable
 from mapapp.answers.analyses.job_balance import JobBalance
 from mapapp.answers.analyses.measures import Miles, Number, Ratio, caution
@@ -43,6 +44,7 @@ __all__ = [
     "AreaComparison",
     "AreaProfile",
     "Change",
+    "Characteristics",
     "CrossTable",
     "Destinations",
     "DistanceDirection",

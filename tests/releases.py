@@ -15,6 +15,7 @@ import pyarrow.parquet
 import shapely
 
 from geodata.store.store import writing_store
+from tests.published_counts import counts_of
 
 SIDE_DEG = 0.05
 N_COLUMNS, N_ROWS = 6, 4
@@ -53,8 +54,14 @@ def write_release(path: Path, *, n_pairs: int = 3_000, seed: int = 7, status: st
         pairs = [("destination_tract_index", [0]), ("origin_tract_index", [1]), ("weight", [5.0])]
         store.table("prior", pandas.DataFrame(dict(pairs)))
         store.document("certificate.json", CERTIFICATE | {"status": status})
+        published, files = counts_of(jobs, blocks["state_id"], {"work": ["10"], "home": ["10", "11"]})
+        store.table("characteristic_counts", published)
         store.facts(
-            title="Squareland", year=2019, destination_states=["10"], sources=[{"name": "Made by hand"}]
+            title="Squareland",
+            year=2019,
+            destination_states=["10"],
+            sources=[{"name": "Made by hand"}],
+            characteristics=files,
         )
     return path
 

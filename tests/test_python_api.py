@@ -42,6 +42,7 @@ QUESTIONS: dict[str, Callable[[cm.Release], cm.Result]] = {
     "distance-direction": lambda r: r.distance_direction("circle:-70.9,42.1,6", edges_mi=(1, 5)),
     "inflow-outflow": lambda r: r.inflow_outflow("county:10001 -stplc:4459"),
     "job-balance": lambda r: r.job_balance("county:10001", layer="tract"),
+    "characteristics": lambda r: r.characteristics("county:10001", "health care", layer="tract"),
     "paired": lambda r: r.paired("county:10003", "county:10001", cm.Filters(industry=[2])),
     "flow-matrix": lambda r: r.flow_matrix("tracts", "county", home_area="state:10"),
 }

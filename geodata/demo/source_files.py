@@ -15,16 +15,25 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
+from geodata.demo.characteristics_files import write_characteristics
 from geodata.progress import Progress, silent
 from geodata.store.atomic_writes import writing_beside
 from geodata.store.store import Store, refuse_existing
 from geodata.workers.schema import JOB_LABELS, WorkerSchema
 
-__all__ = ["FAR_BLOCKS", "PUBLIC_FOLDER", "SCHEMA_FILE", "WORKERS_FILE", "write_source_files"]
+__all__ = [
+    "CHARACTERISTICS_FOLDER",
+    "FAR_BLOCKS",
+    "PUBLIC_FOLDER",
+    "SCHEMA_FILE",
+    "WORKERS_FILE",
+    "write_source_files",
+]
 
 WORKERS_FILE: Final = "workers.csv"
 SCHEMA_FILE: Final = "workers.toml"
 PUBLIC_FOLDER: Final = "public"
+CHARACTERISTICS_FOLDER: Final = "characteristics"
 FAR_BLOCKS: Final = ("360610001001000", "250250001001000")
 """Blocks in New York and Massachusetts, in place of the states overseas, in their order."""
 
@@ -40,7 +49,8 @@ def write_source_files(dataset: Store, folder: Path, progress: Progress = silent
     dataset : Store
         Made by `write_demo`, with worker records.
     folder : Path
-        Where there is nothing yet. It gets `workers.csv`, `workers.toml`, and a folder `public`.
+        Where there is nothing yet. It gets `workers.csv`, `workers.toml`, a folder `public`, and a folder
+        `characteristics` of WAC and RAC files, which an agency would have only if they were published.
     progress : callable
         Called with (stage, done, total).
 
@@ -57,6 +67,9 @@ def write_source_files(dataset: Store, folder: Path, progress: Progress = silent
         public.mkdir()
         for name, table in _public_tables(dataset, blocks).items():
             table.to_csv(public / name, index=False, lineterminator="\n")
+        described = partial.folder / CHARACTERISTICS_FOLDER
+        described.mkdir()
+        write_characteristics(dataset, described)
         with partial.writing(SCHEMA_FILE) as file:
             file.write_text(_schema_text(schema, dataset.manifest), encoding="utf-8")
         with partial.writing(WORKERS_FILE) as file, file.open("w", encoding="utf-8", newline="") as stream:

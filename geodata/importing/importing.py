@@ -16,11 +16,17 @@ from geodata.geography.base_map import read_base_map
 from geodata.geography.elsewhere import states
 from geodata.geography.hierarchy import arrange, assemble
 from geodata.importing.commutes import PLACING, Commutes, OdCommutes, WorkerCommutes, check_border
+from geodata.importing.published_totals import OdJobs, notes_on_segments, notes_on_totals
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.sources.base_files import BaseFile
 from geodata.sources.boundaries import Boundaries, read_boundaries
-from geodata.sources.characteristics import characteristics_table, read_characteristics
+from geodata.sources.characteristics import (
+    check_characteristics_together,
+    count_rows,
+    counts_table,
+    read_characteristics,
+)
 from geodata.sources.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.sources.flows import Flows, prior_table, read_flows
 from geodata.sources.lodes import BlockLookup, OdFile, read_od
@@ -29,8 +35,9 @@ from geodata.sources.pumas import Pumas, read_pumas
 from geodata.sources.reading import TextTable
 from geodata.sources.recognize import Sources
 from geodata.sources.vintage import of_table_vintage
+from geodata.store.characteristic_counts import FACT
 from geodata.store.residents_only import RESIDENTS_ONLY
-from geodata.store.schema import COPIED_TABLES, TABLES
+from geodata.store.schema import CHARACTERISTIC_COUNTS, COPIED_TABLES, TABLES
 from geodata.store.store import StoreWriter, writing_store
 from geodata.text import is_utf8
 from geodata.workers.columns import read_worker_columns
@@ -144,18 +151,19 @@ def import_dataset(
             progress=progress,
         )
         base, base_files = read_base_map(sources.base_map, hierarchy.tables)
-        described = _characteristics(
-            sources.characteristics if public_characteristics else (),
-            BlockLookup.of(hierarchy.tables["blocks"], read.crosswalk.vintage),
-            read.crosswalk.state_ids,
-            progress,
-        )
         if jobs_placed is not None:
             progress(PLACING, 0, 1)
             commutes = jobs_placed.result()
             progress(PLACING, 1, 1)
     if workers is not None:
         commutes = workers.place(hierarchy, read.crosswalk, progress)
+    described = read_published_counts(
+        sources.characteristics if public_characteristics else (),
+        hierarchy.tables["blocks"],
+        read.crosswalk.vintage,
+        commutes,
+        progress,
+    )
     prior, unmatched = flows_placed.result()
     flows = [f"prior flows: {unmatched:,} of {len(read.flows.table):,} are between tracts not imported"]
     facts = {
@@ -173,6 +181,7 @@ def import_dataset(
         "notes": [
             *hierarchy.notes,
             *commutes.notes,
+            *described.notes,
             *(flows if unmatched else []),
             *_repair_notes(read),
             *_water_notes(base, base_files),
@@ -216,16 +225,14 @@ def import_jobs(
     SourceFileError, SourceRowError
         As :func:`import_dataset`.
     """
-    state_ids = sorted(set(blocks["state_id"][~blocks["elsewhere"].to_numpy(dtype=bool)]))
     progress(READING, 0, len(sources.od))
     files = []
     for done, path in enumerate(sorted(sources.od), 1):
         files.append(read_od(path, is_published=True))
         progress(READING, done, len(sources.od))
-    commutes = OdCommutes.of(files, state_ids, is_published=True).place(blocks, vintage)
-    described = _characteristics(
-        sources.characteristics, BlockLookup.of(blocks, vintage), state_ids, progress
-    )
+    planned = OdCommutes.of(files, _imported_states(blocks), is_published=True)
+    commutes = planned.place(blocks, vintage)
+    described = read_published_counts(sources.characteristics, blocks, vintage, commutes, progress)
     assert commutes.jobs is not None, "OD files have jobs"
     return Imported(
         tables={"jobs": commutes.jobs} | described.tables,
@@ -237,6 +244,7 @@ def import_jobs(
             RESIDENTS_ONLY: commutes.residents_only,
             "n_jobs": commutes.n_jobs,
             "sources": commutes.sources,
+            "notes": [*commutes.notes, *described.notes],
             **commutes.facts,
             **described.facts,
         },
@@ -295,25 +303,66 @@ def _write_workers(writer: StoreWriter, workers: WorkerSource) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Described:
-    """Public characteristics of places: the table and the facts, empty without files."""
+class PublishedCounts:
+    """Public characteristics of places: the table, the facts, and notes; empty without files."""
 
-    tables: dict[str, pandas.DataFrame]
-    facts: JsonObject
+    tables: dict[str, pandas.DataFrame] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
-def _characteristics(
-    paths: Sequence[Path], lookup: BlockLookup, state_ids: Sequence[str], progress: Progress
-) -> _Described:
+def _imported_states(blocks: pandas.DataFrame) -> list[str]:
+    """Codes of the states with a crosswalk."""
+    return sorted(set(blocks["state_id"][~blocks["elsewhere"].to_numpy(dtype=bool)]))
+
+
+def read_published_counts(
+    paths: Sequence[Path],
+    blocks: pandas.DataFrame,
+    vintage: int,
+    commutes: Commutes,
+    progress: Progress = silent,
+) -> PublishedCounts:
+    """Read files of characteristics, and compare their totals with the jobs of OD files.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    blocks : DataFrame
+        The table of the schema.
+    vintage : int
+        Census year of the blocks.
+    commutes : Commutes
+        The jobs. Those of worker records are not compared.
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        A file does not fit; the message says why in one line.
+    """
     if not paths:
-        return _Described({}, {})
+        return PublishedCounts()
     progress(READING_CHARACTERISTICS, 0, len(paths))
-    files = []
+    lookup, state_ids = BlockLookup.of(blocks, vintage), _imported_states(blocks)
+    files, parts = [], []
     for done, path in enumerate(sorted(paths)):
-        files.append(read_characteristics(path))
+        file = read_characteristics(path)
+        files.append(file.without_rows())
+        check_characteristics_together(files, state_ids, commutes.year, commutes.job_type)
+        parts.append(count_rows(file, lookup))
         progress(READING_CHARACTERISTICS, done + 1, len(paths))
-    table = characteristics_table(files, lookup, state_ids)
-    return _Described({"characteristics": table}, {"characteristics": [file.as_fact() for file in files]})
+    table = counts_table(parts)
+    del parts
+    notes = list(notes_on_segments(table, files, blocks["state_id"]))
+    if commutes.jobs is not None:
+        outflow = sum(commutes.outflow.values())
+        od = OdJobs(commutes.jobs, commutes.destination_states, commutes.residents_only, outflow)
+        notes = notes_on_totals(table, files, blocks["state_id"], od) + notes
+    return PublishedCounts(
+        {CHARACTERISTIC_COUNTS.name: table}, {FACT: [file.as_fact() for file in files]}, tuple(notes)
+    )
 
 
 @dataclass(frozen=True, slots=True)

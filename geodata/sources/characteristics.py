@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,116 +18,23 @@ from geodata.geography.elsewhere import states
 from geodata.json_objects import JsonObject
 from geodata.sources.lodes import OTHER_VINTAGE_SHARE, BlockLookup, why_not_found
 from geodata.sources.reading import FIRST_DATA_LINE, TextTable, check_codes, read_header, read_table
-from geodata.store.schema import AGE_BANDS, CHARACTERISTIC_CODES, CHARACTERISTICS, EARNINGS_BANDS
-
-End = Literal["work", "home"]
-
-TOTAL: Final = "C000"
-_SECTORS: Final = (
-    "Agriculture, forestry, fishing, and hunting",
-    "Mining, quarrying, and oil and gas extraction",
-    "Utilities",
-    "Construction",
-    "Manufacturing",
-    "Wholesale trade",
-    "Retail trade",
-    "Transportation and warehousing",
-    "Information",
-    "Finance and insurance",
-    "Real estate and rental and leasing",
-    "Professional, scientific, and technical services",
-    "Management of companies and enterprises",
-    "Administrative and support and waste management",
-    "Educational services",
-    "Health care and social assistance",
-    "Arts, entertainment, and recreation",
-    "Accommodation and food services",
-    "Other services (except public administration)",
-    "Public administration",
+from geodata.store.characteristic_groups import (
+    ALL_WORKERS,
+    BANDS,
+    ENDS,
+    FILE_KINDS,
+    GROUPS,
+    SEGMENTS,
+    TOTAL,
+    End,
 )
+from geodata.store.schema import CHARACTERISTIC_CODES, CHARACTERISTIC_COUNTS
 
-
-@dataclass(frozen=True, slots=True)
-class CharacteristicGroup:
-    """Classes into which every job falls, or every job of which something is known.
-
-    Attributes
-    ----------
-    title : str
-    codes : tuple of str
-        Columns of the file.
-    labels : tuple of str
-        What each counts.
-    """
-
-    title: str
-    codes: tuple[str, ...]
-    labels: tuple[str, ...]
-
-
-def _group(
-    title: str, prefix: str, labels: Sequence[str], numbers: Sequence[int] = ()
-) -> CharacteristicGroup:
-    codes = [f"{prefix}{number:02d}" for number in numbers or range(1, len(labels) + 1)]
-    return CharacteristicGroup(title, tuple(codes), tuple(labels))
-
-
-GROUPS: Final = (
-    _group("Age", "CA", AGE_BANDS),
-    _group("Earnings", "CE", EARNINGS_BANDS),
-    _group("Industry (NAICS sector)", "CNS", _SECTORS),
-    _group(
-        "Race",
-        "CR",
-        (
-            "White alone",
-            "Black or African American alone",
-            "American Indian or Alaska Native alone",
-            "Asian alone",
-            "Native Hawaiian or other Pacific Islander alone",
-            "Two or more race groups",
-        ),
-        (1, 2, 3, 4, 5, 7),
-    ),
-    _group("Ethnicity", "CT", ("Not Hispanic or Latino", "Hispanic or Latino")),
-    _group(
-        "Education (workers aged 30 or older)",
-        "CD",
-        (
-            "Less than high school",
-            "High school or equivalent, no college",
-            "Some college or associate degree",
-            "Bachelor's degree or advanced degree",
-        ),
-    ),
-    _group("Sex", "CS", ("Male", "Female")),
-    _group(
-        "Firm age",
-        "CFA",
-        ("0 to 1 years", "2 to 3 years", "4 to 5 years", "6 to 10 years", "11 or more years"),
-    ),
-    _group(
-        "Firm size",
-        "CFS",
-        (
-            "0 to 19 employees",
-            "20 to 49 employees",
-            "50 to 249 employees",
-            "250 to 499 employees",
-            "500 or more employees",
-        ),
-    ),
-)
-"""The classes of the files, in their order; a RAC file has no firm age and size.
-
-Source: LODES technical documentation 7.5, file structures RAC and WAC.
-"""
-_WORK_ONLY: Final = ("CFA", "CFS")
-_EVERY_JOB: Final = ("CA", "CE", "CNS")
-"""Columns that add up to the total; the others are missing for some years and jobs."""
+_WORK_ONLY: Final = tuple(code for group in GROUPS if group.work_only for code in group.codes)
 _GEOCODE: Final[dict[End, str]] = {"work": "w_geocode", "home": "h_geocode"}
 _NAME: Final = re.compile(
-    r"^[a-z]{2}_(wac|rac)_(?P<segment>S[0AEI]0[0-3])_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE
+    r"^(?P<postal>[a-z]{2})_(?P<kind>wac|rac)_(?P<segment>S000|S[AEI]0[1-3])_(?P<job_type>JT\d\d)_(?P<year>\d{4})",
+    re.IGNORECASE,
 )
 _STATE_UNIT: Final = 10**13
 
@@ -141,6 +49,8 @@ class CharacteristicsFile:
     end : {"work", "home"}
         Whose characteristics it has: of the jobs at a block (WAC) or of those its residents hold (RAC).
     state_id : str
+    segment : str
+        Which workers it is about, as its name says: S000 for all, or one band of age, earnings, or industry.
     year : int, optional
     job_type : str, optional
         As the file's name says.
@@ -151,6 +61,7 @@ class CharacteristicsFile:
     text: TextTable
     end: End
     state_id: str
+    segment: str
     year: int | None
     job_type: str | None
     number: npt.NDArray[np.int64]
@@ -161,10 +72,15 @@ class CharacteristicsFile:
             "end": self.end,
             "file": self.text.path.name,
             "job_type": self.job_type,
+            "segment": self.segment,
             "sha256": self.text.sha256,
             "state": self.state_id,
             "year": self.year,
         }
+
+    def without_rows(self) -> CharacteristicsFile:
+        """The same without its counts, whose memory is given back."""
+        return replace(self, text=self.text.without_columns(), number=self.number[:0].copy())
 
 
 def is_characteristics(header: Sequence[str]) -> bool:
@@ -173,86 +89,146 @@ def is_characteristics(header: Sequence[str]) -> bool:
     return {TOTAL, "CA01", "CNS01"} <= names and bool(names & {"W_GEOCODE", "H_GEOCODE"})
 
 
-def require_all_workers(path: Path) -> None:
-    """Raise SourceFileError if the name of a file says that it is about one segment of workers."""
-    named = _NAME.match(path.name)
-    if named is not None and named["segment"].upper() != "S000":
-        raise SourceFileError(
-            f"{path}: characteristics of segment {named['segment'].upper()} only; give the file of all workers (S000)"
-        )
-
-
 def read_characteristics(path: Path) -> CharacteristicsFile:
-    """Read and check a WAC or RAC file of any state, year, and version of LODES.
+    """Read and check a WAC or RAC file of any state, year, segment, and version of LODES.
+
+    A file may have no rows if its name says what it would be about: LODES publishes those without jobs, too.
 
     Raises
     ------
     SourceFileError
-        The file cannot be read, is truncated, or lacks a column, or its name says that it is about one segment.
+        The file cannot be read, is truncated, or lacks a column, or its name says WAC but it is RAC, or the reverse.
     SourceRowError
         A geocode does not have 15 digits, a count is not whole, age, earnings, or sectors do not add up to the total,
-        a block occurs twice, or blocks are in two states.
+        a job is not in the segment that the file's name states, a block occurs twice, or blocks are in two states.
     """
-    require_all_workers(path)
     named = _NAME.match(path.name)
     end: End = "work" if "w_geocode" in _header(path) else "home"
-    text = read_table(path, required=[_GEOCODE[end]], whole=_columns(end))
+    if named is not None and named["kind"].upper() != FILE_KINDS[end]:
+        raise SourceFileError(
+            f"{path}: named {named['kind'].upper()}, but its column {_GEOCODE[end]} is that of {FILE_KINDS[end]}; "
+            "rename it or download it again"
+        )
+    state_id = None if named is None else _state_of(named["postal"])
+    text = read_table(path, required=[_GEOCODE[end]], whole=_columns(end), may_be_empty=state_id is not None)
+    segment = named["segment"].upper() if named else ALL_WORKERS
     number = check_codes(text, _GEOCODE[end], 15, "block").cast("int64").to_numpy()
-    _check_sums(text)
+    _check_sums(text, segment)
     _check_blocks(text, number, _GEOCODE[end])
     return CharacteristicsFile(
         text,
         end,
-        f"{number[0] // _STATE_UNIT:02d}",
+        f"{number[0] // _STATE_UNIT:02d}" if number.size else str(state_id),
+        segment,
         int(named["year"]) if named else None,
         named["job_type"].upper() if named else None,
         number,
     )
 
 
-def characteristics_table(
-    files: Sequence[CharacteristicsFile], lookup: BlockLookup, state_ids: Sequence[str]
-) -> pandas.DataFrame:
-    """Put the rows of all files into the table of the schema, by end and block.
+def check_characteristics_together(
+    files: Sequence[CharacteristicsFile], state_ids: Sequence[str], year: int | None, job_type: str | None
+) -> None:
+    """Check that files go with each other and with the jobs of an import.
 
     Parameters
     ----------
     files : sequence of CharacteristicsFile
-    lookup : BlockLookup
-        The imported blocks.
     state_ids : sequence of str
         States with a crosswalk.
+    year, job_type : int and str, or None
+        Of the jobs; None if the names of their files do not say.
 
     Raises
     ------
     SourceFileError
-        Two files are for the same end and state, or a file's state has no crosswalk.
-    SourceRowError
-        A block is not in the crosswalk.
+        Two files are of the same end, state, and segment, one is of another year or job type than the jobs or than the
+        first file, or a file's state has no crosswalk.
     """
-    seen: dict[tuple[str, str], Path] = {}
+    seen: dict[tuple[str, str, str], Path] = {}
     for file in files:
-        first = seen.setdefault((file.end, file.state_id), file.text.path)
-        if first is not file.text.path:
+        path, kind = file.text.path, FILE_KINDS[file.end]
+        first = seen.setdefault((file.end, file.state_id, file.segment), path)
+        if first is not path:
             raise SourceFileError(
-                f"{file.text.path}: a second file of these characteristics of state {file.state_id}, after {first}; "
-                "keep one"
+                f"{path}: a second file of these characteristics of state {file.state_id}, after {first}; keep one"
             )
         if file.state_id not in state_ids:
             known = states()
             postal = known[file.state_id].postal.lower() if file.state_id in known else "STATE"
             raise SourceFileError(
-                f"{file.text.path}: no crosswalk of state {file.state_id} among the files; add {postal}_xwalk.csv.gz"
+                f"{path}: no crosswalk of state {file.state_id} among the files; add {postal}_xwalk.csv.gz"
             )
-    parts = [_placed(file, lookup) for file in files]
-    table = pandas.concat(parts, ignore_index=True)
-    # "work" first.
-    order = np.lexsort((table["block_index"].to_numpy(), (table["end"] == "home").to_numpy()))
-    placed: pandas.DataFrame = table.iloc[order].reset_index(drop=True)[list(CHARACTERISTICS.columns)]
-    return placed
+        if year and file.year and file.year != year:
+            raise SourceFileError(
+                f"{path}: {kind} of {file.year}, but the jobs are of {year}; give {kind} of {year}"
+            )
+        if job_type and file.job_type and file.job_type != job_type:
+            raise SourceFileError(
+                f"{path}: {kind} of job type {file.job_type}, but the jobs are {job_type}; give {kind} of {job_type}"
+            )
+        year, job_type = year or file.year, job_type or file.job_type
 
 
-def _placed(file: CharacteristicsFile, lookup: BlockLookup) -> pandas.DataFrame:
+def count_rows(file: CharacteristicsFile, lookup: BlockLookup) -> pandas.DataFrame:
+    """Return the counts above 0 of a file with the columns of `schema.CHARACTERISTIC_COUNTS`, by code, then block.
+
+    Parameters
+    ----------
+    file : CharacteristicsFile
+    lookup : BlockLookup
+        The imported blocks.
+
+    Raises
+    ------
+    SourceFileError
+        So few blocks are in the crosswalk that the file must be of another vintage.
+    SourceRowError
+        A block is not in the crosswalk.
+    """
+    row = _rows_of_blocks(file, lookup)
+    order = np.argsort(row, kind="stable")
+    block, columns = row[order].astype(np.int32), _columns(file.end)
+    counts = [file.text.column(code).to_numpy()[order] for code in columns]
+    places = [np.flatnonzero(count) for count in counts]
+    code = [CHARACTERISTIC_CODES.index(name) for name in columns]
+    sizes = [place.size for place in places]
+    return pandas.DataFrame(
+        {
+            "end": np.full(sum(sizes), ENDS.index(file.end), dtype=np.int8),
+            "segment": np.full(sum(sizes), SEGMENTS.index(file.segment), dtype=np.int8),
+            "code": np.repeat(np.array(code, dtype=np.int8), sizes),
+            "block_index": np.concatenate([block[place] for place in places]),
+            "count": np.concatenate(
+                [count[place].astype(np.int32) for count, place in zip(counts, places, strict=True)]
+            ),
+        }
+    )
+
+
+def counts_table(parts: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
+    """Put the counts of several files together, sorted as the schema says."""
+    return pandas.concat(list(_merged(parts)), ignore_index=True)[list(CHARACTERISTIC_COUNTS.columns)]
+
+
+def _merged(parts: Sequence[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
+    """Yield the counts of each end and segment; only those are sorted that several states have."""
+    keyed = [(tuple(part[["end", "segment"]].iloc[0]), part) for part in parts if len(part)]
+    keyed.sort(key=lambda each: each[0])
+    for _, same in groupby(keyed, key=lambda each: each[0]):
+        several = [part for _, part in same]
+        if len(several) == 1:
+            yield several[0]
+            continue
+        whole = pandas.concat(several, ignore_index=True)
+        yield whole.iloc[np.lexsort((whole["block_index"], whole["code"]))]
+    if not keyed:
+        yield pandas.DataFrame(
+            {name: np.empty(0, dtype=kind) for name, kind in CHARACTERISTIC_COUNTS.columns.items()}
+        )
+
+
+def _rows_of_blocks(file: CharacteristicsFile, lookup: BlockLookup) -> npt.NDArray[np.int64]:
     row = lookup.find(file.number)
     lost = np.flatnonzero(row < 0)
     if lost.size:
@@ -260,16 +236,11 @@ def _placed(file: CharacteristicsFile, lookup: BlockLookup) -> pandas.DataFrame:
         if lost.size > 1 and lost.size > OTHER_VINTAGE_SHARE * file.number.size:
             raise SourceFileError(
                 f"{file.text.path}: line {lost[0] + FIRST_DATA_LINE}: {_GEOCODE[file.end]} {geocode} and many more are "
-                f"not in the crosswalk of {lookup.vintage} blocks: probably another vintage; LODES 7 goes with "
-                "tabblk2010 crosswalks, LODES 8 with tabblk2020"
+                f"not in the crosswalk of {lookup.vintage} blocks: {FILE_KINDS[file.end]} of another vintage; "
+                "LODES 7 goes with tabblk2010 crosswalks, LODES 8 with tabblk2020"
             )
         file.text.refuse(int(lost[0]), *why_not_found(_GEOCODE[file.end], geocode, int(geocode[:2]), "file"))
-    columns = _columns(file.end)
-    counts = {
-        code: file.text.column(code).to_numpy().astype(np.int32) if code in columns else np.int32(0)
-        for code in CHARACTERISTIC_CODES
-    }
-    return pandas.DataFrame({"block_index": row.astype(np.int32), "end": file.end, **counts})
+    return row
 
 
 def _header(path: Path) -> set[str]:
@@ -278,22 +249,27 @@ def _header(path: Path) -> set[str]:
 
 def _columns(end: End) -> list[str]:
     """Columns of counts of a file."""
-    return [code for code in CHARACTERISTIC_CODES if end == "work" or not code.startswith(_WORK_ONLY)]
+    return [code for code in CHARACTERISTIC_CODES if end == "work" or code not in _WORK_ONLY]
 
 
-def _check_sums(text: TextTable) -> None:
+def _check_sums(text: TextTable, segment: str) -> None:
     total = text.column(TOTAL).to_numpy()
-    for group in GROUPS:
-        if group.codes[0].removesuffix("01") not in _EVERY_JOB:
-            continue
-        summed = sum(text.column(code).to_numpy() for code in group.codes)
-        wrong = np.flatnonzero(summed != total)
-        if wrong.size:
-            text.refuse(
-                int(wrong[0]),
-                f"{group.codes[0]} to {group.codes[-1]} do not add up to {TOTAL}",
-                "correct the row or download the file again",
-            )
+    for codes in (group.codes for group in GROUPS if group.is_of_every_job):
+        _check_sum(text, total, codes, f"{codes[0]} to {codes[-1]} do not add up to {TOTAL}")
+    if segment in BANDS:
+        codes = BANDS[segment].codes
+        _check_sum(text, total, codes, f"named {segment}, but {', '.join(codes)} do not add up to {TOTAL}")
+
+
+def _check_sum(text: TextTable, total: npt.NDArray[np.int64], codes: Sequence[str], found: str) -> None:
+    wrong = np.flatnonzero(sum(text.column(code).to_numpy() for code in codes) != total)
+    if wrong.size:
+        text.refuse(int(wrong[0]), found, "correct the row or download the file again")
+
+
+def _state_of(postal: str) -> str | None:
+    """Code of a state; None if there is no state with this abbreviation."""
+    return next((state.state_id for state in states().values() if state.postal == postal.upper()), None)
 
 
 def _check_blocks(text: TextTable, number: npt.NDArray[np.int64], column: str) -> None:
@@ -303,7 +279,7 @@ def _check_blocks(text: TextTable, number: npt.NDArray[np.int64], column: str) -
             int(twice[0]), f"the block {number[twice[0]]:015d} is repeated", "each block may have one row"
         )
     state = number // _STATE_UNIT
-    other = np.flatnonzero(state != state[0])
+    other = np.flatnonzero(state != state[:1])
     if other.size:
         text.refuse(
             int(other[0]),

@@ -12,7 +12,7 @@ from typing import NoReturn
 from geodata.errors import SourceFileError
 from geodata.sources.base_files import base_layer_of, is_gnis
 from geodata.sources.boundaries import levels_of
-from geodata.sources.characteristics import is_characteristics, require_all_workers
+from geodata.sources.characteristics import is_characteristics
 from geodata.sources.checksums import is_checksums, is_version
 from geodata.sources.crosswalk import is_crosswalk
 from geodata.sources.flows import BY_NAME, is_flows, is_flows_by_name
@@ -34,7 +34,7 @@ _CENSUS_TABLE = re.compile(  # names of its tables that an import reads
     re.IGNORECASE,
 )
 _CHARACTERISTICS = re.compile(  # names of files that an import reads only if it is asked to
-    r"^[a-z]{2}_(wac|rac)_s000_jt\d\d_\d{4}(\W.*)?\.csv(\.gz)?$", re.IGNORECASE
+    r"^[a-z]{2}_(wac|rac)_s(000|[aei]0[1-3])_jt\d\d_\d{4}(\W.*)?\.csv(\.gz)?$", re.IGNORECASE
 )
 
 
@@ -174,8 +174,6 @@ def roles_of(path: Path) -> tuple[str, ...]:
     role = _text_role(header)
     if role is None:
         raise SourceFileError(f"{path}: {_why_not(path, header)}")
-    if role == "characteristics":
-        require_all_workers(path)
     return (role,)
 
 

@@ -71,6 +71,8 @@ class Table:
         Columns beyond the named ones that are allowed; by default none are.
     bounds : dict of str to tuple of int
         Least and greatest value of columns that only this table has; `BOUNDS` has those of the others.
+    keys : tuple of str
+        Columns by which the rows are sorted first; each combination of their values is one row group.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Table:
     geometry: bool = False
     further: FurtherColumns | None = None
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
 
     def allows(self, name: str) -> bool:
         """Return whether a column beyond the named ones may have this name."""
@@ -234,8 +237,20 @@ CHARACTERISTIC_CODES = (
     *(f"CFS{number:02d}" for number in range(1, 6)),
 )
 """Columns of counts of a LODES file of workplace characteristics; a file of residences lacks CFA and CFS."""
+CHARACTERISTIC_COUNTS = Table(
+    "characteristic_counts",  # published counts of LODES above 0; nothing here is counted for a release
+    {
+        "end": "int8",  # 0: of the jobs at the block (WAC); 1: of those that its residents hold (RAC)
+        "segment": "int8",  # position in `characteristic_groups.SEGMENTS`: which workers the file is about
+        "code": "int8",  # position in CHARACTERISTIC_CODES: which of their jobs
+        "block_index": "int32",  # ascending
+        "count": "int32",
+    },
+    bounds={"end": (0, 1), "segment": (0, 9), "code": (0, len(CHARACTERISTIC_CODES) - 1)},
+    keys=("end", "segment", "code"),
+)
 CHARACTERISTICS = Table(
-    "characteristics",  # published counts of LODES; nothing here is counted for a release
+    "characteristics",  # the same of all workers, with zeros, as earlier versions wrote it
     {
         "block_index": "int32",
         "end": "str",  # "work": of the jobs at the block; "home": of those that its residents hold
@@ -255,7 +270,7 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
 """Tables of the base map, by which nothing is counted: the same in a dataset and in its publications."""
-COPIED_TABLES = (*BASE_TABLES, CHARACTERISTICS)
+COPIED_TABLES = (*BASE_TABLES, CHARACTERISTICS, CHARACTERISTIC_COUNTS)
 """Public tables that a dataset may have, and its publications then have as well."""
 OPTIONAL_TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "dataset": (*COPIED_TABLES, WORKERS),

@@ -44,6 +44,7 @@ from geodata.store.table_stream import (
     Columns,
     TableStream,
     checked_frame,
+    group_keys,
     read_batches,
     read_slice,
     row_ptr,
@@ -194,6 +195,11 @@ class Store:
         """First row of each of a table's G row groups, and the number of its rows: int64[G + 1]."""
         with reading(self.place(name)):
             return row_ptr(self._content(name))
+
+    def group_keys(self, name: str) -> npt.NDArray[np.int64]:
+        """Key of each row group of a table with keys: int64[G, keys]; StoreError if a row group has several."""
+        with reading(self.place(name)):
+            return group_keys(self._content(name), self._table(name).keys)
 
     def columns(self, name: str) -> list[str]:
         """Columns of a table as stored."""

@@ -1,7 +1,8 @@
 """Tables too large for memory: written row group by row group, and read back a part at a time.
 
 Before compression, homes and 64-bit integers are delta encoded, and floats split by byte: they become smaller than
-with a dictionary, and are written and read faster. (Splitting integers by byte is better still, but DuckDB 1.4 cannot
+with a dictionary, and are written and read faster. So do all integers of a table with keys, which are constant,
+ascending, or small within a row group. (Splitting integers by byte is better still, but DuckDB 1.4 cannot
 read it.) All other integers repeat so often that LZ4 alone does nearly as well as a dictionary or deltas, in half the
 time. Text keeps its dictionaries. Numbers are compressed by LZ4, text and shapes by zstd: numbers are hardly smaller
 with zstd, and take half as long again to write.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from pathlib import Path
@@ -87,6 +88,9 @@ class TableStream:
         self.rows += part.num_rows
         self._held.append(part)
         self._n_held += part.num_rows
+        if self._table.keys:
+            self._write_whole_keys()
+            return
         while self._n_held > ROW_GROUP_ROWS:
             self._write_group(self._whole_rows())
 
@@ -135,7 +139,7 @@ class TableStream:
         if self._writer is None:
             schema = _schema(self._table, extra)
             self._writer = pyarrow.parquet.ParquetWriter(
-                self._file, schema, **_compressions(schema), **_encodings(schema)
+                self._file, schema, **_compressions(schema), **_encodings(schema, self._table)
             )
         return self._writer
 
@@ -146,6 +150,13 @@ class TableStream:
         held = pyarrow.concat_tables(self._held).slice(0, ROW_GROUP_ROWS + 1)
         ends = np.flatnonzero(np.diff(held[_WHOLE].to_numpy()))
         return int(ends[-1]) + 1 if ends.size else ROW_GROUP_ROWS
+
+    def _write_whole_keys(self) -> None:
+        """Write each key that is complete as a row group; rows of the last key may still follow."""
+        held = pyarrow.concat_tables(self._held)
+        changes = [np.flatnonzero(np.diff(held[name].to_numpy())) + 1 for name in self._table.keys]
+        for n_rows in np.diff(np.unique(np.concatenate([[0], *changes]))).tolist():
+            self._write_group(n_rows)
 
     def _write_group(self, n_rows: int) -> None:
         """Write the first rows held as one row group."""
@@ -199,6 +210,30 @@ def row_ptr(file: Path | io.BytesIO) -> npt.NDArray[np.int64]:
     """First row of every row group of a Parquet file, and the number of rows: int64[groups + 1]."""
     facts = pyarrow.parquet.read_metadata(file)
     return _row_ptr(facts)
+
+
+def group_keys(file: Path | io.BytesIO, keys: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the values of the key columns in every row group of a Parquet file, by its footer: int64[groups, keys].
+
+    Raises
+    ------
+    ValueError
+        If a row group has several keys, or a key has several row groups, or they are not sorted.
+    """
+    facts = pyarrow.parquet.read_metadata(file)
+    places = [facts.schema.names.index(name) for name in keys]
+    found = np.empty((facts.num_row_groups, len(keys)), dtype=np.int64)
+    for group in range(facts.num_row_groups):
+        row_group = facts.row_group(group)
+        for at, place in enumerate(places):
+            stated = row_group.column(place).statistics
+            if stated is None or not stated.has_min_max or stated.min != stated.max:
+                raise ValueError(f"row group {group} has several values of {keys[at]!r}")
+            found[group, at] = stated.min
+    order = np.lexsort(found.T[::-1])
+    if not np.array_equal(order, np.arange(len(found))) or len(np.unique(found, axis=0)) < len(found):
+        raise ValueError(f"row groups are not in the order of {', '.join(keys)}")
+    return found
 
 
 def read_batches(file: Path | io.BytesIO, columns: list[str] | None) -> Iterator[pyarrow.Table]:
@@ -287,7 +322,7 @@ def _compressions(schema: pyarrow.Schema) -> dict[str, object]:
     return {"compression": compression, "compression_level": level or None}
 
 
-def _encodings(schema: pyarrow.Schema) -> dict[str, object]:
+def _encodings(schema: pyarrow.Schema, table: Table) -> dict[str, object]:
     encoding = {}
     dictionary = []
     for field in schema:
@@ -295,7 +330,7 @@ def _encodings(schema: pyarrow.Schema) -> dict[str, object]:
             encoding[field.name] = "PLAIN"
         elif pyarrow.types.is_floating(field.type):
             encoding[field.name] = "BYTE_STREAM_SPLIT"
-        elif field.name == _DELTA or field.type == pyarrow.int64():
+        elif field.name == _DELTA or table.keys or field.type == pyarrow.int64():
             encoding[field.name] = "DELTA_BINARY_PACKED"
         elif pyarrow.types.is_integer(field.type) or pyarrow.types.is_boolean(field.type):
             encoding[field.name] = "PLAIN"

@@ -37,7 +37,7 @@ def ask(release: Release, question: SettledQuestion) -> Result:
 def characteristics_of(release: Release, question: Question) -> AreaCharacteristics | None:
     """Return what LODES publishes about the area of a question, if its analysis shows that and the release has it."""
     shown = ENTRIES[question.analysis].characteristics
-    return release.characteristics(question.area, side=question.side) if shown else None
+    return release.published_profile(question.area, side=question.side) if shown else None
 
 
 def _profile(release: Release, question: SettledQuestion) -> Result:
@@ -71,6 +71,12 @@ def _job_balance(release: Release, question: SettledQuestion) -> Result:
     return release.job_balance(question.area, question.filters, layer=question.layer)
 
 
+def _characteristics(release: Release, question: SettledQuestion) -> Result:
+    return release.characteristics(
+        question.area, question.characteristic, question.filters, side=question.side, layer=question.layer
+    )
+
+
 def _paired(release: Release, question: SettledQuestion) -> Result:
     ends = question.ends
     return release.paired(ends["home"], ends["work"], question.filters, edges_mi=question.edges_mi)
@@ -94,6 +100,7 @@ _ANALYSES: Final[dict[str, Callable[[Release, SettledQuestion], Result]]] = {
     "distance-direction": _distance_direction,
     "inflow-outflow": _inflow_outflow,
     "job-balance": _job_balance,
+    "characteristics": _characteristics,
     "paired": _paired,
     "flow-matrix": _flow_matrix,
 }
@@ -122,6 +129,7 @@ def question_of(answer: Result) -> Question:
         earnings=earnings,
         industry=industry,
         attributes=about.kept_attributes,
+        characteristic=getattr(answer, "characteristic", usual.characteristic),
         by=getattr(answer, "by", ()),
     )
 

@@ -96,6 +96,11 @@ class OpenedRelease(OpenedPublication):
         """LODES code of the job type, such as JT00; empty if the release does not state it."""
         return str(self.facts.get("job_type") or "")
 
+    @property
+    def has_published_counts(self) -> bool:
+        """Whether it has counts of LODES by class, for the analysis `characteristics`."""
+        return not self._characteristics.is_empty
+
     def warm(self, layers: Sequence[str] = ()) -> None:
         """Read in advance what the first questions need: the units of some layers, and the bounds of cells.
 

@@ -209,9 +209,18 @@ def source_words(release: OpenedPublication) -> str:
     )
 
 
-def caption(release: OpenedPublication, what: str) -> list[str]:
-    """Return the lines on a picture: a warning if needed, its subject, source, year, epsilon and delta."""
+AS_PUBLISHED: Final = "Counts as LODES publishes them"
+"""The source of counts that are copied from published files, in place of what a release promises."""
+
+
+def caption(release: OpenedPublication, what: str, *, is_published: bool = False) -> list[str]:
+    """Return the lines on a picture: a warning if needed, its subject, source, year, epsilon and delta.
+
+    Counts that are copied from published files have neither epsilon nor delta.
+    """
     warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
+    if is_published:
+        return [*warning, what, f"{AS_PUBLISHED} · {release.title}"]
     of_whom, _ = origin(release.certificate).split(" · ", 1)
     source = f"{of_whom} · {source_words(release)} · {promise(release.certificate)}"
     return [*warning, what, source]

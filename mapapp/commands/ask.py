@@ -46,7 +46,9 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
     form = form_of(options)
     with show_progress(quiet=options["quiet"]) as report:
         opened = opened_releases(paths, report)
-    asked = ask_in_words(sentence, SentenceNames(opened[0].areas, opened[0].attributes))
+    first = opened[0]
+    names = SentenceNames(first.areas, first.attributes, has_published_counts=first.has_published_counts)
+    asked = ask_in_words(sentence, names)
     chosen, notes = _of_years(opened, asked)
     _explain(asked, notes, [path for path, release in zip(paths, opened, strict=True) if release in chosen])
     if asked.is_empty:

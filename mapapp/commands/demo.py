@@ -33,7 +33,7 @@ from mapapp.commands.options import STORE, json_option, print_result, quiet_opti
     type=STORE,
     default=None,
     help="Also write the worker records, their schema, and the public files from which `commutemap import` makes the "
-    "same workers, into this new folder.",
+    "same workers, and WAC and RAC files of their jobs, into this new folder.",
 )
 @click.option(
     "--published",

@@ -79,7 +79,7 @@ _NOT_PUBLIC = (
     "--characteristics",
     type=FILES,
     multiple=True,
-    help="LODES workplace or residence characteristics (WAC, RAC).",
+    help="LODES workplace or residence characteristics (WAC, RAC), of all workers or of one segment.",
 )
 @click.option(
     "--public-characteristics",

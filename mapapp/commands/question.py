@@ -59,6 +59,8 @@ def _click_option(option: Option) -> Callable[[Function], Function]:
     more: dict[str, Any] = {"show_default": True} if option.default else {}
     if option.kind in ("areas", "attributes"):
         more = {"multiple": True}
+    elif option.name == "characteristic":
+        more |= {"metavar": "COLUMN"}
     elif option.kind == "choice":
         more |= {"type": click.Choice(QUESTION[option.field].choices)}
     elif option.name == "each":

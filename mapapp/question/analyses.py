@@ -30,7 +30,7 @@ class Analysis:
         `mapapp.question.fields`.
     shows : tuple of str
         Ways to draw it; the first replaces one that is not listed. Empty if there is no choice.
-    own_drawing : {"", "points", "lines", "arrows", "ratio"}
+    own_drawing : {"", "points", "lines", "arrows", "ratio", "share"}
         How it is drawn if there is no choice.
     n_areas : int
         Number of areas: 2 if homes and workplaces each have one.
@@ -108,6 +108,15 @@ ANALYSES: Final = _by_name(
             words="Are there jobs for those who live there?",
             fields=("layer",),
             own_drawing="ratio",
+            n_needed=0,
+            shows_chosen_end=True,
+        ),
+        Analysis(
+            name="characteristics",
+            title="Jobs by industry, education, and more",
+            words="Which sectors, and who holds the jobs?",
+            fields=("side", "layer", "characteristic"),
+            own_drawing="share",
             n_needed=0,
             shows_chosen_end=True,
         ),

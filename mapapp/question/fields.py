@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from geodata.store.characteristic_groups import GROUP_OF, GROUPS, LABEL_OF
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.area_text import MAX_TEXT
@@ -29,6 +30,10 @@ MAX_NAMES: Final = 3
 """Number of attributes that one cross table can have."""
 USUAL: Final = "usual"
 """In place of a layer: the one that people name, as `mapapp.answers.areas.usual_layers` chooses it."""
+
+
+USUAL_CHARACTERISTIC: Final = "CNS16"
+"""Health care and social assistance, the largest sector of the United States."""
 
 
 class NotAllowed(UsageError):
@@ -186,6 +191,29 @@ def kept_bands(bands: Iterable[int]) -> tuple[int, ...]:
     return found if len(found) < len(BANDS) else ()
 
 
+def characteristic_named(text: str) -> str:
+    """Return the column of WAC and RAC files that a text names: by its name, or by words of its label.
+
+    Raises
+    ------
+    UsageError
+        If no column, or more than one, is named so.
+    """
+    if text.upper() in GROUP_OF:
+        return text.upper()
+    wanted = text.casefold().split()
+    named = {code: f"{GROUP_OF[code].title} {label}".casefold() for code, label in LABEL_OF.items()}
+    found = [code for code, label in named.items() if wanted and all(word in label for word in wanted)]
+    exact = [code for code, label in LABEL_OF.items() if label.casefold() == " ".join(wanted)]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        several = "; ".join(f"{code} ({LABEL_OF[code]})" for code in found[:4])
+        raise UsageError(f"characteristic {text[:40]!r} could be {several}; give the column")
+    titles = ", ".join(f"{group.codes[0]} … ({group.title})" for group in GROUPS)
+    raise UsageError(f"characteristic {text[:40]!r} does not exist; give one of {titles}")
+
+
 _CHECKS: Final = {
     "choice": _choice,
     "steps": _steps,
@@ -240,8 +268,8 @@ QUESTION: Final = _by_name(
         name="layer",
         kind="layer",
         default=USUAL,
-        help="Layer of the rows of comparison, destinations, and job-balance: county, town, city, zip, metro, tract, … "
-        "(usual: the one that people name).",
+        help="Layer of the rows of comparison, destinations, job-balance, and characteristics: county, town, city, "
+        "zip, metro, tract, … (usual: the one that people name).",
         address="layer",
         unknown="This release has no layer {}; the usual areas are shown.",
     ),
@@ -295,6 +323,17 @@ QUESTION: Final = _by_name(
         default=(),
         help="Value of an attribute of worker records to include, such as sex:F. Repeatable.",
         address="attribute",
+        is_optional=True,
+    ),
+    Field(
+        name="characteristic",
+        kind="choice",
+        default=USUAL_CHARACTERISTIC,
+        help="Class of jobs that characteristics counts by unit: a column of WAC and RAC files, such as CNS16, or its "
+        "label, such as 'health care'.",
+        address="characteristic",
+        choices=tuple(GROUP_OF),
+        unknown="There is no characteristic {}; health care is shown.",
         is_optional=True,
     ),
     Field(

@@ -9,7 +9,14 @@ from typing import Final, Literal
 from mapapp.base.errors import UsageError
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
-from mapapp.question.fields import QUESTION, Kind, NotAllowed, Values
+from mapapp.question.fields import (
+    QUESTION,
+    USUAL_CHARACTERISTIC,
+    Kind,
+    NotAllowed,
+    Values,
+    characteristic_named,
+)
 from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, Question, Questions
 
@@ -97,6 +104,7 @@ OPTIONS: Final = _by_name(
     *(_of_field(layer, default=QUESTION[layer].default) for layer in ("layer", "home_layer", "work_layer")),
     _of_field("edges", name="bands", default=numbers_text(EDGES_MI)),
     _of_field("attributes", name="attribute"),
+    _of_field("characteristic", default=QUESTION["characteristic"].default),
     _of_field("by"),
 )
 """By name, in the order of the help text."""
@@ -133,6 +141,7 @@ def questions_from(given: Values, analysis: str) -> Questions:
         earnings=tuple(kept.earnings),
         industry=tuple(kept.industry),
         attributes=tuple(kept.attributes),
+        characteristic=characteristic_named(str(given.get("characteristic", USUAL_CHARACTERISTIC))),
         by=_names(given.get("by", ())),
         **layers,
     )
@@ -193,6 +202,7 @@ def options_of(questions: Sequence[Question]) -> list[str] | None:
     for name in CHARACTERISTICS:
         options += _unless(name, ",".join(map(str, getattr(first, name))))
     options += [part for text in first.attributes for part in ("--attribute", text)]
+    options += _unless("characteristic", first.characteristic)
     options += _unless("by", ",".join(first.by))
     return options + _unless("bands", numbers_text(first.edges_mi))
 

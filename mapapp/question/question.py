@@ -8,7 +8,7 @@ from typing import Final, NewType
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES, Analysis
 from mapapp.question.distance_bands import EDGES_MI
-from mapapp.question.fields import USUAL, Side
+from mapapp.question.fields import USUAL, USUAL_CHARACTERISTIC, Side
 from mapapp.question.filters import Filters
 
 EVERYTHING: Final = "all"
@@ -38,6 +38,8 @@ class Question:
         Bands 1..3 that are included, ascending; empty for all.
     attributes : tuple of str
         Values of further attributes that are included, such as ``sex:F``; empty for all.
+    characteristic : str
+        Column of WAC and RAC files whose jobs are counted by unit.
     by : tuple of str
         Attributes of a cross table; empty for age and earnings.
     """
@@ -54,6 +56,7 @@ class Question:
     earnings: tuple[int, ...] = ()
     industry: tuple[int, ...] = ()
     attributes: tuple[str, ...] = ()
+    characteristic: str = USUAL_CHARACTERISTIC
     by: tuple[str, ...] = ()
 
     @property

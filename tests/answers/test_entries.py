@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from mapapp.answers.analyses.characteristics import Characteristics
 from mapapp.answers.analyses.job_balance import JobBalance
 from mapapp.answers.analyses.over_years import OverYears
 from mapapp.answers.analyses.results import Change, Result
@@ -14,7 +15,9 @@ MAPAPP = Path(__file__).parents[2] / "mapapp"
 
 def answer_types() -> set[str]:
     """Names of the types of answers; changes and answers over years belong to no analysis of their own."""
-    assert issubclass(JobBalance, Result)  # imported, so that it is among the subclasses
+    # Imported, so that they are among the subclasses.
+    assert issubclass(JobBalance, Result)
+    assert issubclass(Characteristics, Result)
     return {kind.__name__ for kind in Result.__subclasses__()} - {Change.__name__, OverYears.__name__}
 
 
@@ -29,7 +32,7 @@ def checked_types(path: Path) -> set[str]:
 
 def test_no_module_chooses_by_the_type_of_an_answer() -> None:
     types = answer_types()
-    assert len(types) == 9
+    assert len(types) == 10
     found = {
         str(path.relative_to(MAPAPP)): sorted(wrong)
         for path in MAPAPP.rglob("*.py")

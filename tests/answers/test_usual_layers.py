@@ -110,6 +110,7 @@ QUESTIONS = [
         analysis=analysis, side=side, areas=areas, others=areas if ANALYSES[analysis].n_areas == 2 else ()
     )
     for analysis in ANALYSES
+    if analysis != "characteristics"  # the release has no published counts
     for side in ("work", "home")
     for areas in ((), ("stplc:8101000",), ("county:81011",))
 ]

@@ -69,6 +69,20 @@ ASKS: list[tuple[list[str], Any]] = [
         lambda r: r.job_balance("county:10001", Filters(age=(1, 2)), layer="tract"),
     ),
     (
+        [
+            "characteristics",
+            "--area",
+            "county:10001",
+            "--layer",
+            "tract",
+            "--characteristic",
+            "female",
+            "--age",
+            "2",
+        ],
+        lambda r: r.characteristics("county:10001", "CS02", Filters(age=(2,)), layer="tract"),
+    ),
+    (
         ["paired", "--home-area", "county:10003", "--work-area", "county:10001", "--industry", "2"],
         lambda r: r.paired("county:10003", "county:10001", Filters(industry=(2,))),
     ),

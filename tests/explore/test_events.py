@@ -211,7 +211,7 @@ def test_a_row_leads_on(release: Release) -> None:
         assert after(state, release, "drill", nonsense, AT_REST) == state
 
 
-LEADS_TO = {"destinations": "paired", "flow-matrix": "paired"}
+LEADS_TO = {"destinations": "paired", "flow-matrix": "paired", "characteristics": "characteristics"}
 """Where a row leads, for the analyses whose rows do not lead to the profile of their unit."""
 
 
@@ -234,7 +234,9 @@ def test_every_row_leads_where_its_analysis_declares(release: Release, analysis:
         "rows"
     ]
     units = [row["unit"] for row in rows if row["unit"]]
-    assert bool(units) == (analysis in ("destinations", "comparison", "job-balance", "flow-matrix"))
+    assert bool(units) == (
+        analysis in ("destinations", "comparison", "job-balance", "characteristics", "flow-matrix")
+    )
     for row in rows:
         if not row["unit"]:
             continue

@@ -98,17 +98,19 @@ def test_a_changed_count_is_not_the_certified_one(release: Path, tmp_path: Path)
 
 def test_an_area_adds_up_its_blocks(release: Path) -> None:
     opened = Release.open(release)
-    everything = opened.characteristics()
+    everything = opened.published_profile()
     assert everything is not None
     assert everything.jobs == 21
-    assert list(everything.groups) == ["Age", "Earnings", "Industry (NAICS sector)", "Sex"]
-    assert [each.jobs for each in everything.groups["Sex"]] == [0, 21]
-    assert everything.groups["Sex"][1].share == 1
+    classes = everything.classes
+    assert list(classes["title"].unique()) == ["Age", "Earnings", "Industry (NAICS sector)", "Sex"]
+    of_sex = classes[classes["title"] == "Sex"]
+    assert of_sex["workers"].tolist() == [0, 21]
+    assert of_sex["share"].tolist() == [0, 1]
     blocks = opened.store.table("blocks")
-    tract = opened.characteristics(f"tract:{blocks['tract_id'][3]}")
+    tract = opened.published_profile(f"tract:{blocks['tract_id'][3]}")
     assert tract is not None
     assert tract.jobs == 7 * int((blocks["tract_id"][[3, 4, 200]] == blocks["tract_id"][3]).sum())
-    assert opened.characteristics(side="home") is None
+    assert opened.published_profile(side="home") is None
 
 
 def shown(release: Release, question: Question) -> str:

@@ -302,6 +302,7 @@ STATES = {
     "distance-direction": STATE,
     "inflow-outflow": STATE,
     "job-balance": STATE,
+    "characteristics": STATE.having(characteristic="CD04", earnings=(), industry=(), attributes=()),
     "paired": STATE.having(others=("stplc:4459",)),
     "flow-matrix": STATE.having(home_layer="tract", work_layer="stplc"),
 }

@@ -22,6 +22,7 @@ QUESTIONS = {
     "distance-direction": Question(areas=("county:10003",), analysis="distance-direction"),
     "inflow-outflow": Question(areas=("stplc:4459",), analysis="inflow-outflow"),
     "job-balance": Question(areas=("county:10001",), analysis="job-balance", layer="tract"),
+    "characteristics": Question(areas=("county:10001",), analysis="characteristics", layer="tract"),
     "paired": Question(areas=("county:10003",), others=("county:10001",), analysis="paired", side="home"),
     "flow-matrix": Question(analysis="flow-matrix", home_layer="tract"),
 }

@@ -44,6 +44,7 @@ STATES = {
     "distance-direction": shown(areas=COUNTY, analysis="distance-direction", edges=(1.0, 2.0)),
     "inflow-outflow": shown(areas=COUNTY, analysis="inflow-outflow"),
     "job-balance": shown(areas=COUNTY, analysis="job-balance"),
+    "characteristics": shown(areas=COUNTY, analysis="characteristics", characteristic="CD04"),
     "paired": shown(areas=COUNTY, others=("county:10003",), analysis="paired"),
     "flow-matrix": shown(analysis="flow-matrix"),
     "nothing chosen": shown(),

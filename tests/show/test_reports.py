@@ -554,8 +554,9 @@ def test_the_first_page_has_the_findings_the_map_and_six_numbers(releases: list[
 
 def test_a_profile_is_printed_as_a_grid(releases: list[Release]) -> None:
     (answer,) = built(releases[0], "profile").answers
-    assert [table.name for table in answer.printed] == ["bands", "wide"]
-    assert [table.name for table in answer.tables] == ["bands", "segments", "margins", "wide"]
+    assert [table.name for table in answer.printed] == ["bands", "wide", "characteristics"]
+    names = ["bands", "segments", "margins", "wide", "characteristics"]
+    assert [table.name for table in answer.tables] == names
     grid = answer.printed[1]
     assert len(grid.rows) == 16
     assert grid.rows[-1][:2] == ("All ages", "All earnings")

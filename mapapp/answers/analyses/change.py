@@ -134,9 +134,13 @@ def main_table(result: Result) -> tuple[str, list[str]]:
     return entry.compared, list(entry.keys)
 
 
+_FIELDS: Final = ("layer", "edges_mi", "home_layer", "work_layer", "characteristic")
+"""Further fields of an answer that say what its question is."""
+
+
 def _question_key(result: Result) -> tuple[object, ...]:
     about = result.about
-    extra = [getattr(result, name, None) for name in ("layer", "edges_mi", "home_layer", "work_layer")]
+    extra = [getattr(result, name, None) for name in _FIELDS]
     return (about.side, about.area_text, about.filters, *extra)
 
 
@@ -144,7 +148,9 @@ def _notes(found: Change) -> tuple[Note, ...]:
     before, after, (first, second) = found.before, found.after, found.words.releases
     noun = found.words.noun
     notes = [Note("both-noisy", _NOISE[published_sides(before, after)].format(noun=noun))]
-    if is_published(before.about.promise) and is_published(after.about.promise):
+    if entry_of(after).is_published:
+        notes = []
+    elif is_published(before.about.promise) and is_published(after.about.promise):
         notes = [
             Note("both-noisy", f"Their publisher protects both with noise, so small {noun}s mean little.")
         ]

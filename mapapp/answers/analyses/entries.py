@@ -13,7 +13,7 @@ import pandas
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
-from mapapp.answers.analyses import cross_table_entry, grids, job_balance, picks_of_numbers
+from mapapp.answers.analyses import characteristics, cross_table_entry, grids, job_balance, picks_of_numbers
 from mapapp.answers.analyses.counts import n_places
 from mapapp.answers.analyses.entry import (
     BarsEntry,
@@ -22,6 +22,7 @@ from mapapp.answers.analyses.entry import (
     PageTable,
     TableEntry,
     WideTable,
+    text_of,
     to_pair,
     to_pair_with_area,
 )
@@ -39,6 +40,7 @@ from mapapp.answers.analyses.results import (
 )
 from mapapp.answers.findings import sentences
 from mapapp.answers.findings.words import covered_in, residents
+from mapapp.answers.publication import is_published
 from mapapp.question.question import OTHER_END
 
 # Tables on the page with several counts in a row.
@@ -107,6 +109,18 @@ def n_about(result: Result) -> int:
     """Return how many workers or jobs an answer covers; if it is 0, there is nothing to show."""
     entry = entry_of(result)
     return entry.headline(result).value if entry.n_about is None else entry.n_about(result)
+
+
+def clause_of(result: Result) -> str:
+    """Return the rest of the sentence that begins with the first number; empty if the side says it."""
+    return text_of(entry_of(result).clause, result)
+
+
+def counted_unit(result: Result, n: int) -> str:
+    """Return what the first number of an answer counts, such as "synthetic workers"."""
+    one, several = entry_of(result).unit
+    unit = one if n == 1 else several
+    return unit.removeprefix("synthetic ") if is_published(result.about.promise) else unit
 
 
 def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Value]]:
@@ -380,6 +394,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         bars=(BarsEntry("Who comes, goes, and stays", "groups"),),
     ),
     "job-balance": job_balance.ENTRY,
+    "characteristics": characteristics.ENTRY,
     "paired": Entry(
         counts=picks_of_numbers.of_paired,
         findings=sentences.of_paired,

@@ -11,6 +11,7 @@ import pandas
 from mapapp.answers.analyses.measures import Number, Row, Value
 from mapapp.answers.analyses.picks_of_numbers import Counts
 from mapapp.answers.analyses.results import Result
+from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 
 # The question that a click on a row of an answer's table asks next: each analysis declares one of these functions.
@@ -22,6 +23,11 @@ RowLink = Callable[[Question, tuple[str, ...]], dict[str, object]]
 def to_profile(question: Question, units: tuple[str, ...]) -> dict[str, object]:
     """Return the profile of the row's unit."""
     return {"analysis": "profile", "areas": units} if len(units) == 1 else {}
+
+
+def to_unit(question: Question, units: tuple[str, ...]) -> dict[str, object]:
+    """Return the same question about the row's unit, by the layer that is usual within it."""
+    return {"areas": units, "layer": USUAL} if len(units) == 1 else {}
 
 
 def to_pair_with_area(question: Question, units: tuple[str, ...]) -> dict[str, object]:
@@ -224,26 +230,26 @@ class BarsEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatioMap:
-    """A map whose units are colored by a ratio, from far below 1 to far above it.
+    """A map whose units are colored by a ratio, from far below 1 to far above it, or by a share.
 
     Attributes
     ----------
     column : str
         Column of the ratio in the answer's table `units`; NaN if there is no ratio.
-    legend : str
+    legend : str or callable
         Label of the ratio; `{unit}` is the word for a unit, and `<br>` marks where a line may break.
     blank : str
         Why some units have no ratio, for the legend.
-    caption : str
+    caption : str or callable
         Caption of the map; `{unit}` as above, `{here}` is the area.
     hover : callable
         Returns the lines to show, after its name, when the pointer is on a row of `units`.
     """
 
     column: str
-    legend: str
+    legend: Text
     blank: str
-    caption: str
+    caption: Text
     hover: Callable[[Row], tuple[str, ...]]
 
 
@@ -287,7 +293,7 @@ class Entry:
         Number of workers or jobs in an answer, if it is not the first number. If it is 0, nothing is shown.
     glance : callable or None
         The answer in one line; by default the number of workers.
-    clause : str
+    clause : str or callable
         The rest of a sentence that begins with synthetic workers. `{s}` is the ending of its verbs, `{here}` the area,
         `{home}` and `{work}` the areas of an analysis that has two, `{covered}` where the counted workplaces are, with
         its preposition. Empty if the side says it.
@@ -317,6 +323,13 @@ class Entry:
         their own.
     lists_largest : bool
         Whether a report lists the largest rows of `units` among the key numbers.
+    is_published : bool
+        Whether its numbers are copied from published files: nothing is drawn, so they have no expected error and no
+        caution, and they also count the jobs of residents who work in other states.
+    unit : tuple of (str, str)
+        What its first number counts: one, and several.
+    counted : callable or None
+        The same in an area, for comparisons, such as "jobs in Warwick"; by default, people who work or live there.
     characteristics : bool
         Whether published characteristics of the area, if the release has them, are shown below the answer.
     compared : str
@@ -339,7 +352,7 @@ class Entry:
     headline: Read[Number] = _workers
     n_about: Read[int] | None = None
     glance: Read[str] | None = None
-    clause: str = ""
+    clause: Text = ""
     tail: Read[str] = _nothing_more
     tables: dict[str, TableEntry]
     cells: dict[str, ColumnEntry] = field(default_factory=lambda: WORKER_CELLS)
@@ -352,6 +365,9 @@ class Entry:
     n_error_rows: int | None = None
     distance_tables: tuple[str, ...] = ()
     lists_largest: bool = False
+    is_published: bool = False
+    unit: tuple[str, str] = ("synthetic worker", "synthetic workers")
+    counted: Read[str] | None = None
     characteristics: bool = False
     compared: str
     keys: tuple[str, ...]

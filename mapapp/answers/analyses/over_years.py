@@ -19,6 +19,7 @@ from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.entry import NumberEntry, text_of
 from mapapp.answers.analyses.measures import MEASURES, Value
 from mapapp.answers.analyses.results import NUMBERS, NumbersOfSeveral, Result, check_answers
+from mapapp.answers.publication import is_published
 from mapapp.base.errors import UsageError
 
 _NOISE: Final = Note(
@@ -166,13 +167,14 @@ def _about(answers: Sequence[Result]) -> About:
         for note in change(before, after).about.notes
         if note.code != "both-noisy" and note.text not in own
     }
+    is_public = entry_of(answers[-1]).is_published or is_published(last.promise)
     return dataclasses.replace(
         last,
         title=f"{last.title} over the years",
         release="; ".join(dict.fromkeys(answer.about.release for answer in answers)),
         version=", ".join(answer.about.version for answer in answers),
         year=", ".join(answer.about.year for answer in answers),
-        notes=(_NOISE, *found.values()),
+        notes=(*(() if is_public else (_NOISE,)), *found.values()),
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas
 
+from geodata.store.characteristic_groups import LABEL_OF
 from mapapp.answers.analyses import counts as counted
+from mapapp.answers.analyses.characteristics import Characteristics, group_of, two_way_rows, unit_rows
 from mapapp.answers.analyses.counts import band_sums
 from mapapp.answers.analyses.cross_table import (
     USUAL_ATTRIBUTES,
@@ -18,19 +21,25 @@ from mapapp.answers.analyses.cross_table import (
     total_rows,
 )
 from mapapp.answers.analyses.job_balance import JobBalance, balance_units, notes_on, ratio_of
-from mapapp.answers.analyses.place_characteristics import AreaCharacteristics
+from mapapp.answers.analyses.measures import Number
+from mapapp.answers.analyses.place_characteristics import (
+    AreaCharacteristics,
+    area_characteristics,
+    class_rows,
+)
 from mapapp.answers.analyses.results import AreaComparison, AreaProfile
 from mapapp.answers.areas.argument import Given
 from mapapp.answers.commutes.pick import Pick
-from mapapp.answers.opened_release import ALL_WORKERS, OpenedRelease
+from mapapp.answers.opened_release import ALL_WORKERS, COVERAGE, OpenedRelease
 from mapapp.answers.records.certificate import edge_cautions
-from mapapp.question.fields import USUAL, Side
+from mapapp.base.errors import UsageError
+from mapapp.question.fields import USUAL, USUAL_CHARACTERISTIC, Side, characteristic_named
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING
 
 
 class WorkerAnalyses(OpenedRelease):
-    """Profile, cross table, area comparison, and jobs per resident worker."""
+    """Profile, cross table, area comparison, jobs per resident worker, and published characteristics."""
 
     def profile(
         self,
@@ -72,13 +81,63 @@ class WorkerAnalyses(OpenedRelease):
         )
         return self._answered(answer, errors)
 
-    def characteristics(self, area: Given = EVERYTHING, *, side: Side = "work") -> AreaCharacteristics | None:
-        """Return what LODES publishes about all jobs in an area, or of its residents (side "home").
+    def characteristics(
+        self,
+        area: Given = EVERYTHING,
+        characteristic: str = USUAL_CHARACTERISTIC,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        layer: str = USUAL,
+        errors: bool = False,
+    ) -> Characteristics:
+        """Return what LODES publishes about all jobs in an area (side "work"), or about those of its residents.
 
-        The release has these counts only if its dataset was imported with public characteristics; else None. They are
-        not drawn, and cannot be filtered.
+        Parameters
+        ----------
+        characteristic : str
+            Class of jobs to count by unit: a column of WAC and RAC files, such as CNS16, or words of its label.
+        filters : Filters
+            Bands of one of age, earnings, and industry, of which the publication has the segment files.
+
+        Raises
+        ------
+        UsageError
+            Also if the publication does not have the files, or these do not have the characteristic.
         """
-        return self._characteristics.of(self._select(area), side)
+        chosen, code = self._select(area), characteristic_named(characteristic)
+        published = self._characteristics.of(chosen, side, filters)
+        group = group_of(published, code)
+        units = self._layer(layer, side, here=chosen)
+        known = published.jobs(group.codes)
+        n_known, n = int(known.sum()), int(known[group.codes.index(code)])
+        about = self._about("characteristics", chosen, filters, side)
+        notes = tuple(note for note in about.notes if note.code != COVERAGE)
+        answer = Characteristics(
+            about=replace(about, notes=(*published.notes, *notes)),
+            layer=units.level,
+            characteristic=code,
+            label=LABEL_OF[code],
+            counted=Number(n),
+            share_of_known=n / n_known if n_known else None,
+            known=Number(n_known),
+            jobs=Number(int(published.jobs()[0])),
+            units=unit_rows(published, units, code),
+            classes=class_rows(published),
+            two_way=two_way_rows(published),
+        )
+        return self._answered(answer, errors)
+
+    def published_profile(
+        self, area: Given = EVERYTHING, *, side: Side = "work"
+    ) -> AreaCharacteristics | None:
+        """Return the published classes of all jobs in an area, for the card below its profile; None without files."""
+        if not self._characteristics.has(side):
+            return None
+        try:
+            return area_characteristics(self._characteristics.of(self._select(area), side, ALL_WORKERS), side)
+        except UsageError:  # no file of the area's states
+            return None
 
     def cross_table(
         self,

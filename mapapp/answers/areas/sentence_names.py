@@ -63,9 +63,14 @@ class SentenceNames:
     areas : NamedAreas
     attributes : Attributes, optional
         By default those that every publication has.
+    has_published_counts : bool
+        Whether it has published counts of jobs by class.
     """
 
-    def __init__(self, areas: NamedAreas, attributes: Attributes | None = None) -> None:
+    def __init__(
+        self, areas: NamedAreas, attributes: Attributes | None = None, *, has_published_counts: bool = False
+    ) -> None:
+        self.has_published_counts = has_published_counts
         self._areas = areas
         known = Attributes() if attributes is None else attributes
         self.labels = Labels(known)

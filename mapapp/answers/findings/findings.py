@@ -9,7 +9,7 @@ import pandas
 
 from mapapp.answers import words
 from mapapp.answers.analyses.change import largest_change
-from mapapp.answers.analyses.entries import entry_of, headline_of
+from mapapp.answers.analyses.entries import clause_of, entry_of, headline_of
 from mapapp.answers.analyses.over_years import OverYears
 from mapapp.answers.analyses.results import Change, Result
 from mapapp.answers.errors.error_marks import within_errors
@@ -75,8 +75,11 @@ def _both(change: Change) -> str:
 
 def _people(answer: Result) -> str:
     """Return the people that an answer counts, such as "people who work in Providence"."""
-    about, clause = answer.about, entry_of(answer).clause
+    about, clause = answer.about, clause_of(answer)
     those = f" in the chosen groups ({about.filters})" if about.filters else ""
+    counted = entry_of(answer).counted
+    if counted is not None:
+        return f"{counted(answer)}{those}"
     if not clause:
         here = where(about)
         if about.area_side == "work" or here == EVERYWHERE:

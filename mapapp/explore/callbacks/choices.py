@@ -49,7 +49,12 @@ def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked
         If the sentence is empty or too long.
     """
     read = release.once(("sentences",), lambda: ResultCache[Asked](max_entries=_KEPT_SENTENCES))
-    names = release.once(("sentence names",), lambda: SentenceNames(release.areas, release.attributes))
+    names = release.once(
+        ("sentence names",),
+        lambda: SentenceNames(
+            release.areas, release.attributes, has_published_counts=release.has_published_counts
+        ),
+    )
     return read.get_or_make((text, chosen), lambda: ask_in_words(text, names, chosen))
 
 

@@ -37,7 +37,7 @@ def map_figure(
     """
     release, question, scheme = content.release, content.question, content.scheme
     is_lines = content.kind == "lines"
-    caption = _caption(release, map_caption(content), width)
+    caption = _caption(content, map_caption(content), width)
     below = commute_map.caption_height(caption, width)
     look = (
         camera.fitted(bounds, (width, height), margin=0)
@@ -45,7 +45,7 @@ def map_figure(
         else camera.fitted(content.bounds, (width, height), below)
     )
     if is_lines:  # the camera decides which places are grouped
-        caption = _caption(release, map_caption(content, look["zoom"]), width)
+        caption = _caption(content, map_caption(content, look["zoom"]), width)
     traces, labels = _traces(content, prefix, look["center"])
     flows = (
         {"url": flows_url(prefix, content)}
@@ -77,9 +77,10 @@ def map_figure(
     )
 
 
-def _caption(release: Release, what: str, width: int) -> list[str]:
+def _caption(content: MapContent, what: str, width: int) -> list[str]:
     """The caption of a map; a narrow one has only its subject, because the page around it says the rest."""
-    return [what] if width <= _NARROW_PX else words.caption(release, what)
+    is_published = content.kind == "share"
+    return [what] if width <= _NARROW_PX else words.caption(content.release, what, is_published=is_published)
 
 
 def revision(release: Release, question: Question) -> str:
@@ -227,7 +228,12 @@ def _hover_by_ratio(content: MapContent) -> list[str]:
     ]
 
 
-_HOVER: Final = {"areas": _hover_by_workers, "change": _hover_by_change, "ratio": _hover_by_ratio}
+_HOVER: Final = {
+    "areas": _hover_by_workers,
+    "change": _hover_by_change,
+    "ratio": _hover_by_ratio,
+    "share": _hover_by_ratio,
+}
 """The hover texts of units, by the ways to draw that color them."""
 
 
@@ -284,7 +290,7 @@ def _against(content: MapContent) -> str:
 
 def flow_caption(content: MapContent, zoom: int, width: int) -> str:
     """The caption of a map of flows at a zoom level, as the figure has it."""
-    lines = commute_map.caption_lines(_caption(content.release, map_caption(content, zoom), width), width)
+    lines = commute_map.caption_lines(_caption(content, map_caption(content, zoom), width), width)
     return str(commute_map.caption_box(lines, COLOR_SCHEMES["light"])["text"])
 
 

@@ -270,7 +270,8 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
     """The answer, what the visitor still has to choose, and notes."""
     release, question = views.release(address), views.settle(address)
     missing, before = area_controls.missing(question), views.releases.get(address.against)
-    notes: tuple[str, ...] = ()
+    refusal = views.refusal(address)
+    notes: tuple[str, ...] = (f"{refusal[0].upper()}{refusal[1:]}.",) if refusal else ()
     if before is release:
         notes = ("Compare with: choose another release; this one is already shown.",)
     elif before is not None and not missing:

@@ -14,6 +14,7 @@ from dash.exceptions import PreventUpdate
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
+from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.release import Release
@@ -24,7 +25,7 @@ from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.view import TableView, table_view
 from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
-from mapapp.question.question import SettledQuestion
+from mapapp.question.question import Question, SettledQuestion
 from mapapp.question.setup_file import has_layer, has_step
 from mapapp.question.view import View
 from mapapp.show.content import map_layers
@@ -170,8 +171,29 @@ class Views:
         return earlier
 
     def settle(self, address: Address) -> SettledQuestion:
-        """The question of an address, with the usual layer in place of each layer that it leaves open."""
-        return self.release(address).areas.usual.settle(address.question)
+        """The question of an address, with the usual layer in place of each layer that it leaves open.
+
+        If the release refuses it, because it lacks published files, a comparison of its areas without filters.
+        """
+        return self._settled(address)[0]
+
+    def refusal(self, address: Address) -> str:
+        """Why the release does not answer the question of an address; empty if it does."""
+        return self._settled(address)[1]
+
+    def _settled(self, address: Address) -> tuple[SettledQuestion, str]:
+        release, question = self.release(address), address.question
+        settled = release.areas.usual.settle(question)
+        if not ENTRIES[question.analysis].is_published:
+            return settled, ""
+        try:
+            served_answers.result(release, settled)
+        except UsageError as error:
+            plain = Question(
+                analysis="comparison", areas=question.areas, side=question.side, layer=question.layer
+            )
+            return release.areas.usual.settle(plain), str(error)
+        return settled, ""
 
     def map_content(self, address: Address, view: View) -> MapContent:
         """What the map of an address shows in a view."""

@@ -13,7 +13,14 @@ from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.about import About, Note
-from mapapp.answers.analyses.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.analyses.entries import (
+    clause_of,
+    counted_unit,
+    entry_of,
+    headline_of,
+    n_about,
+    numbers_of,
+)
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
 from mapapp.answers.analyses.over_years import OverYears, YearValue
@@ -34,7 +41,7 @@ from mapapp.question.address import Address, to_query
 from mapapp.question.fields import Theme
 from mapapp.question.filters import Filters
 from mapapp.question.question import EVERYTHING, OTHER_END, Question, SettledQuestion
-from mapapp.show.content.bar_groups import Bar
+from mapapp.show.content.bar_groups import bars_of
 from mapapp.show.content.palette import COLOR_SCHEMES
 from mapapp.show.content.year_lines import HEIGHT_PX, WIDTH_PX, year_lines
 
@@ -136,7 +143,7 @@ def answer(
     n = n_about(shown)
     return [
         headline(release, question, result, missing),
-        promise(release),
+        as_published() if entry_of(shown).is_published else promise(release),
         asking_for(missing) if missing and question.areas else None,
         suggestions(release, question) if missing and not question.areas else None,
         tiles(result) if n and not missing else None,
@@ -160,9 +167,8 @@ def place_card(release: Release, question: Question) -> Component | None:
     if found is None:
         return None
     parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
-    for title, classes in found.groups.items():
-        bars = [Bar(each.label, each.jobs, each.share) for each in classes]
-        parts += [html.H3(title), bar_table(bars, title)]
+    for title, rows in found.classes.groupby("title", sort=False):
+        parts += [html.H3(str(title)), bar_table(bars_of(rows, is_published=True), str(title))]
     return html.Section([html.H2(found.title), *parts], className="card", id="characteristics")
 
 
@@ -177,9 +183,8 @@ def headline(release: Release, question: Question, result: Result, missing: str)
     """What the answer found in sentences, how many workers it counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
-    of_whom = words.subject(release.certificate)
-    unit = of_whom.removesuffix("s") if number.value == 1 else of_whom
-    about = shown.about
+    unit = counted_unit(shown, number.value)
+    about, of_file = shown.about, entry_of(shown).is_published
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
@@ -195,7 +200,7 @@ def headline(release: Release, question: Question, result: Result, missing: str)
             html.P(_who(release, question, shown, number.value)),
             html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
             html.P(_coverage(release, question, shown), className="quiet")
-            if question.areas or about.has_note(COVERAGE)
+            if not of_file and (question.areas or about.has_note(COVERAGE))
             else None,
         ],
         className="headline",
@@ -214,7 +219,7 @@ def _who(release: Release, question: Question, shown: Result, n: int) -> list[Ch
     is_everything = question.areas in ((), (EVERYTHING,))
     here = "" if is_everything else words.place_name(release, question)
     names = {"here": here or covered} | {end: getattr(shown, f"{end}_area", "") for end in ("home", "work")}
-    clause = [(text, name) for text, name, _, _ in Formatter().parse(entry_of(shown).clause)]
+    clause = [(text, name) for text, name, _, _ in Formatter().parse(clause_of(shown))]
     plain = {"s": s, "covered": covered_in(shown.about), None: ""}
     if clause and all(name in plain or names[name] for _, name in clause if name):
         return [
@@ -245,6 +250,12 @@ def promise(release: Release) -> Component:
         className="promise",
         **aria(label="Privacy summary"),
     )
+
+
+def as_published() -> Component:
+    """That the numbers are copied from published files, in place of the release's promise."""
+    text = f"{words.AS_PUBLISHED}; nothing is drawn."
+    return html.Section(html.P(text, className="quiet"), className="promise", **aria(label="Source"))
 
 
 def glance(result: Result) -> str:
@@ -430,7 +441,9 @@ def no_match(release: Release, address: Address) -> Component:
     turned = address.having(side=other)
     turns = bool(question.areas) and question.entry.n_areas == 1 and "side" in question.entry.fields
     links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
-    if question.side == "work" and not release.covers(question.areas):
+    if question.analysis == "characteristics":
+        title, text = "No jobs are counted here", "The files have no jobs at the blocks of this area."
+    elif question.side == "work" and not release.covers(question.areas):
         title = "Workplaces in this area are not covered"
         text = "So it is not known here how many people work there."
     elif question.filters != Filters():

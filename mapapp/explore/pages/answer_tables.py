@@ -10,6 +10,7 @@ import pandas
 
 from mapapp.answers import words
 from mapapp.answers.analyses.change import largest_change
+from mapapp.answers.analyses.characteristics import Characteristics
 from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.entry import WORKER_CELLS, ColumnEntry, WideTable, text_of
 from mapapp.answers.analyses.job_balance import JobBalance
@@ -34,7 +35,7 @@ SHARE: Final = " | "
 _WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
 _TEXTS: Final[dict[str, Callable[[float], str]]] = {
     "count": lambda value: f"{value:,}",
-    "share": lambda value: f"{100 * value:.1f}%",
+    "share": lambda value: words.percent(None if math.isnan(value) else value),
     "ratio": words.ratio,
     "change": lambda value: f"{value:+,}",
     "ratio change": words.ratio_change,
@@ -66,6 +67,8 @@ class ShownTable(TypedDict):
     notes: dict[str, str]
 
 
+UnitsAnswer = AreaComparison | Destinations | JobBalance | Characteristics
+"""Answers whose table on the page has a row for each unit."""
 RowOf = Callable[[Row], TableRow]
 """Makes the row that is shown from a row of the frame, as `itertuples` gives it."""
 
@@ -145,12 +148,13 @@ def _cut(row: TableRow, n_cells: int) -> TableRow:
 def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     if isinstance(result, Change):
         first, second, noun = result.words.heads
-        rows, kind = largest_change(result.rows), entry_of(result.after).measure.kind
-        return noun, ["", first, second, "%", noun, "±"], rows, _change_row(kind)
+        entry, rows = entry_of(result.after), largest_change(result.rows)
+        row = _change_row(entry.measure.kind, is_published=entry.is_published)
+        return noun, ["", first, second, "%", noun, "±"], rows, row
     entry = entry_of(result)
     page = entry.page_table
     if page is None:
-        return _units(cast(AreaComparison | Destinations | JobBalance, result))
+        return _units(cast(UnitsAnswer, result))
     if page.wide is not None:
         wide = page.wide(result)
         title = f"{page.title}, with shares of each row" if wide.has_row_shares else page.title
@@ -162,13 +166,18 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
 
 
 def _units(
-    result: AreaComparison | Destinations | JobBalance,
+    result: UnitsAnswer,
 ) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     """The parts of a table of units: which columns it has is declared with its analysis."""
     entry = entry_of(result)
     title = entry.page_title or entry.tables["units"].title
     heads = [_unit(result.layer), *(cell.head for cell in entry.cells.values())]
-    return text_of(title, result), heads, result.units, _unit_row(result.layer, entry.cells)
+    return (
+        text_of(title, result),
+        heads,
+        result.units,
+        _unit_row(result.layer, entry.cells, is_published=entry.is_published),
+    )
 
 
 def _unit(layer: str) -> str:
@@ -195,7 +204,7 @@ def _exceeds(row: Row) -> str:
     return EXCEEDS if error_exceeds(row.workers, row.expected_error) else ""
 
 
-def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
+def _unit_row(layer: str, columns: dict[str, ColumnEntry], *, is_published: bool) -> RowOf:
     def cells(row: Row) -> TableRow:
         texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
         name, sub = (row.name, "") if layer in NAMED else name_parts(row.name)
@@ -203,7 +212,8 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly, _exceeds(row)) if part)
         counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
-        return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more)
+        marks = () if is_published else _marks(*counts)
+        return _row(name, texts, marks=marks, unit=unit, sub=more)
 
     return cells
 
@@ -242,7 +252,7 @@ def _pair_row(result: FlowMatrix) -> RowOf:
     return cells
 
 
-def _change_row(kind: str) -> RowOf:
+def _change_row(kind: str, *, is_published: bool) -> RowOf:
     """Returns a function that formats a change in counts or ratios as a row."""
     change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
 
@@ -256,7 +266,7 @@ def _change_row(kind: str) -> RowOf:
         share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f}%"
         texts = [_TEXTS[kind](row.before), _TEXTS[kind](row.after), share, _TEXTS[change](row.change)]
         texts.append(_TEXTS[error](row.expected_error))
-        marks = _marks(row.before, row.after) if kind == "count" else ()
+        marks = _marks(row.before, row.after) if kind == "count" and not is_published else ()
         unclear = WITHIN if row.expected_error and within_errors(row.change, row.expected_error) else ""
         return _row(" → ".join(name for name in names if name), texts, marks=marks, sub=unclear)
 

@@ -25,13 +25,23 @@ from mapapp.show.content.density import MAX_POINTS
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
 THEMES: Final = {"system": "As my system", "light": "Light", "dark": "Dark"}
-PLAIN: Final = ("analysis", "side", "show", "per", "layer", "home_layer", "work_layer", "theme")
+PLAIN: Final = (
+    "analysis",
+    "side",
+    "show",
+    "per",
+    "layer",
+    "home_layer",
+    "work_layer",
+    "characteristic",
+    "theme",
+)
 """Controls with one value, each named after the part of the address that it sets."""
 
 LOOK_FOR_RELEASES_MS: Final = 2_000
 
 PERS: Final = {"area": "Workers", "share": "Share", "square-mile": "Per sq. mile"}
-FIELDS: Final = ("side", "show", "per", "layer", "matrix", "edges", "by")
+FIELDS: Final = ("side", "show", "per", "characteristic", "layer", "matrix", "edges", "by")
 """Settings that only some analyses have."""
 
 
@@ -113,6 +123,7 @@ def controls(
             _analysis(address.question),
             area_controls(menus["pick"]),
             _field("side", switch("side", "The chosen areas are", address.question.side, SIDES), hidden),
+            _field("characteristic", attribute_menus.class_menu(address.question.characteristic), hidden),
             _field("matrix", _matrix(address.question, menus), hidden),
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),

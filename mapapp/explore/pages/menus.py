@@ -8,6 +8,7 @@ from typing import Final, TypedDict
 
 import dash_mantine_components as dmc
 
+from geodata.store.characteristic_groups import GROUPS
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.release import Release
 from mapapp.question.fields import MAX_NAMES, USUAL
@@ -41,6 +42,30 @@ def attribute_menus(release: Release) -> dict[str, Entries]:
             for each in release.attributes.further
         ],
     }
+
+
+def class_menu(value: str) -> dmc.Select:
+    """The choice of the class of jobs that published characteristics count by unit."""
+    groups = [
+        Group(
+            group=group.title,
+            items=[
+                {"value": code, "label": label} for code, label in zip(group.codes, group.labels, strict=True)
+            ],
+        )
+        for group in GROUPS
+    ]
+    return dmc.Select(
+        id="characteristic",
+        label="Class of jobs",
+        data=groups,
+        value=value,
+        allowDeselect=False,
+        searchable=True,
+        comboboxProps={"zIndex": 400, "withinPortal": False},
+        withScrollArea=False,
+        size="sm",
+    )
 
 
 def by_menu(release: Release, value: Sequence[str]) -> dmc.MultiSelect:

@@ -14,7 +14,16 @@ import pyarrow.parquet
 import shapely
 
 from geodata.json_objects import JsonObject
-from geodata.store.schema import CHARACTERISTICS, COPIED_TABLES, IDENTIFIER, LAYER_LABELS, TABLES
+from geodata.store.characteristic_counts import FACT
+from geodata.store.characteristic_groups import ALL_WORKERS, ENDS, SEGMENTS
+from geodata.store.schema import (
+    CHARACTERISTIC_COUNTS,
+    CHARACTERISTICS,
+    COPIED_TABLES,
+    IDENTIFIER,
+    LAYER_LABELS,
+    TABLES,
+)
 from geodata.store.store import Store
 from mapapp.answers.claims import PublicationClaim, as_json
 from mapapp.answers.publication import (
@@ -146,6 +155,7 @@ def _by_code(layers: object) -> object:
 # Nothing here shows that the geography is that of a real place. It shows that its tables do not contradict each other.
 
 _LARGER: Final = {table: column for table, column in IDENTIFIER.items() if table not in ("blocks", "tracts")}
+_COUNTS: Final = (CHARACTERISTICS, CHARACTERISTIC_COUNTS)
 _MOST_OUTSIDE: Final = 0.01
 """Share of internal points that may lie outside their tract's polygon."""
 _NEAR_DEG: Final = 0.001
@@ -158,7 +168,7 @@ def check_geography(store: Store) -> list[CertificateCheck]:
     blocks = store.table("blocks", [*units, "tract_index", "population", "lon_deg", "lat_deg"])
     tracts = store.table("tracts", [*units, "population", "geometry"])
     checks = [_check_populations(store, blocks, tracts, units), _check_points(blocks, tracts)]
-    if store.has_table(CHARACTERISTICS.name) or store.manifest.get(CHARACTERISTICS.name):
+    if any(store.has_table(table.name) for table in _COUNTS) or store.manifest.get(FACT):
         checks.append(_check_characteristics(store))
     return checks
 
@@ -199,16 +209,22 @@ def _check_points(blocks: pandas.DataFrame, tracts: pandas.DataFrame) -> Certifi
 
 
 def _check_characteristics(store: Store) -> CertificateCheck:
-    """Check that the manifest lists files of characteristics if there is a table of them, for each end in it."""
-    name, has_table = CHARACTERISTICS.name, store.has_table(CHARACTERISTICS.name)
-    ends = set(store.table(name, ["end"])["end"]) if has_table else set()
-    files = store.manifest.get(name) or []
-    listed = {file.get("end") for file in files if isinstance(file, dict)}
-    good = has_table and bool(files) and ends <= listed
-    if not has_table:
-        detail = "listed, but there is no table of them"
-    else:
-        detail = (
-            f"{len(files)} files listed" if good else "the manifest does not list the files they are from"
-        )
+    """Check that the manifest lists the files of each end and segment of the published counts, if there are any."""
+    if not any(store.has_table(table.name) for table in _COUNTS):
+        return CertificateCheck("characteristics", False, "listed, but there is no table of them")
+    files = [file for file in store.manifest.get(FACT) or [] if isinstance(file, dict)]
+    listed = {(file.get("end"), file.get("segment", ALL_WORKERS)) for file in files}
+    good = bool(files) and _counted(store) <= listed
+    detail = f"{len(files)} files listed" if good else "the manifest does not list the files they are from"
     return CertificateCheck("characteristics", good, detail)
+
+
+def _counted(store: Store) -> set[tuple[str, str]]:
+    """End and segment of every count."""
+    found = set()
+    if store.has_table(CHARACTERISTICS.name):
+        found |= {(end, ALL_WORKERS) for end in store.table(CHARACTERISTICS.name, ["end"])["end"].unique()}
+    if store.has_table(CHARACTERISTIC_COUNTS.name):
+        keys = store.group_keys(CHARACTERISTIC_COUNTS.name)
+        found |= {(ENDS[end], SEGMENTS[segment]) for end, segment, _ in keys.tolist()}
+    return found

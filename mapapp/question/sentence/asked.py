@@ -20,6 +20,7 @@ from mapapp.question.sentence.meanings import (
     Asks,
     Bands,
     By,
+    ClassOfJobs,
     Empty,
     Here,
     Item,
@@ -119,6 +120,8 @@ def _part(item: Item, question: Question, gazetteer: Gazetteer) -> Iterator[tupl
             f"{name}:{code}" in question.attributes for code in codes
         ):
             yield "attributes", f"{title}: {' or '.join(values)}"
+        case ClassOfJobs(label=label):
+            yield "characteristic", f"Class of jobs: {label}"
         case Bands(characteristic=characteristic, bands=bands) if characteristic not in question.by:
             labels = " or ".join(CHARACTERISTICS[characteristic][band - 1] for band in bands)
             yield characteristic, f"{characteristic.capitalize()}: {labels}"
@@ -246,6 +249,8 @@ def _question(items: Sequence[Item], mentions: Mentions, gazetteer: Gazetteer) -
     values = _ends(analysis, items, mentions) | _layers(analysis, items, mentions)
     values |= {name: bands for name, bands in _bands(items).items() if name not in by}
     values |= {"by": by, "attributes": _attributes(items, by, gazetteer)}
+    for each in all_of(items, ClassOfJobs):
+        values["characteristic"] = each.code
     if "edges" in ANALYSES[analysis].fields:
         values |= _edges(items)
     return Question(analysis=analysis, **values)
@@ -306,7 +311,9 @@ def _side(items: Sequence[Item], mentions: Mentions) -> Side:
     if mentions.asked:
         # "Where do people in Cranston work?" asks for the other end of Cranston; without an area, for the end itself.
         return OTHER_END[mentions.asked[0]] if mentions.areas else mentions.asked[0]
-    ends = {noun.end for noun in all_of(items, Noun)}
+    ends = {noun.end for noun in all_of(items, Noun)} | {
+        each.end for each in all_of(items, ClassOfJobs) if each.end
+    }
     if len(ends) == 1:
         return ends.pop()
     is_about_people = any(each.is_people for each in all_of(items, Values)) or bool(all_of(items, People))

@@ -14,6 +14,7 @@ from mapapp.question.sentence.meanings import (
     Asks,
     Bands,
     By,
+    ClassOfJobs,
     Empty,
     Item,
     Layer,
@@ -41,6 +42,8 @@ def all_of(items: Sequence[Item], kind: type[_Meaning]) -> list[_Meaning]:
 
 def analysis_of(items: Sequence[Item], mentions: Mentions) -> str:
     """Return the analysis that a sentence asks for; the more specific words decide."""
+    if all_of(items, ClassOfJobs):
+        return "characteristics"
     strong = {each.analysis for each in all_of(items, Asks) if not each.is_weak}
     layers = all_of(items, Layer)
     if "flow-matrix" in strong or any(layer.paired for layer in layers) or len(_ends_of(layers)) == 2:

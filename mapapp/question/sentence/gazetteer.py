@@ -20,6 +20,10 @@ class Gazetteer(Protocol):
     def here(self) -> str:
         """How a sentence calls the publication: `this release`, or `these records`."""
 
+    @property
+    def has_published_counts(self) -> bool:
+        """Whether the publication has counts of jobs by class, such as those in health care."""
+
     def place_at(
         self, words: Sequence[str], first: int, codes: Collection[int] = ()
     ) -> tuple[Place, int] | None:

@@ -169,6 +169,24 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassOfJobs:
+    """A class of jobs whose share is asked for, as published counts have it.
+
+    Attributes
+    ----------
+    code : str
+        Column of WAC and RAC files.
+    label : str
+    end : {"home"} or None
+        That the jobs of residents are meant, if the words say so.
+    """
+
+    code: str
+    label: str
+    end: Side | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class By:
     """Attributes by which workers are counted together.
 
@@ -260,6 +278,7 @@ Meaning: TypeAlias = (
     | Bands
     | Values
     | By
+    | ClassOfJobs
     | Layer
     | Miles
     | Year

@@ -12,6 +12,7 @@ from typing import Final
 from mapapp.question.fields import Side
 from mapapp.question.sentence.amounts import amount_at
 from mapapp.question.sentence.attribute_phrases import by_at, value_at
+from mapapp.question.sentence.class_phrases import class_at
 from mapapp.question.sentence.gazetteer import Gazetteer
 from mapapp.question.sentence.meanings import (
     Asks,
@@ -149,7 +150,12 @@ def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     found = [
         Item(first, _word_after(sentence, end), meaning)
         for meaning, end in filter(
-            None, (amount_at(sentence.joined, position), phrase_at(sentence.joined, position))
+            None,
+            (
+                class_at(sentence.joined, position) if gazetteer.has_published_counts else None,
+                amount_at(sentence.joined, position),
+                phrase_at(sentence.joined, position),
+            ),
         )
     ]
     words = [word.text for word in sentence.words]

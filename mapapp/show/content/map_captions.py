@@ -30,9 +30,8 @@ def map_caption(content: MapContent, zoom: float | None = None) -> str:
 def _answer_text(content: MapContent, zoom: float | None) -> str:
     release, question, kind = content.release, content.question, content.kind
     end = "Homes" if question.shown_end == "home" else "Workplaces"
-    if kind == "ratio":
-        here = words.place_name(release, question) if question.areas else release.title
-        return content.ratio_map.caption.format(here=here, unit=words.level_word(question.layer))
+    if kind in ("ratio", "share"):
+        return content.ratio_caption(words.place_name(release, question) if question.areas else release.title)
     if not question.areas:
         whose = "all workers"
     else:

@@ -18,9 +18,9 @@ from geodata.geography.distance import EARTH_RADIUS_MI
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.analyses.entries import ENTRIES
-from mapapp.answers.analyses.entry import RatioMap
+from mapapp.answers.analyses.entry import RatioMap, text_of
 from mapapp.answers.analyses.measures import Row
-from mapapp.answers.analyses.results import InflowOutflow
+from mapapp.answers.analyses.results import InflowOutflow, Result
 from mapapp.answers.commutes import lines
 from mapapp.answers.commutes.pick import Places
 from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
@@ -153,9 +153,10 @@ class MapContent:
 
     @cached_property
     def kind(self) -> str:
-        """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows` or `ratio`, as chosen if possible.
+        """How the map is drawn, as chosen if it can be.
 
-        With an earlier release, `change` for analyses that are drawn by unit.
+        One of `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, and `share`. With an earlier release, `change`
+        for analyses that are drawn by unit.
         """
         question = self.question
         if self.before is not None and question.entry.shows:
@@ -303,8 +304,13 @@ class MapContent:
 
     @cached_property
     def colored(self) -> ColoredUnits:
-        """The units in the colors of a map that is drawn as `areas`, `change` or `ratio`."""
-        return {"areas": self._by_workers, "change": self._by_change, "ratio": self._by_ratio}[self.kind]()
+        """The units in the colors of a map that is drawn as `areas`, `change`, `ratio` or `share`."""
+        return {
+            "areas": self._by_workers,
+            "change": self._by_change,
+            "ratio": self._by_ratio,
+            "share": self._by_share,
+        }[self.kind]()
 
     def _by_workers(self) -> ColoredUnits:
         """Units by workers, by their share of all workers, or by workers per square mile."""
@@ -378,8 +384,31 @@ class MapContent:
             colors=colors,
             texts=(how.blank, *ratio_texts()),
             sizes=_sizes(of[known], colors),
-            title=tuple(how.legend.format(unit=words.level_word(self.question.layer)).split("<br>")),
+            title=self._ratio_title(),
         )
+
+    def _by_share(self) -> ColoredUnits:
+        """Units by the share of an analysis."""
+        rows, how = self.ratio_rows, self.ratio_map
+        found = [0.0 if row is None else 100 * getattr(row, how.column) for row in rows]
+        value = numpy.nan_to_num(numpy.array(found, dtype=numpy.float64))
+        jobs = numpy.array([0 if row is None else row.jobs for row in rows], dtype=numpy.float64)
+        classes = area_classes(value, jobs, whole=False, unit="%")
+        known = numpy.array([row is not None for row in rows], dtype=bool)
+        return ColoredUnits(
+            units=self.units,
+            value=value,
+            of=classes.of,
+            colors=("", *palette.class_colors(classes.n_classes, self.scheme.ramp)),
+            texts=(how.blank, *classes.texts[1:]),
+            sizes=classes.counting(known).sizes,
+            title=(*self._ratio_title(), RULE_WORDS[classes.rule], *(PARTLY,) * bool(self.cut_shapes)),
+        )
+
+    def _ratio_title(self) -> tuple[str, ...]:
+        """The lines of a legend that say what a ratio or a share is."""
+        legend = text_of(self.ratio_map.legend, self._ratio_answer)
+        return tuple(legend.format(unit=words.level_word(self.question.layer)).split("<br>"))
 
     def _notes(self, hatched: str) -> tuple[str, ...]:
         """The line of a legend that says what is hatched, if anything can be."""
@@ -388,9 +417,18 @@ class MapContent:
     @cached_property
     def ratio_rows(self) -> list[Row | None]:
         """The row of each unit in an answer that is drawn as a ratio; None for a unit outside its area."""
-        units = served_answers.result(self.release, self.question).tables()["units"]
+        units = self._ratio_answer.tables()["units"]
         found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
         return [found.get(unit_id) for unit_id in self.units.ids]
+
+    @property
+    def _ratio_answer(self) -> Result:
+        return served_answers.result(self.release, self.question)
+
+    def ratio_caption(self, here: str) -> str:
+        """The caption of a map that is drawn as a ratio or a share; `here` is its area."""
+        caption = text_of(self.ratio_map.caption, self._ratio_answer)
+        return caption.format(here=here, unit=words.level_word(self.question.layer))
 
     @property
     def ratio_map(self) -> RatioMap:

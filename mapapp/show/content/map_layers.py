@@ -115,7 +115,7 @@ PLACES: Final = "places"
 LAYERS: Final = (*BASE_LAYERS, *GROUND, PLACES)
 """Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
-_OF_PARTS: Final = {"comparison": False, "job-balance": True}
+_OF_PARTS: Final = {"comparison": False, "job-balance": True, "characteristics": False}
 """Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 

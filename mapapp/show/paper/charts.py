@@ -13,7 +13,7 @@ import pandas
 from matplotlib.projections.polar import PolarAxes
 
 from mapapp.answers.analyses.about import About
-from mapapp.answers.analyses.entries import entry_of, n_about
+from mapapp.answers.analyses.entries import ENTRIES, entry_of, n_about
 from mapapp.answers.analyses.results import Change, DistanceDirection, FlowMatrix, Result
 from mapapp.answers.release import Release
 from mapapp.question.fields import ThemeChoice
@@ -99,9 +99,8 @@ def bars(
     careful = sorted({bar.caution for bar in every if bar.caution and bar.workers})
     n_rows = len(every) + sum(1.15 for group in groups if group.heading) + bool(careful)
     inner = width - 2 * MARGIN_IN
-    sheet = Sheet(
-        (width, HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(foot_of(release), inner)), scheme
-    )
+    foot = foot_of(release, is_published=ENTRIES[about.analysis].is_published)
+    sheet = Sheet((width, HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(foot, inner)), scheme)
     y = draw_head(sheet, title, about)
     columns = _columns(every, inner)
     for group in groups:
@@ -113,7 +112,7 @@ def bars(
             _row(sheet, bar, y, columns)
             y += _ROW_IN
     _explain_marks(sheet, careful, y)
-    draw_foot(sheet, foot_of(release), MARGIN_IN)
+    draw_foot(sheet, foot, MARGIN_IN)
     return sheet
 
 

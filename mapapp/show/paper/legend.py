@@ -83,7 +83,7 @@ class Legend:
 def legend_height_in(kind: str, *, n_outlines: int) -> float:
     """Height in inches of the legend and scale bar of a map drawn as `MapContent.kind` says."""
     first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
-    first += ROW_MORE_IN * (kind in ("areas", "change", "ratio"))
+    first += ROW_MORE_IN * (kind in ("areas", "change", "ratio", "share"))
     return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
 
 
@@ -266,9 +266,10 @@ class Foot:
     is_for_release: bool
 
 
-def foot_of(release: Release) -> Foot:
-    """The footer of pictures of a release."""
-    texts = (source_words(release), f"Release {release.title} ({release.version}) · CommuteMap")
+def foot_of(release: Release, *, is_published: bool = False) -> Foot:
+    """The footer of pictures of a release; counts copied from published files have no promise of ours."""
+    source = words.AS_PUBLISHED if is_published else source_words(release)
+    texts = (source, f"Release {release.title} ({release.version}) · CommuteMap")
     return Foot(texts, words.may_be_released(release.certificate))
 
 

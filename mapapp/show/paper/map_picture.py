@@ -144,7 +144,7 @@ def _draw(sheet: Sheet, content: MapContent, bounds: Bounds | None, title: str, 
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, color=sheet.colors.quiet
         )
     top = y + 0.07
-    foot = foot_of(content.release)
+    foot = foot_of(content.release, is_published=content.kind == "share")
     draw_foot(sheet, foot, MARGIN_IN)
     foot_in = foot_height_in(foot, inner)
     outlines = _outline_items(content)

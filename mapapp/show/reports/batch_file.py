@@ -150,6 +150,7 @@ _OF_OPTION: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
 _KEYS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "name": _TEXT,
     **{name: _OF_OPTION[option.kind] for name, option in OPTIONS.items()},
+    "characteristic": _TEXT,
     "analysis": _some_of(*ANALYSES),
     "show": _one_of(*VIEW["show"].choices),
     "formats": _some_of(*FORMS),

@@ -10,7 +10,7 @@ from typing import Final
 from geodata.geography.elsewhere import states
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.change import change
-from mapapp.answers.analyses.entries import n_about
+from mapapp.answers.analyses.entries import entry_of, n_about
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.asking import characteristics_of
 from mapapp.answers.errors.error_marks import EXCEEDS_NOTE, has_exceeding, has_row_errors
@@ -57,7 +57,7 @@ def place_tables(release: Release, question: Question) -> tuple[Table, ...]:
     found = characteristics_of(release, question)
     if found is None:
         return ()
-    rows = [(title, *each) for title, classes in found.groups.items() for each in classes]
+    rows = found.classes[["title", "label", "workers", "share"]].itertuples(index=False, name=None)
     words = f"{found.jobs:,} jobs. {found.source}"
     table = Table(name="characteristics", title=found.title, words=words, columns=_COLUMNS, rows=tuple(rows))
     return (table,)
@@ -287,7 +287,11 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
 
 def _coverage(one: AnsweredPart) -> tuple[str, ...]:
     """A note that residents' numbers need, unless the answer already has it."""
-    if one.result.about.side == "work" or one.result.about.has_note(COVERAGE):
+    if (
+        entry_of(one.result).is_published
+        or one.result.about.side == "work"
+        or one.result.about.has_note(COVERAGE)
+    ):
         return ()
     if not one.release.covered_states:
         return ()

@@ -10,13 +10,19 @@ from typing import Final
 import pandas
 
 from mapapp.answers import words
-from mapapp.answers.analyses.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.analyses.entries import (
+    clause_of,
+    counted_unit,
+    entry_of,
+    headline_of,
+    n_about,
+    numbers_of,
+)
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.analyses.measures import Miles, Number, Ratio, Row, Value
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.errors.error_marks import EXCEEDS, error_exceeds
 from mapapp.answers.findings.words import and_work, covered_in
-from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Side
@@ -153,10 +159,9 @@ def sentence(release: Release, question: Question, result: Result) -> str:
     s = "s" * (n == 1)
     whole = "all areas of the release"
     here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
-    clause = entry.clause or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
-    adjective = "" if is_published(release.certificate) else "synthetic "
-    who = f"{n:,} {adjective}worker{'s' * (n != 1)}"
-    if result.about.side == "home" and not entry.clause and here != whole:
+    clause = clause_of(result) or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
+    who = f"{n:,} {counted_unit(result, n)}"
+    if result.about.side == "home" and not clause_of(result) and here != whole:
         clause += and_work(result.about, f"in {here}", "{s}")
     covered = covered_in(result.about)
     text = clause.format(s=s, here=here, home=here, work=other, covered=covered)
@@ -167,6 +172,8 @@ def why_empty(release: Release, question: Question, result: Result) -> str:
     """Why an answer has no workers, if that is known; empty if it has some."""
     if n_about(result):
         return ""
+    if entry_of(result).is_published:
+        return "The files have no jobs at the blocks of this area."
     if question.side == "work" and not release.covers(question.areas):
         return "Workplaces in this area are not covered, so it is not known here how many people work there."
     if result.about.filters:

@@ -71,6 +71,11 @@ def balance(areas: tuple[str, ...] = (), **more: FieldValue) -> Question:
     return _asks("job-balance", areas, **more)
 
 
+def classes(code: str, areas: tuple[str, ...] = (), side: str = "work", **more: FieldValue) -> Question:
+    """The jobs of a class, as published."""
+    return _asks("characteristics", areas, characteristic=code, side=side, **more)
+
+
 def within(step: str) -> tuple[str, ...]:
     """One step."""
     return (step,)

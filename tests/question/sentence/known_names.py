@@ -98,6 +98,11 @@ def names_with(*attributes: Attribute) -> SentenceNames:
     return SentenceNames(_FewAreas({}), Attributes(attributes))
 
 
+def names_with_counts() -> SentenceNames:
+    """The same of a publication that has published counts of jobs by class."""
+    return SentenceNames(_FewAreas({}), has_published_counts=True)
+
+
 def attribute(name: str, title: str, *labels: str) -> Attribute:
     """Return an attribute whose values have the codes 1, 2, ...."""
     codes = tuple(str(number) for number in range(1, len(labels) + 1))

@@ -16,10 +16,20 @@ from mapapp.question.fields import Values
 from mapapp.question.question import Question
 from mapapp.question.sentence.asked import Asked, ask_in_words
 from mapapp.question.sentence.text import MAX_CHARACTERS, sentence_of
-from tests.question.sentence.asked_sentences import BY_ITS_AUTHOR, NEWPORT, WARWICK
-from tests.question.sentence.known_names import names, names_with_landmarks
+from tests.question.sentence.asked_sentences import (
+    BY_ITS_AUTHOR,
+    CRANSTON,
+    KENT,
+    NEWPORT,
+    PROVIDENCE,
+    TOWNS,
+    WARWICK,
+    classes,
+    pair,
+)
+from tests.question.sentence.known_names import names, names_with_counts, names_with_landmarks
 
-NAMES, LANDMARKS = names(), names_with_landmarks()
+NAMES, LANDMARKS, COUNTED = names(), names_with_landmarks(), names_with_counts()
 PLANNERS = Path(__file__).with_name("planners_sentences.json")
 """Sentences by a planner who had not seen the grammar, and the questions that they ask."""
 LATER = Path(__file__).with_name("second_planners_sentences.json")
@@ -52,6 +62,32 @@ def test_a_sentence_asks_its_question_and_every_word_is_understood(sentence: str
     found = asked(sentence)
     assert found.question == SENTENCES[sentence]
     assert not found.unknown
+
+
+OF_CLASSES = {
+    "share of jobs in health care in Providence by tract": classes("CNS16", PROVIDENCE, layer="tract"),
+    "percent of workers who are women in Kent County by town": classes("CS02", KENT, **TOWNS),
+    "What percentage of residents who are Hispanic live in Newport?": classes("CT02", NEWPORT, "home"),
+    "share of manufacturing jobs by county": classes("CNS05", layer="county"),
+    "Share of residents with a bachelor's degree, by tract": classes("CD04", (), "home", layer="tract"),
+    "share of jobs in retail held by people living in Cranston": classes("CNS07", CRANSTON, "home"),
+    "jobs in Warwick by NAICS sector": classes("CNS16", WARWICK),
+    "Who lives in Cranston and works in Warwick?": pair(CRANSTON, WARWICK),
+}
+"""Sentences about a publication with published counts."""
+
+
+@pytest.mark.parametrize("sentence", OF_CLASSES)
+def test_a_share_of_jobs_asks_for_published_counts_where_they_are(sentence: str) -> None:
+    found = ask_in_words(sentence, COUNTED)
+    assert found.question == OF_CLASSES[sentence]
+    assert not found.unknown
+    assert asked(sentence).question.analysis != "characteristics"
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_other_sentences_mean_the_same_where_published_counts_are(sentence: str) -> None:
+    assert ask_in_words(sentence, COUNTED).question == SENTENCES[sentence]
 
 
 @pytest.mark.parametrize("sentence", LATER_SENTENCES)

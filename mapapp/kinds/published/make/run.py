@@ -22,7 +22,7 @@ from geodata.json_objects import JsonObject
 from geodata.sources.checksums import agrees, listed_sha256, parse_checksums, version_of
 from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
 from geodata.sources.recognize import Sources
-from geodata.store.schema import COPIED_TABLES, GEOGRAPHY
+from geodata.store.schema import BASE_TABLES, COPIED_TABLES, GEOGRAPHY
 from geodata.store.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, CLAIMS_SCHEMA, bind_publication, public_facts
@@ -49,6 +49,8 @@ _PLACED: Final = ("crosswalks", "tracts", "blocks", "tract_puma", "puma_names", 
 """Roles of the files that decide the geography."""
 BANDS: Final = {"age": AGE, "earnings": EARNINGS, "industry": INDUSTRY}
 """Columns of an OD file by attribute, in the order of `COUNTS`."""
+_SHARED: Final = (*GEOGRAPHY, *BASE_TABLES)
+"""Tables that all years of a state have alike."""
 _ROWS_AT_ONCE: Final = 1 << 20
 _NOT_DECLARED: Final = (
     "declared public by whoever imported it; its publisher's own description says how it is protected"
@@ -309,7 +311,7 @@ def _write_geography(writer: StoreWriter, imported: Imported, shared: Store | No
     for table in (*GEOGRAPHY, *COPIED_TABLES):
         if table.name in imported.tables:
             writer.table(table.name, imported.tables[table.name])
-        elif shared is not None and shared.has_table(table.name) and table.name != "characteristics":
+        elif shared is not None and shared.has_table(table.name) and table in _SHARED:
             writer.share_table(shared, table.name)
 
 
