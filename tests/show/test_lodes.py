@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 from geodata.importing.importing import import_dataset
-from geodata.sources.fetch import parse_checksums
+from geodata.sources.checksums import parse_checksums
 from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY, read_od
 from geodata.sources.recognize import sources_in
 from geodata.store.store import open_store
