@@ -16,8 +16,14 @@ import pandas
 from geodata.errors import SourceFileError
 from geodata.geography.elsewhere import states
 from geodata.json_objects import JsonObject
-from geodata.sources.lodes import OTHER_VINTAGE_SHARE, BlockLookup, why_not_found
-from geodata.sources.reading import FIRST_DATA_LINE, TextTable, check_codes, read_header, read_table
+from geodata.sources.lodes import OTHER_VINTAGE_SHARE, BlockLookup, has_lost_zeros, why_not_found
+from geodata.sources.reading import (
+    FIRST_DATA_LINE,
+    TextTable,
+    check_codes,
+    read_header,
+    read_table,
+)
 from geodata.store.characteristic_groups import (
     ALL_WORKERS,
     BANDS,
@@ -112,7 +118,8 @@ def read_characteristics(path: Path) -> CharacteristicsFile:
     state_id = None if named is None else _state_of(named["postal"])
     text = read_table(path, required=[_GEOCODE[end]], whole=_columns(end), may_be_empty=state_id is not None)
     segment = named["segment"].upper() if named else ALL_WORKERS
-    number = check_codes(text, _GEOCODE[end], 15, "block").cast("int64").to_numpy()
+    lost_zeros = has_lost_zeros(text, _GEOCODE[end])
+    number = check_codes(text, _GEOCODE[end], 15, "block", lost_zeros=lost_zeros).cast("int64").to_numpy()
     _check_sums(text, segment)
     _check_blocks(text, number, _GEOCODE[end])
     return CharacteristicsFile(

@@ -15,6 +15,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 import pandas
+import pyarrow.compute
 
 from geodata.errors import SourceFileError
 from geodata.geography.elsewhere import states
@@ -25,7 +26,6 @@ from geodata.sources.reading import (
     TextTable,
     check_codes,
     code_numbers,
-    has_lost_zeros,
     read_table,
 )
 from geodata.sources.segments import Ints, joint_counts
@@ -142,7 +142,7 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
     text = read_table(path, required=HEADER[:2], whole=COUNTS, may_be_empty=empty_of is not None)
     if empty_of is not None and not text.rows:
         return _without_jobs(text, empty_of)
-    lost_zeros = has_lost_zeros(text, HEADER[0], 15)
+    lost_zeros = has_lost_zeros(text, HEADER[0])
     work, home = (
         check_codes(text, name, 15, "block", quoted=name != HOME, lost_zeros=lost_zeros)
         .cast("int64")
@@ -188,6 +188,27 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
         assigned=assigned,
         lost_zeros=lost_zeros,
     )
+
+
+def has_lost_zeros(text: TextTable, column: str) -> bool:
+    """Return whether every block code of a column of one state lacks its zero, as after a spreadsheet took it for a
+    number.
+
+    Only codes of the states 01 to 09 lose one. A code of 14 digits may also lack its last digit, so if the name of the
+    file says the state, the codes must be of it.
+    """
+    codes = text.column(column)
+    if not pyarrow.compute.all(pyarrow.compute.match_substring_regex(codes, "^[1-9][0-9]{13}$")).as_py():
+        return False
+    named = next(
+        (
+            state
+            for state in states().values()
+            if text.path.name.lower().startswith(f"{state.postal.lower()}_")
+        ),
+        None,
+    )
+    return named is None or named.state_id == f"0{codes[0].as_py()[0]}"
 
 
 def _state_of_aux(path: Path) -> str | None:

@@ -194,15 +194,6 @@ def read_table(
     return result
 
 
-def has_lost_zeros(text: TextTable, name: str, digits: int) -> bool:
-    """Return whether every code of a column lacks one digit, as after a spreadsheet has taken codes for numbers.
-
-    Only codes of the states 01 to 09 lose one. In a column of one state either all codes do, or none.
-    """
-    matched = pyarrow.compute.match_substring_regex(text.column(name), f"^[1-9][0-9]{{{digits - 2}}}$")
-    return bool(pyarrow.compute.all(matched).as_py())
-
-
 def check_codes(
     text: TextTable, name: str, digits: int, meaning: str, *, quoted: bool = True, lost_zeros: bool = False
 ) -> pyarrow.Array:

@@ -108,6 +108,17 @@ _NOT_PUBLIC = (
     "instead of a confidential dataset.",
 )
 @click.option(
+    "--year",
+    type=int,
+    default=None,
+    help="With --published: year of the files to read, if there are several.",
+)
+@click.option(
+    "--job-type",
+    default=None,
+    help="With --published: job type of the files to read, such as JT01, if there are several.",
+)
+@click.option(
     "--declare-public",
     default=None,
     metavar="TEXT",
@@ -152,7 +163,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
 
 def _require_published(options: Options) -> None:
     """Refuse options that only published counts have."""
-    for name in ("declare_public", "geography_of"):
+    for name in ("declare_public", "geography_of", "year", "job_type"):
         if options[name] is not None:
             raise UsageError(f"--{name.replace('_', '-')} goes with --published; add it, or leave this out")
 
@@ -178,6 +189,8 @@ def _import_published(
         made = import_published(
             counts,
             sources,
+            year=options["year"],
+            job_type=options["job_type"],
             title=options["title"],
             declared=publisher,
             geography=options["geography_of"],

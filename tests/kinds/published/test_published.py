@@ -208,6 +208,22 @@ def test_a_declaration_has_three_parts(text: str) -> None:
         declared_publisher(text)
 
 
+def test_of_several_years_in_a_folder_one_is_chosen(copied: Path, tmp_path: Path) -> None:
+    for name in (MAIN, AUX):
+        shutil.copy(copied / name, copied / name.replace("2019", "2018"))
+    said = refused("import", tmp_path / "a.published", "--from", copied, "--published")
+    assert "the folder has OD files of 2018, 2019; choose one with --year" in said
+    said = refused("import", tmp_path / "a.published", "--from", copied, "--published", "--year", "2007")
+    assert "--year 2007: no OD file is of it; the folder has 2018, 2019" in said
+    command = ("import", tmp_path / "a.published", "--from", copied, "--published", "-q")
+    said = refused(*command, "--year", "2018", "--job-type", "JT02")
+    assert "--job-type JT02: no OD file is of it; the folder has JT00" in said
+    done = run_here(*command, "--year", "2018")
+    assert done.code == 0, done.err
+    certificate = json.loads((tmp_path / "a.published" / "certificate.json").read_text())
+    assert [source["file"] for source in certificate["sources"] if "2019" in source["file"]] == []
+
+
 def test_a_main_file_alone_says_that_homes_are_in_the_state_only(copied: Path, tmp_path: Path) -> None:
     (copied / AUX).unlink()
     made = import_published(tmp_path / "ri.published", sources_in(copied)[0])

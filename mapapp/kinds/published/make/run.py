@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +45,7 @@ from mapapp.kinds.base.certificate import software_versions
 from mapapp.kinds.base.inputs import synthesizers_of
 
 _LODES_NAME: Final = re.compile(r"^[a-z]{2}_od_(main|aux)_JT0[0-5]_(19|20)\d\d\.csv(\.gz)?$", re.IGNORECASE)
+_YEAR_AND_TYPE: Final = re.compile(r"_(?P<job_type>JT0[0-5])_(?P<year>(19|20)\d\d)", re.IGNORECASE)
 _PLACED: Final = ("crosswalks", "tracts", "blocks", "tract_puma", "puma_names", "population")
 """Roles of the files that decide the geography."""
 BANDS: Final = {"age": AGE, "earnings": EARNINGS, "industry": INDUSTRY}
@@ -106,6 +107,8 @@ def import_published(
     path: Path,
     sources: Sources,
     *,
+    year: int | None = None,
+    job_type: str | None = None,
     title: str | None = None,
     declared: PublisherClaim | None = None,
     geography: Path | None = None,
@@ -120,6 +123,8 @@ def import_published(
         Where there is nothing yet.
     sources : Sources
         Files by role. Worker records are refused.
+    year, job_type : optional
+        Of the files that are read, if there are several; the names of LODES files say both.
     title : str, optional
         By default made of states and year.
     declared : PublisherClaim, optional
@@ -136,6 +141,7 @@ def import_published(
         Nothing is left at `path`.
     """
     refuse_existing(path)
+    sources = _chosen(sources, year, job_type)
     publisher = _publisher_of(sources, declared)
     equal = _compared_with_lists(sources)
     ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
@@ -221,6 +227,30 @@ def point_rows(jobs: pandas.DataFrame, cells: CellTriangles) -> Iterator[dict[st
             "work_lon_deg": drawn.work_lon_deg,
             "work_lat_deg": drawn.work_lat_deg,
         }
+
+
+def _chosen(sources: Sources, year: int | None, job_type: str | None) -> Sources:
+    """Return the files of one year and job type; a prior is of no use, because nothing is drawn.
+
+    Raises
+    ------
+    UsageError
+        There are files of several years or job types, and none was chosen; or none is of the chosen one.
+    """
+    files = {role: getattr(sources, role) for role in ("od", "characteristics")}
+    for option, field, wanted in (("--year", "year", year), ("--job-type", "job_type", job_type)):
+        named = {path: _YEAR_AND_TYPE.search(path.name) for path in (*files["od"], *files["characteristics"])}
+        found = {path: str(match[field]).upper() for path, match in named.items() if match}
+        if wanted is None and len({found[path] for path in files["od"] if path in found}) > 1:
+            there = ", ".join(sorted(set(found.values())))
+            raise UsageError(f"the folder has OD files of {there}; choose one with {option}")
+        if wanted is not None:
+            kept = {path for path in named if found.get(path) == str(wanted).upper()}
+            files = {role: tuple(path for path in paths if path in kept) for role, paths in files.items()}
+            if not files["od"]:
+                there = ", ".join(sorted(set(found.values()))) or "none that its name states"
+                raise UsageError(f"{option} {wanted}: no OD file is of it; the folder has {there}")
+    return replace(sources, prior_flows=(), **files)
 
 
 def _publisher_of(sources: Sources, declared: PublisherClaim | None) -> PublisherClaim:
