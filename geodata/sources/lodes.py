@@ -191,8 +191,7 @@ def read_od(path: Path, *, is_published: bool = False) -> OdFile:
 
 
 def has_lost_zeros(text: TextTable, column: str) -> bool:
-    """Return whether every block code of a column of one state lacks its zero, as after a spreadsheet took it for a
-    number.
+    """Return whether every block code of one state lacks its zero, as after a spreadsheet took codes for numbers.
 
     Only codes of the states 01 to 09 lose one. A code of 14 digits may also lack its last digit, so if the name of the
     file says the state, the codes must be of it.
@@ -200,14 +199,8 @@ def has_lost_zeros(text: TextTable, column: str) -> bool:
     codes = text.column(column)
     if not pyarrow.compute.all(pyarrow.compute.match_substring_regex(codes, "^[1-9][0-9]{13}$")).as_py():
         return False
-    named = next(
-        (
-            state
-            for state in states().values()
-            if text.path.name.lower().startswith(f"{state.postal.lower()}_")
-        ),
-        None,
-    )
+    postal = text.path.name.upper().partition("_")[0]
+    named = next((state for state in states().values() if state.postal == postal), None)
     return named is None or named.state_id == f"0{codes[0].as_py()[0]}"
 
 

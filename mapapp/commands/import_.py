@@ -108,15 +108,12 @@ _NOT_PUBLIC = (
     "instead of a confidential dataset.",
 )
 @click.option(
-    "--year",
-    type=int,
-    default=None,
-    help="With --published: year of the files to read, if there are several.",
+    "--year", type=int, default=None, help="With --published: year of the files to read, of several."
 )
 @click.option(
     "--job-type",
     default=None,
-    help="With --published: job type of the files to read, such as JT01, if there are several.",
+    help="With --published: job type of the files to read, of several, such as JT01.",
 )
 @click.option(
     "--declare-public",
