@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Final
 
 import pandas
 
 from geodata.json_objects import JsonObject
 from mapapp.question.fields import Side
+
+ASSIGNED_TOGETHER: Final = "assigned"
+"""Code of the note that counts by two of age, earnings, and industry were not published, but assigned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pandas
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
+from mapapp.answers.analyses.about import ASSIGNED_TOGETHER
 from mapapp.answers.analyses.measures import Number
 from mapapp.answers.analyses.results import (
     AreaComparison,
@@ -328,7 +329,9 @@ def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
 
 
 def _largest_segment(answer: AreaProfile) -> str:
-    """Return the largest group by age, earnings, and industry together."""
+    """Return the largest group by age, earnings, and industry together; empty if they were not published together."""
+    if answer.about.has_note(ASSIGNED_TOGETHER):
+        return ""
     n = answer.workers.value
     order = np.argsort(-answer.segments["workers"].to_numpy(), kind="stable")
     each = ranked(answer.segments, "label")

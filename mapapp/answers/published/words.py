@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mapapp.answers import words
-from mapapp.answers.analyses.about import Note
+from mapapp.answers.analyses.about import ASSIGNED_TOGETHER, Note
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.published.certificate import PublishedCertificate, published_certificate
@@ -38,8 +38,10 @@ def number_notes(analysis: str, filters: Filters, facts: Mapping[str, object]) -
     job_type = str(facts.get("job_type") or "")
     counted = (Note("jobs", COUNTED[job_type]),) if job_type in COUNTED else ()
     several = sum(bool(getattr(filters, name)) for name in _TOGETHER) > 1
-    is_joint = several or analysis == "cross-table"
-    assigned = (Note("assigned", ASSIGNED),) if is_joint and facts.get("segments") == "assigned" else ()
+    is_joint = several or analysis in ("profile", "cross-table")
+    assigned = (
+        (Note(ASSIGNED_TOGETHER, ASSIGNED),) if is_joint and facts.get("segments") == "assigned" else ()
+    )
     return (*counted, *assigned, Note("published", GUIDANCE))
 
 

@@ -19,6 +19,7 @@ import pytest
 from geodata.errors import SourceFileError, StoreError
 from geodata.sources.recognize import sources_in
 from geodata.store.store import open_store, sha256_of
+from mapapp.answers.findings.findings import findings
 from mapapp.answers.promise.joint_promise import joint_promise
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.published.words import ASSIGNED, GUIDANCE
@@ -242,6 +243,9 @@ def test_answers_are_exact_and_have_the_bureau_s_marks_in_place_of_errors(opened
     assert notes["published"] == GUIDANCE
     assert "a person with two jobs counts twice" in notes["jobs"]
     assert "assigned" not in notes
+    profile = opened.profile("county:44001")
+    assert profile.about.has_note("assigned")
+    assert not any("joint groups" in sentence for sentence in findings(profile))
 
 
 @pytest.mark.parametrize(
