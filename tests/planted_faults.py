@@ -4,8 +4,9 @@
     python -m tests.planted_faults "Inflow and outflow" # those whose names contain a text
     python -m tests.planted_faults --tier first         # with the tests of `make test` alone
 
-A fault of a kernel is planted with the JIT off and looked for by the tests marked `jit_off`: it compiles nothing, and the
-kernels compiled in the checkout serve all other faults. The exit code is 1 if a fault is not found or cannot be planted.
+A fault of a kernel is planted with the JIT off and looked for by the tests marked `jit_off`: it compiles nothing, and
+the kernels compiled in the checkout serve all other faults. A test counts only if it passes without the fault. The exit
+code is 1 if a fault is not found or cannot be planted.
 """
 
 from __future__ import annotations
