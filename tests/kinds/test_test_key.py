@@ -106,6 +106,14 @@ def test_homes_of_the_test_key_are_recognized(source: SynthesisSource) -> None:
     assert found.n_same[0] == found.n_compared[0], "a lone worker's words are known"
 
 
+@pytest.mark.parametrize("of_class", range(4))
+def test_synthesizers_of_one_size_are_enough(source: SynthesisSource, of_class: int) -> None:
+    found = HomesOfKey(source.geography, source.parameters)
+    found.n_compared[of_class] = found.n_same[of_class] = 50
+    found.n_by_chance[of_class] = 1.0
+    assert found.are_too_many
+
+
 def test_one_block_for_each_point_is_compared_once(source: SynthesisSource) -> None:
     found = HomesOfKey(source.geography, SynthesisParameters(placement="representative"))
     for homes, support in batches(source):
