@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,6 +15,7 @@ from engine.parameters import SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.streams import SecretKey
 from geodata.store.store import open_store
+from mapapp.answers.release_claims import ReleaseCertificate
 from mapapp.kinds.base.block_cells import read_cells
 from mapapp.kinds.base.inputs import Inputs
 from mapapp.kinds.base.row_checks import KeyCheck, ReleaseRows, most_by_chance
@@ -52,8 +53,8 @@ def test_the_bound_is_of_use() -> None:
 
 @pytest.fixture
 def source(demo_release: Path) -> SynthesisSource:
-    certificate = json.loads((demo_release / "certificate.json").read_text())
-    return _source(open_store(demo_release, "release"), certificate)
+    stated = msgspec.json.decode((demo_release / "certificate.json").read_bytes(), type=ReleaseCertificate)
+    return _source(open_store(demo_release, "release"), stated)
 
 
 def batches(source: SynthesisSource) -> list[tuple[Inputs, Support]]:
