@@ -61,6 +61,15 @@ def in_order(columns: Iterable[Any], n_keys: int) -> list[np.ndarray[Any, Any]]:
     return [column[order] for column in listed]
 
 
+def test_a_band_includes_its_lower_edge(both: tuple[Flows, Flows]) -> None:
+    commutes = both[0]._mapped(Pick())
+    assert commutes is not None
+    farthest_mi = float(commutes.distance_mi.max())
+    mapped, counted = (flows.of_pair(Pick(), (farthest_mi,))[1].tolist() for flows in both)
+    assert mapped == counted
+    assert mapped[1] > 0
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), end=st.sampled_from(("work", "home")), age=BANDS, industry=BANDS)
 def test_columns_and_database_add_up_alike(

@@ -26,3 +26,9 @@ def test_only_numbers_of_residents_lack_workers_who_work_elsewhere() -> None:
         "Only workplaces in A, B, and C are covered, so residents who work elsewhere are not counted."
     )
     assert words.coverage([], of_residents=True) == ""
+
+
+def test_only_a_certificate_that_says_so_lets_a_release_be_published() -> None:
+    assert words.may_be_released({"status": "for release"})
+    for certificate in ({}, {"status": None}, {"status": "not for release"}, {"status": "for release?"}):
+        assert not words.may_be_released(certificate)

@@ -305,6 +305,11 @@ def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: P
         "analyze", paths[0], "--analysis", "profile", "--area", "county:1", "-o", tmp_path / "b.csv", "-q"
     )
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.csv", "a.csv-metadata.json"]
+    (tmp_path / "a.json").write_text("mine")
+    assert "already exists" in refused(
+        "analyze", paths[0], "--analysis", "profile", "-o", tmp_path / "a.json", "-q"
+    )
+    assert (tmp_path / "a.json").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

@@ -538,6 +538,12 @@ def test_the_digest_is_printed_and_compared(release: Path) -> None:
     assert "release digest" in refused("certify", release, "--digest", "0" * 64)
 
 
+def test_the_right_digest_excuses_no_other_check(release: Path) -> None:
+    forge(release, _weights)
+    digest = sha256_of(release / "manifest.json")
+    assert "do not publish" in refused("certify", release, "--digest", digest)
+
+
 @pytest.mark.parametrize("wrong", ["", "12", "g" * 64, "0" * 63, "0" * 65, "0" * 64 + "\n"])
 def test_an_invalid_digest_is_refused(release: Path, wrong: str) -> None:
     assert "64 hexadecimal digits" in refused("certify", release, "--digest", wrong)

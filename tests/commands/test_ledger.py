@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from engine.parameters import PrivacyParameters, SynthesisParameters
 from mapapp.commands.cli import run
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import Reading
+from mapapp.kinds.release.make.run import run_synthesis
 from tests.commands.running import commutemap, refused, run_here
 from tests.commands.test_certify import forge
 
@@ -76,6 +78,24 @@ def test_a_release_beyond_the_budget_is_refused_and_leaves_nothing(dataset: Path
     message = refused("synthesize", dataset, dataset.parent / "r2", *PUBLISHED)
     assert "epsilon" in message
     assert sorted(entry.name for entry in dataset.parent.iterdir()) == ["d", "r1"]
+
+
+def test_a_release_is_charged_before_its_draw_and_stays_charged(dataset: Path) -> None:
+    spent = []
+
+    def interrupted(stage: str, _done: int, _total: int) -> None:
+        if stage.startswith("drawing"):
+            spent.append(Ledger(dataset).spent())
+            raise KeyboardInterrupt
+
+    privacy, parameters = (
+        PrivacyParameters(epsilon="2", delta="1e-6", min_retention="1"),
+        SynthesisParameters(mechanism="exponential"),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run_synthesis(dataset, dataset.parent / "r", privacy, parameters, report=interrupted)
+    assert spent == [(Fraction(2), Fraction(0))] == [Ledger(dataset).spent()]
+    assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
 
 
 @pytest.mark.usefixtures(

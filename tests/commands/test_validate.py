@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from mapapp.analyst.validity import report
@@ -78,6 +79,18 @@ def test_only_the_owner_can_read_tables_and_pictures(
     assert "Confidential, not for publication" in _text_of((tmp_path / "a.svg").read_text())
     for name in ("tables", "a.png", "a.svg"):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) & 0o077 == 0
+
+
+def test_confidential_files_are_for_their_owner_whatever_the_umask_is(tmp_path: Path) -> None:
+    umask = os.umask(0)
+    try:
+        report.write_tables({"counts": pandas.DataFrame({"n": [1]})}, "confidential", tmp_path / "tables")
+        report.write_figure(Figure(), tmp_path / "a.png")
+    finally:
+        os.umask(umask)
+    files = [*tmp_path.iterdir(), *(tmp_path / "tables").iterdir()]
+    assert sorted(file.name for file in files) == ["CONFIDENTIAL.txt", "a.png", "counts.csv", "tables"]
+    assert [file.name for file in files if stat.S_IMODE(file.stat().st_mode) & 0o077] == []
 
 
 def _text_of(svg: str) -> str:

@@ -20,6 +20,7 @@ from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoint
 from engine.mechanisms.exponential import (
     exponential,
     exponential_promise,
+    unit_thetas,
 )
 from engine.mechanisms.kernels import exponential as kernel
 from engine.mechanisms.kernels.exponential import MOST_POINTS
@@ -122,6 +123,14 @@ def test_draws_are_the_twin_s(unit: Unit, seed: int, epsilon: str) -> None:
     drawn = drawn_by(cells, table, epsilon, unit)
     assert np.diff(drawn.synthetic_ptr).tolist() == cells.n_likelihood.tolist()
     assert lists(drawn.synthetic_point, drawn.synthetic_ptr) == twin_of(cells, table, epsilon, unit)
+
+
+@pytest.mark.parametrize("n", [19, 20, 21, 22, 500])
+def test_more_than_20_workers_have_the_theta_of_any_number(n: int) -> None:
+    epsilon, k = Fraction(2), 40
+    found = unit_thetas(epsilon, same_synthesizers(1, [0] * n, n, 1), one_table([1] * k))
+    theta = Fraction(int(found.numerator[0]), int(found.denominator[0]))
+    assert theta == Fraction(1 << THETA_BITS, inverse_theta(epsilon, k, min(n, 21)))
 
 
 @pytest.mark.parametrize("epsilon", ["0.05", "2", "6.5", "8.98"])

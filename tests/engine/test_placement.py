@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -40,6 +40,7 @@ def redrawn(world: World, synthesizers: Synthesizers) -> SyntheticPoints:
 
 
 @pytest.mark.jit_off
+@example(9, "population", "pool")  # somebody lives in a whole SuperPUMA that is not the first
 @given(SEED, st.sampled_from(["population", "representative"]), st.sampled_from(["pool", "drop"]))
 def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(
     seed: int, mode: PlacementMode, editing: EditingMode

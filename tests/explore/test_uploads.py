@@ -79,6 +79,12 @@ def test_files_are_read_one_at_a_time_and_in_order(reading: Reading) -> None:
     assert reading.most_at_once == 1
 
 
+def test_no_visitor_can_guess_the_token_of_another(reading: Reading) -> None:
+    tokens = [uploads.add("a", "x", b"") for uploads in (reading.uploads, Reading().uploads, reading.uploads)]
+    assert len(set(tokens)) == 3
+    assert min(map(len, tokens)) >= 20
+
+
 def test_what_is_wrong_with_a_file_is_said_and_the_next_one_is_read(reading: Reading) -> None:
     bad, good = reading.uploads.add("a", "bad", b"bad"), reading.uploads.add("a", "good", b"")
     reading.go.release(2)

@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import shapely
 from geodata.errors import StoreError
 from geodata.store.schema import BOUNDS, IDENTIFIER, INDEX_OF, MAY_BE_NAN, TABLES, Table
 from geodata.store.store import open_store
+from geodata.store.table_check import check_values
 from tests.releases import write_release
 
 Damage = Callable[[Path], object]
@@ -285,3 +287,14 @@ def test_what_was_changed_since_it_was_opened_is_noticed(store: Path) -> None:
     for digests in (True, False):
         with pytest.raises(StoreError, match=r"jobs\.parquet: was changed or replaced while it was read"):
             found.require_unchanged(digests=digests)
+
+
+def test_a_position_is_below_the_number_of_rows() -> None:
+    for position, is_row in ((-1, False), (0, True), (3, True), (4, False)):
+        columns = {"origin_index": np.array([1, position])}
+        with (
+            nullcontext()
+            if is_row
+            else pytest.raises(StoreError, match=f"{position}, which is not in the 4 rows")
+        ):
+            check_values("jobs", columns, {"blocks": 4}, {})

@@ -370,6 +370,8 @@ def test_attributes_of_workers_go_with_home_work_and_each_other(demo_dataset: Pa
     assert all(workers[name].between(0, size - 1).all() for name, size in schema.domains.items())
     for derived, attribute in schema.derived_from.items():
         assert (np.array(attribute.derives[derived])[workers[attribute.name]] == workers[derived]).all()
+    not_available = schema.domains["education"] - 1
+    assert ((workers["education"] == not_available) == (workers["age"] == 1)).all()
     tracts = store.table("blocks")["tract_index"].to_numpy()
     seen = {
         "race": tracts[workers["origin_index"]],

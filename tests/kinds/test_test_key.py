@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,6 +15,7 @@ from engine.parameters import SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.streams import SecretKey
 from geodata.store.store import open_store
+from mapapp.answers.release_claims import ReleaseCertificate
 from mapapp.kinds.base.block_cells import read_cells
 from mapapp.kinds.base.inputs import Inputs
 from mapapp.kinds.base.row_checks import KeyCheck, ReleaseRows, most_by_chance
@@ -52,8 +53,8 @@ def test_the_bound_is_of_use() -> None:
 
 @pytest.fixture
 def source(demo_release: Path) -> SynthesisSource:
-    certificate = json.loads((demo_release / "certificate.json").read_text())
-    return _source(open_store(demo_release, "release"), certificate)
+    stated = msgspec.json.decode((demo_release / "certificate.json").read_bytes(), type=ReleaseCertificate)
+    return _source(open_store(demo_release, "release"), stated)
 
 
 def batches(source: SynthesisSource) -> list[tuple[Inputs, Support]]:
@@ -104,6 +105,14 @@ def test_homes_of_the_test_key_are_recognized(source: SynthesisSource) -> None:
         found.add(homes, support)
     assert found.are_too_many
     assert found.n_same[0] == found.n_compared[0], "a lone worker's words are known"
+
+
+@pytest.mark.parametrize("of_class", range(4))
+def test_synthesizers_of_one_size_are_enough(source: SynthesisSource, of_class: int) -> None:
+    found = HomesOfKey(source.geography, source.parameters)
+    found.n_compared[of_class] = found.n_same[of_class] = 50
+    found.n_by_chance[of_class] = 1.0
+    assert found.are_too_many
 
 
 def test_one_block_for_each_point_is_compared_once(source: SynthesisSource) -> None:

@@ -132,6 +132,22 @@ def test_the_promise_of_rhode_island_and_of_one_record_replaced() -> None:
     assert by_theorem.epsilon > 100 * promise(usual(threshold_epsilon="0.03")).epsilon
 
 
+def test_all_tries_use_up_delta_in_both_readings() -> None:
+    """With hardly more delta than they use up, epsilon is that of the little that is left."""
+    n = 286_073
+    moment = LogMoment(OneTry.of(usual(), 1.0, n), usual(), 1.0)
+    used, used_of_two = n * moment.one.delta0, (n + 1) * moment.one.delta0
+    delta = used_of_two + 1e-12
+    found = promise(usual(), delta=delta)
+    order, order_of_two = found.rdp_order, found.rdp_order_replace_one
+    assert found.epsilon >= epsilon_at(order, n * moment(order), delta - used) - 1e-6
+    left_of_two = delta - used_of_two
+    assert (
+        found.epsilon_replace_one
+        >= epsilon_at(order_of_two, n * moment.of_two_steps(order_of_two), left_of_two) - 1e-6
+    )
+
+
 def test_more_similarity_more_tries_and_a_floor_cost_more() -> None:
     least = promise(usual())
     assert promise(usual(), similarity=4).epsilon > least.epsilon

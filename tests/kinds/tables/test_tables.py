@@ -389,13 +389,16 @@ def test_a_certificate_states_how_cells_were_decided_and_of_which_jobs(
     assert failed(path) != []
 
 
-def test_a_breach_stops_the_table_and_says_so(later_copy: Path, prior_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("remainders", [True, False])
+def test_a_breach_stops_the_table_and_says_so(
+    later_copy: Path, prior_file: Path, tmp_path: Path, remainders: bool
+) -> None:
     lines = prior_file.read_text().splitlines()
     largest = max(range(1, len(lines)), key=lambda at: int(lines[at].split(",")[2]))
     row, column, people, value = lines[largest].split(",")
     lines[largest] = f"{row},{column},{people},{int(people) - int(value)}"
     (tmp_path / "wrong.csv").write_text("\n".join(lines))
-    outcome = make_table(later_copy, tmp_path / "t", choice(tmp_path / "wrong.csv"))
+    outcome = make_table(later_copy, tmp_path / "t", choice(tmp_path / "wrong.csv", remainders=remainders))
     assert outcome.breach is not None
     position = outcome.certificate["breach"]["position"]
     cells = open_store(tmp_path / "t", "table").table("table_cells")
