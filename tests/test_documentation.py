@@ -215,7 +215,8 @@ def timing_columns(text: str) -> list[str]:
 
 def missing_rooms(page: str) -> list[str]:
     """Packages and rooms that the table of the architecture page does not have."""
-    rows = {f"{name}/" for name in PACKAGES if name != "mapapp"} | {f"mapapp/{room}/" for room in ROOMS}
+    rooms = {room.split(".")[0] for room in ROOMS}
+    rows = {f"{name}/" for name in PACKAGES if name != "mapapp"} | {f"mapapp/{room}/" for room in rooms}
     return [row for row in sorted(rows) if f"| `{row}` |" not in page]
 
 

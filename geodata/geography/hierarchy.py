@@ -39,6 +39,12 @@ from geodata.store.schema import CRS
 Shapes = npt.NDArray[np.object_]
 
 
+def elsewhere_rows(blocks: pandas.DataFrame) -> dict[str, int]:
+    """Row of `blocks` of each elsewhere unit, by state code."""
+    rows = np.flatnonzero(blocks["elsewhere"])
+    return dict(zip(blocks["block_id"].iloc[rows], rows.tolist(), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Arrangement:
     """Blocks and tracts in the order of the tables, without polygons.
@@ -63,8 +69,7 @@ class Arrangement:
     @property
     def elsewhere(self) -> dict[str, int]:
         """Row of `blocks` of each elsewhere unit, by state code."""
-        rows = np.flatnonzero(self.blocks["elsewhere"])
-        return dict(zip(self.blocks["block_id"].iloc[rows], rows.tolist(), strict=True))
+        return elsewhere_rows(self.blocks)
 
     @property
     def elsewhere_tracts(self) -> dict[str, int]:

@@ -16,12 +16,12 @@ import pandas
 
 from geodata.errors import SourceFileError
 from geodata.geography.elsewhere import states
-from geodata.geography.hierarchy import Arrangement, Hierarchy
+from geodata.geography.hierarchy import Hierarchy, elsewhere_rows
 from geodata.importing.assigned_segments import AssignedSegments
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, in_order
 from geodata.sources.crosswalk import Crosswalk
-from geodata.sources.lodes import BlockLookup, OdFile, check_together, place_jobs
+from geodata.sources.lodes import COUNTS, BlockLookup, OdFile, check_together, place_jobs
 from geodata.sources.placed_jobs import jobs_table
 from geodata.store.store import sha256_of
 from geodata.workers.coding import CodedBatch, code_batch
@@ -57,6 +57,8 @@ class Commutes:
         What was read, as the manifest lists it.
     residents_only : list of str
         Codes of the states of work whose workers who live elsewhere are left out.
+    totals : dict of str to dict of str to int
+        Jobs of each OD file by column.
     facts : dict
         Further facts for the manifest.
     """
@@ -72,6 +74,7 @@ class Commutes:
     notes: list[str]
     sources: list[JsonObject]
     residents_only: list[str] = field(default_factory=list)
+    totals: dict[str, dict[str, int]] = field(default_factory=dict)
     facts: JsonObject = field(default_factory=dict)
 
 
@@ -85,9 +88,17 @@ class OdCommutes:
     residents_only: list[str]
     year: int | None
     job_type: str | None
+    is_published: bool = False
 
     @classmethod
-    def of(cls, files: Sequence[OdFile], crosswalk: Crosswalk, *, residents_only: bool) -> OdCommutes:
+    def of(
+        cls,
+        files: Sequence[OdFile],
+        state_ids: Sequence[str],
+        *,
+        residents_only: bool = False,
+        is_published: bool = False,
+    ) -> OdCommutes:
         """Check that files go together.
 
         The result alone should then hold their rows: it gives them back file by file as it places them.
@@ -98,19 +109,21 @@ class OdCommutes:
         Raises
         ------
         SourceFileError
-            They differ in year or job type, two are the same, a main file has no crosswalk, or the workers who live
-            in other states are left out and this was not allowed (`residents_only`), or is so in one of several states.
+            They differ in year or job type, two are the same, a main file's state is not among those with a crosswalk
+            (`state_ids`), or the workers who live in other states are left out and this was not allowed
+            (`residents_only`), or is so in one of several states. Of published counts, nothing is drawn, so they may
+            be left out.
         """
         year, job_type = check_together(files)
         main = {file.state_id: file for file in files if file.main}
-        lacking = sorted(set(main) - set(crosswalk.state_ids))
+        lacking = sorted(set(main) - set(state_ids))
         if lacking:
             raise SourceFileError(
                 f"{main[lacking[0]].text.path}: no crosswalk of state {lacking[0]} among the files; "
                 f"add {_crosswalk_name(lacking[0])}"
             )
         inside = sorted(set(main) - {file.state_id for file in files if file.counts_commuters})
-        if inside:
+        if inside and not is_published:
             _check_residents_only(main[inside[0]], inside[0], residents_only, sorted(main))
         numbers = [int(state) for state in main]
         outflow: Counter[str] = Counter()
@@ -118,19 +131,21 @@ class OdCommutes:
             if file.state_id not in main:
                 outflow[file.state_id] += int(file.by_home_state[numbers].sum())
         imported = [file for file in files if file.state_id in main]
-        return cls([file.without_rows() for file in files], imported, outflow, inside, year, job_type)
+        rest = [file.without_rows() for file in files]
+        return cls(rest, imported, outflow, inside, year, job_type, is_published)
 
-    def place(self, arranged: Arrangement, vintage: int) -> Commutes:
-        """Put every job into its blocks; once only, because the rows of each file are then given back."""
+    def place(self, blocks: pandas.DataFrame, vintage: int) -> Commutes:
+        """Put every job into its row of `blocks`; once only, because the rows of each file are then given back."""
         destination_states = sorted({file.state_id for file in self.imported})
-        lookup = BlockLookup.of(arranged.blocks, vintage)
-        units = {int(code): row for code, row in arranged.elsewhere.items()}
+        lookup = BlockLookup.of(blocks, vintage)
+        outside = elsewhere_rows(blocks)
+        units = {int(code): row for code, row in outside.items()}
         parts = []
         while self.imported:
             parts.append(place_jobs(self.imported.pop(0), lookup, units))
         del lookup
-        jobs = jobs_table(parts, len(arranged.blocks))
-        elsewhere = _elsewhere_jobs(jobs, arranged.elsewhere)
+        jobs = jobs_table(parts, len(blocks))
+        elsewhere = _elsewhere_jobs(jobs, outside)
         return Commutes(
             jobs=jobs,
             n_jobs=int(jobs["count"].sum()),
@@ -140,12 +155,17 @@ class OdCommutes:
             year=self.year,
             job_type=self.job_type,
             notes=[
-                *_residents_only_notes(self.residents_only),
+                *_residents_only_notes(self.residents_only, for_release=self.is_published),
                 *_elsewhere_notes(elsewhere),
                 *self._outflow_notes(),
             ],
             sources=[_text_fact(file) for file in self.files],
             residents_only=self.residents_only,
+            totals={
+                file.text.path.name: dict(zip(COUNTS, file.totals.tolist(), strict=True))
+                for file in self.files
+                if file.state_id in destination_states
+            },
             facts={
                 "segments": "assigned",
                 "assigned_segments": AssignedSegments.added(
@@ -378,9 +398,10 @@ def check_border(path: Path, crosswalk: Crosswalk) -> None:
         )
 
 
-def _residents_only_notes(residents_only: Sequence[str]) -> list[str]:
+def _residents_only_notes(residents_only: Sequence[str], *, for_release: bool = False) -> list[str]:
+    never = "" if for_release else "; never for release"
     return [
-        f"residents only: workers in {_postal(state)} who live in other states are left out; never for release"
+        f"residents only: workers in {_postal(state)} who live in other states are left out{never}"
         for state in residents_only
     ]
 

@@ -64,11 +64,14 @@ class Imported:
         homes and are confidential.
     workers : WorkerSource, optional
         Worker records. `tables` then lacks `jobs`, which is counted from them as they are written.
+    totals : dict of str to dict of str to int
+        Jobs of each OD file by column.
     """
 
     tables: dict[str, pandas.DataFrame]
     facts: JsonObject
     workers: WorkerSource | None = None
+    totals: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def import_dataset(
@@ -78,6 +81,7 @@ def import_dataset(
     commitment_key: str | None = None,
     public_characteristics: bool = False,
     residents_only: bool = False,
+    is_published: bool = False,
     threads: int = 2,
     scratch: Path | None = None,
     progress: Progress = silent,
@@ -97,6 +101,9 @@ def import_dataset(
         file of residence characteristics counts real homes.
     residents_only : bool
         Import a state of work whose workers who live in other states are left out. Nothing made from it is for release.
+    is_published : bool
+        The counts are public already, and nothing is drawn from them: workers who live in other states may be left out
+        of any state.
     threads : int
         Threads that read and cut; the result is the same for any number.
     scratch : Path, optional
@@ -115,9 +122,15 @@ def import_dataset(
     if title is not None and not is_utf8(title):
         raise SourceFileError("the title is not UTF-8; write it in UTF-8")
     workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
-    read = _read(sources, threads, progress)
-    planned = None if workers else OdCommutes.of(read.od, read.crosswalk, residents_only=residents_only)
-    is_part = residents_only if planned is None else bool(planned.residents_only)
+    read = _read(sources, threads, progress, is_published=is_published)
+    planned = (
+        None
+        if workers
+        else OdCommutes.of(
+            read.od, read.crosswalk.state_ids, residents_only=residents_only, is_published=is_published
+        )
+    )
+    is_part = residents_only if planned is None else bool(planned.residents_only) and not is_published
     if is_part:
         check_border((*sources.workers, *sources.od)[0], read.crosswalk)
     arranged = arrange(read.crosswalk, read.residents, read.pumas, residents_only=is_part)
@@ -126,7 +139,7 @@ def import_dataset(
         # Who works where needs no polygons, which take most of the time.
         flows_placed = beside.submit(prior_table, read.flows, arranged.tract_names, arranged.elsewhere_tracts)
         jobs_placed = (
-            None if planned is None else beside.submit(planned.place, arranged, read.crosswalk.vintage)
+            None if planned is None else beside.submit(planned.place, arranged.blocks, read.crosswalk.vintage)
         )
         hierarchy = assemble(
             arranged,
@@ -147,7 +160,8 @@ def import_dataset(
     described = read_published_counts(
         sources.characteristics if public_characteristics else (),
         hierarchy.tables["blocks"],
-        read.crosswalk,
+        read.crosswalk.vintage,
+        read.crosswalk.state_ids,
         commutes,
         progress,
     )
@@ -182,6 +196,60 @@ def import_dataset(
         tables=hierarchy.tables | base | counted | described.tables | {"prior": prior},
         facts=facts,
         workers=commutes.workers,
+        totals=commutes.totals,
+    )
+
+
+def import_jobs(
+    sources: Sources, blocks: pandas.DataFrame, vintage: int, progress: Progress = silent
+) -> Imported:
+    """Read the jobs and characteristics of another year of published counts, whose geography has been imported.
+
+    Parameters
+    ----------
+    sources : Sources
+        Of which only OD files and characteristics are read.
+    blocks : DataFrame
+        The table of the geography.
+    vintage : int
+        Census year of the blocks.
+    progress : callable
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Imported
+        With the tables `jobs` and, where there are files, `characteristic_counts`.
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        As :func:`import_dataset`.
+    """
+    state_ids = sorted(set(blocks["state_id"][~blocks["elsewhere"].to_numpy(dtype=bool)]))
+    progress(READING, 0, len(sources.od))
+    files = []
+    for done, path in enumerate(sorted(sources.od), 1):
+        files.append(read_od(path, is_published=True))
+        progress(READING, done, len(sources.od))
+    commutes = OdCommutes.of(files, state_ids, is_published=True).place(blocks, vintage)
+    described = read_published_counts(sources.characteristics, blocks, vintage, state_ids, commutes, progress)
+    assert commutes.jobs is not None, "OD files have jobs"
+    return Imported(
+        tables={"jobs": commutes.jobs} | described.tables,
+        facts={
+            "title": _title(commutes),
+            "year": commutes.year,
+            "job_type": commutes.job_type,
+            "destination_states": commutes.destination_states,
+            RESIDENTS_ONLY: commutes.residents_only,
+            "n_jobs": commutes.n_jobs,
+            "sources": commutes.sources,
+            "notes": [*commutes.notes, *described.notes],
+            **commutes.facts,
+            **described.facts,
+        },
+        totals=commutes.totals,
     )
 
 
@@ -247,7 +315,8 @@ class PublishedCounts:
 def read_published_counts(
     paths: Sequence[Path],
     blocks: pandas.DataFrame,
-    crosswalk: Crosswalk,
+    vintage: int,
+    state_ids: Sequence[str],
     commutes: Commutes,
     progress: Progress = silent,
 ) -> PublishedCounts:
@@ -258,7 +327,10 @@ def read_published_counts(
     paths : sequence of Path
     blocks : DataFrame
         The table of the schema.
-    crosswalk : Crosswalk
+    vintage : int
+        Census year of the blocks.
+    state_ids : sequence of str
+        States with a crosswalk.
     commutes : Commutes
         The jobs. Those of worker records are not compared.
     progress : callable
@@ -272,12 +344,12 @@ def read_published_counts(
     if not paths:
         return PublishedCounts()
     progress(READING_CHARACTERISTICS, 0, len(paths))
-    lookup = BlockLookup.of(blocks, crosswalk.vintage)
+    lookup = BlockLookup.of(blocks, vintage)
     files, parts = [], []
     for done, path in enumerate(sorted(paths)):
         file = read_characteristics(path)
         files.append(file.without_rows())
-        check_characteristics_together(files, crosswalk.state_ids, commutes.year, commutes.job_type)
+        check_characteristics_together(files, state_ids, commutes.year, commutes.job_type)
         parts.append(count_rows(file, lookup))
         progress(READING_CHARACTERISTICS, done + 1, len(paths))
     table = counts_table(parts)
@@ -309,7 +381,7 @@ class _Read:
         )
 
 
-def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
+def _read(sources: Sources, threads: int, progress: Progress, *, is_published: bool = False) -> _Read:
     if not sources.od and not sources.workers:
         raise SourceFileError(
             "no OD file given; add STATE_od_main_JT00_YEAR.csv.gz, or worker records with --workers"
@@ -318,7 +390,8 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
     progress(READING, 0, total)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         crosswalk = pool.submit(read_crosswalks, sources.crosswalks, threads=threads)
-        od = [pool.submit(read_od, path) for path in sorted(sources.od) if not sources.workers]
+        od_paths = [] if sources.workers else sorted(sources.od)
+        od = [pool.submit(read_od, path, is_published=is_published) for path in od_paths]
         flows = pool.submit(read_flows, sources.prior_flows)
         places = crosswalk.result()
         year = places.vintage

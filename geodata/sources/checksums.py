@@ -17,6 +17,7 @@ from typing import Final
 from geodata.errors import SourceFileError
 
 _HEX: Final = frozenset("0123456789abcdef")
+_GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 1 << 20
 _LIST: Final = re.compile(r"^(.*_)?lodes_(?P<postal>[a-z]{2})\.sha256sum$", re.IGNORECASE)
 _VINTAGE: Final = re.compile(r"\b(20\d{6}(?:_\d{3,6})?)\b")
@@ -58,9 +59,11 @@ def agrees(path: Path, expected: str) -> bool:
     """
     try:
         with path.open("rb") as stream:
+            is_gzip = stream.read(2) == _GZIP
+            stream.seek(0)
             if hashlib.file_digest(stream, "sha256").hexdigest() == expected:
                 return True
-        if path.suffix != ".gz":
+        if not is_gzip:
             return False
         digest = hashlib.sha256()
         with gzip.open(path, "rb") as stream:
@@ -72,6 +75,6 @@ def agrees(path: Path, expected: str) -> bool:
 
 
 def version_of(text: str) -> tuple[str | None, str | None]:
-    """Return the format version, such as "8.4", and the data vintage, such as "20251202", that a version file states."""
+    """Return the format version, such as "8.4", and the data vintage that a version file states."""
     formats, vintages = _FORMAT.search(text), _VINTAGE.search(text)
     return formats[1] if formats else None, vintages[1] if vintages else None

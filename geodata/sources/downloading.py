@@ -1,7 +1,7 @@
 """Downloading one file: an interrupted download is resumed, and a failed attempt is repeated.
 
 This module uses the standard library's urllib: a few plain downloads need neither sessions nor pools, and every
-dependency of the one command that uses the network would be one more thing to trust.
+dependency of the two commands that use the network would be one more thing to trust.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ _LONGEST_WAIT_S: Final = 60.0  # that a server can ask for
 
 class NotThere(SourceFileError):
     """The server has no such file."""
+
+
+class NoConnection(SourceFileError):
+    """The server cannot be reached, as without a network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +107,13 @@ def download(
     ------
     NotThere
         The server has no such file (404, 410).
+    NoConnection
+        The server cannot be reached.
     SourceFileError
         The server refuses, or no attempt succeeds; the bytes received are kept.
     """
     failures, furthest = 0, partial.size
+    kind: type[SourceFileError]
     while True:
         try:
             _attempt(url, partial, retry, started, progress)
@@ -116,26 +123,27 @@ def download(
             _refuse_final(url, error)
             if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
                 partial.validator = ""  # the partial file is longer than the server's: start over
-            reason, wait_s = f"HTTP {error.code} {error.reason}", _retry_after_s(error)
+            reason, wait_s, kind = f"HTTP {error.code} {error.reason}", _retry_after_s(error), SourceFileError
         except _BROKEN as error:
-            reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
+            reason, wait_s, kind = _reason_of(error), 0.0, _kind_of(error)
         failures = 1 if partial.size >= furthest + _LEAST_GAIN else failures + 1
         furthest = max(furthest, partial.size)
         if failures >= retry.attempts:
-            raise SourceFileError(
+            raise kind(
                 f"{url}: {reason}; gave up after {failures} attempts; what has arrived is kept: run again to continue"
             )
         sleep(max(wait_s, retry.pause_s * 2 ** (failures - 1)))
 
 
 def read_text(url: str, *, retry: Retry) -> str:
-    """Download a small text, such as a list of checksums.
+    """Download a small text, such as the page that lists a folder.
 
     Raises
     ------
-    NotThere, SourceFileError
+    NotThere, NoConnection, SourceFileError
         As `download`.
     """
+    kind: type[SourceFileError]
     for failures in range(1, retry.attempts + 1):
         try:
             with _open(url, {}, retry) as response:
@@ -143,12 +151,21 @@ def read_text(url: str, *, retry: Retry) -> str:
         except urllib.error.HTTPError as error:
             error.close()
             _refuse_final(url, error)
-            reason, wait_s = f"HTTP {error.code} {error.reason}", _retry_after_s(error)
+            reason, wait_s, kind = f"HTTP {error.code} {error.reason}", _retry_after_s(error), SourceFileError
         except _BROKEN as error:
-            reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
+            reason, wait_s, kind = _reason_of(error), 0.0, _kind_of(error)
         if failures < retry.attempts:
             sleep(max(wait_s, retry.pause_s * 2 ** (failures - 1)))
-    raise SourceFileError(f"{url}: {reason}; gave up after {retry.attempts} attempts; run again later")
+    raise kind(f"{url}: {reason}; gave up after {retry.attempts} attempts; run again later")
+
+
+def _reason_of(error: Exception) -> str:
+    return str(getattr(error, "reason", error)) or type(error).__name__
+
+
+def _kind_of(error: Exception) -> type[SourceFileError]:
+    # Only opening a connection raises URLError; what breaks off later is another error.
+    return NoConnection if isinstance(error, urllib.error.URLError) else SourceFileError
 
 
 def _attempt(

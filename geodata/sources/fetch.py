@@ -1,7 +1,10 @@
-"""Fetching the published files of one state and year into a directory, each verified by its sha256.
+"""Fetching the published files of state-years into a folder, each verified by its sha256.
 
-`sources.json` in the directory lists the files: address, sha256, and whether the sha256 was published with the file
-or recorded at the first download. A file that is present and unchanged is not downloaded again.
+A folder holds one state-year, for an import, or is a cache: the files of any states and years of one version of LODES,
+where national files, crosswalks, and polygons are kept once for all of them.
+
+`sources.json` in the folder lists the files: address, sha256, and whether the sha256 was published with the file or
+recorded at the first download. A file that is present and unchanged is not downloaded again.
 """
 
 from __future__ import annotations
@@ -10,24 +13,30 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Collection
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 from geodata.errors import SourceFileError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
+from geodata.sources.availability import LAST_YEAR, Availability, Unpublished, refusal_of, require_crosswalks
+from geodata.sources.checksums import agrees, listed_sha256, parse_checksums
 from geodata.sources.crosswalk import counties_of
-from geodata.sources.downloading import NotThere, PartialDownload, Retry, download, read_text
-from geodata.sources.sources_catalog import PLAN, Source, base_map_sources_of, sources_of
-from geodata.store.atomic_writes import keep_place
+from geodata.sources.downloading import NoConnection, NotThere, PartialDownload, Retry, download
+from geodata.sources.sources_catalog import PLAN, Source, Wanted, base_map_sources_of, sources_of
+from geodata.store.atomic_writes import claimed, keep_place
 from geodata.store.store import sha256_of
 
 _BASE: Final = re.compile(r"^https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[!-~]*)?$", re.ASCII)
-_HEX: Final = frozenset("0123456789abcdef")
+_LISTS: Final = ("checksums", "version")  # roles of what describes the other files of a state
+_NAMES: Final = ("puma_names",)
+_MOST_NAMED: Final = 12
+_ONCE: Final = Retry(attempts=1)
 
-Also = Literal["blocks", "basemap"]
 Status = Literal["downloaded", "present", "missing"]
 
 
@@ -43,6 +52,8 @@ class Fetched:
         Where it came from.
     role : str
         Its role in an import.
+    year : int, optional
+        Of its jobs, if it has any.
     status : {"downloaded", "present", "missing"}
         "missing" is possible only for files that an import does not need.
     sha256 : str
@@ -56,26 +67,64 @@ class Fetched:
     file: Path
     url: str
     role: str
+    year: int | None
     status: Status
     sha256: str
     n_bytes: int
     published: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known before a fetch.
+
+    Attributes
+    ----------
+    unpublished : list of Unpublished
+        State-years whose files are neither in the folder nor published.
+    no_connection : NoConnection, optional
+        Why the server cannot be reached, if a file is missing and it cannot.
+    """
+
+    unpublished: list[Unpublished]
+    no_connection: NoConnection | None = None
+
+
+def look_ahead(directory: Path, wanted: Wanted) -> Outlook:
+    """Find out which state-years are not published, before anything is fetched or written.
+
+    Only state-years of which a file is missing in the folder are looked for on the server.
+
+    Raises
+    ------
+    SourceFileError
+        The base is not an address, or LODES has no crosswalk of a state of homes.
+    """
+    if wanted.base is not None and not _BASE.match(wanted.base):
+        raise SourceFileError(f"base {wanted.base!r}: must be http:// or https:// and a host; correct it")
+    require_crosswalks(wanted)
+    missing: dict[str, dict[int, None]] = {}
+    for source in sources_of(wanted):
+        if source.year is not None and not (directory / source.file).is_file():
+            missing.setdefault(source.state, {})[source.year] = None
+    availability = Availability(wanted)
+    unpublished = [
+        each for state, years in missing.items() for each in availability.unpublished(state, years)
+    ]
+    return Outlook(unpublished, availability.no_connection)
+
+
 def fetch(
     directory: Path,
+    wanted: Wanted,
     *,
-    state: str,
-    year: int,
-    origin_states: tuple[str, ...] = (),
-    lodes: int = 8,
-    also: Collection[Also] = (),
-    job_type: str = "JT00",
-    base: str | None = None,
+    cache: bool = False,
+    outlook: Outlook | None = None,
+    refresh: bool = False,
     retry: Retry | None = None,
     progress: Progress = silent,
 ) -> list[Fetched]:
-    """Download what an import of one state and year needs.
+    """Download what an import of some state-years needs.
 
     Each download goes to a hidden `.part` file and is renamed when verified; the next run resumes an interrupted
     one. Nothing is written outside `directory`.
@@ -83,12 +132,17 @@ def fetch(
     Parameters
     ----------
     directory : Path
-        Created if missing. One directory holds one state, year and LODES version.
-    state, year, origin_states, lodes, job_type, base
-        As `sources_catalog.sources_of`.
-    also : collection of {"blocks", "basemap"}
-        What else to download: the block polygons, which are large; boundaries that end at the shore, water of every
-        county in the crosswalks, main roads, and rails.
+        Created if missing.
+    wanted : Wanted
+        The state-years, and what to have with them.
+    cache : bool
+        Whether the folder holds any states and years of a version of LODES; otherwise it is for one state, year,
+        version, and job type.
+    outlook : Outlook, optional
+        From `look_ahead` with the same arguments, or with more years.
+    refresh : bool
+        Whether to read the lists of checksums anew although nothing is missing, and to look again for files that
+        were not there. Files that were published anew are then downloaded.
     retry : Retry, optional
         Number of attempts, and pauses between them.
     progress : callable
@@ -102,29 +156,79 @@ def fetch(
     Raises
     ------
     SourceFileError
-        The message names the address or file, the error and the remedy. A file with a wrong sha256 is removed.
+        The message names the address or file, the error and the remedy. A file with a wrong sha256 is removed. If the
+        server cannot be reached, it says which files to put where.
+    StoreError
+        Another run is writing into the folder.
     """
-    if base is not None and not _BASE.match(base):
-        raise SourceFileError(f"base {base!r}: must be http:// or https:// and a host; correct it")
-    wanted = sources_of(
-        state,
-        year,
-        origin_states=origin_states,
-        lodes=lodes,
-        blocks="blocks" in also,
-        job_type=job_type,
-        base=base,
-    )
-    selection = {"state": state.strip().lower(), "year": year, "lodes": lodes, "job_type": job_type}
-    plan = _Plan.opened(Path(directory), selection, wanted)
-    work = _Work(plan, retry or Retry(), progress)
-    found = [work.fetched(source) for source in wanted]
-    if "basemap" in also:
-        counties = counties_of([file.file for file in found if file.role == "crosswalk"])
-        more = base_map_sources_of(counties, lodes=lodes, base=base)
-        plan.add(more)
-        found += [work.fetched(source) for source in more]
+    directory = Path(directory)
+    if outlook is None:
+        outlook = look_ahead(directory, wanted)
+        if outlook.unpublished:
+            raise SourceFileError(refusal_of(outlook.unpublished))
+    selection: dict[str, object] = {"lodes": wanted.lodes}
+    if not cache:
+        selection = {
+            "state": wanted.states[0],
+            "year": wanted.years[0],
+            **selection,
+            "job_type": wanted.job_type,
+        }
+    sources = sources_of(wanted)
+    with _claimed_folder(directory):
+        plan = _Plan.opened(directory, selection, sources)
+        try:
+            if outlook.no_connection is not None:
+                raise outlook.no_connection
+            work = _Work(plan, refresh, retry or Retry(), progress)
+            found = work.fetched(sources)
+            if wanted.base_map:
+                counties = counties_of([each.file for each in found if each.role == "crosswalk"])
+                more = base_map_sources_of(wanted, counties)
+                plan.add(more)
+                sources += more
+                found += work.fetched(more)
+        except NoConnection as error:
+            raise SourceFileError(_where_to_put(plan, sources, error)) from error
+        except NotThere as error:
+            raise SourceFileError(f"{error}{_last_known(wanted)}") from error
     return found
+
+
+def _last_known(wanted: Wanted) -> str:
+    last = LAST_YEAR[wanted.lodes]
+    return f"; the last year known to be published is {last}" if max(wanted.years) > last else ""
+
+
+def _where_to_put(plan: _Plan, sources: Sequence[Source], error: NoConnection) -> str:
+    """Say in one line which files to get in another way, and where to put them."""
+    place, _, reason = str(error).partition(": ")
+    names = [
+        source.file
+        for source in sources
+        if source.role not in _LISTS
+        and not (plan.directory / source.file).is_file()
+        and not plan.files[source.file].get("absent")
+    ]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (
+        f"{urlsplit(place).netloc or place}: cannot be reached ({reason.partition(';')[0]}); run again with a "
+        f"network, or put these files into {plan.directory} ({PLAN} in it has their addresses): "
+        f"{', '.join(names[:_MOST_NAMED])}{more}"
+    )
+
+
+@contextmanager
+def _claimed_folder(directory: Path) -> Iterator[None]:
+    """Make a folder and hold the lock on its list: two runs would append to the same partial files."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SourceFileError(
+            f"{directory}: cannot be made ({error.strerror}); name another directory"
+        ) from error
+    with claimed(directory / PLAN):
+        yield
 
 
 class _Plan:
@@ -136,24 +240,20 @@ class _Plan:
         self.files = files
 
     @classmethod
-    def opened(cls, directory: Path, selection: dict[str, object], wanted: list[Source]) -> _Plan:
+    def opened(cls, directory: Path, selection: dict[str, object], wanted: Sequence[Source]) -> _Plan:
         """Read the list, or create it; add the files that are not yet in it."""
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SourceFileError(
-                f"{directory}: cannot be made ({error.strerror}); name another directory"
-            ) from error
         plan = cls(directory, selection, _recorded(directory / PLAN, selection))
         plan.add(wanted)
         return plan
 
-    def add(self, wanted: list[Source]) -> None:
+    def add(self, wanted: Sequence[Source]) -> None:
         """Add files that are not yet in the list, and write it."""
         for source in wanted:
             entry = self.files.setdefault(source.file, {})
             if entry.get("url") not in (None, source.url):
-                entry.pop("validator", None)  # a validator of another server does not apply to this one
+                # What is known of another server's file does not apply to this one.
+                entry.pop("validator", None)
+                entry.pop("absent", None)
             entry.update(url=source.url, role=source.role)
         self.save()
 
@@ -172,57 +272,115 @@ class _Plan:
 
 
 class _Work:
-    """One run: the plan, and the published checksums that it has read so far."""
+    """One run: the plan, and the lists of checksums that it has read so far."""
 
-    def __init__(self, plan: _Plan, retry: Retry, progress: Progress) -> None:
+    def __init__(self, plan: _Plan, refresh: bool, retry: Retry, progress: Progress) -> None:
         self._plan = plan
+        self._refresh = refresh
         self._retry = retry
         self._progress = progress
-        self._published: dict[str, dict[str, str]] = {}
+        self._lists: dict[str, dict[str, str]] = {}
+        self._downloaded = False
+        self._unreachable = False
 
-    def fetched(self, source: Source) -> Fetched:
-        """Verify one file if it is present, else download it."""
-        file, entry = self._plan.directory / source.file, self._plan.files[source.file]
-        status: Status = "present"
-        if file.is_file():
-            self._verify_present(source, file, entry)
-        else:
-            try:
-                self._download(source, file, entry)
-            except NotThere:
-                if not source.optional:
-                    raise
-                return self._result(source, "missing")
-            status = "downloaded"
-        return self._result(source, status)
+    def fetched(self, sources: Sequence[Source]) -> list[Fetched]:
+        """Verify the files that are present, and download the others."""
+        incomplete = {
+            source.state
+            for source in sources
+            if self._refresh
+            or (source.role not in _LISTS and not (self._plan.directory / source.file).is_file())
+        }
+        # Lists first, as the other files are compared with them; what can be done without last.
+        in_order = sorted(sources, key=lambda source: (source.role not in _LISTS, source.optional))
+        found = {
+            source.file: self._list_fetched(source, renew=source.state in incomplete)
+            if source.role in _LISTS
+            else self._file_fetched(source)
+            for source in in_order
+        }
+        return [found[source.file] for source in sources]
+
+    def _list_fetched(self, source: Source, *, renew: bool) -> Fetched:
+        """Fetch a list, anew if files that it may describe are to be downloaded; they can do without it."""
+        file, entry = self._file_of(source)
+        if not renew and (file.is_file() or entry.get("absent")):
+            return self._file_fetched(source)
+        try:
+            if renew or not self._unreachable:
+                self._download(source, file, entry, retry=self._retry if renew else _ONCE)
+                return self._result(source, "downloaded")
+        except NotThere:
+            self._note_absent(entry)
+        except NoConnection:
+            if renew:
+                raise
+            self._unreachable = True
+        present = file.is_file() and self._is_current(source, file, entry)
+        return self._result(source, "present" if present else "missing")
+
+    def _file_fetched(self, source: Source) -> Fetched:
+        file, entry = self._file_of(source)
+        if file.is_file() and self._is_current(source, file, entry):
+            return self._result(source, "present")
+        if source.optional and entry.get("absent") and not self._refresh:
+            return self._result(source, "missing")
+        # A folder that was filled without a network may lack names. A base map is asked for, and must be complete.
+        may_lack = source.role in _NAMES and not self._downloaded
+        try:
+            self._download(source, file, entry, retry=_ONCE if may_lack else self._retry)
+        except NotThere:
+            if not source.optional:
+                raise
+            self._note_absent(entry)
+            return self._result(source, "missing")
+        except NoConnection:
+            if not may_lack:
+                raise
+            return self._result(source, "missing")
+        return self._result(source, "downloaded")
+
+    def _file_of(self, source: Source) -> tuple[Path, JsonObject]:
+        return self._plan.directory / source.file, self._plan.files[source.file]
+
+    def _note_absent(self, entry: JsonObject) -> None:
+        entry["absent"] = True
+        self._plan.save()
 
     def _result(self, source: Source, status: Status) -> Fetched:
-        file, entry = self._plan.directory / source.file, self._plan.files[source.file]
+        file, entry = self._file_of(source)
         missing = status == "missing"
         return Fetched(
             file=file,
             url=source.url,
             role=source.role,
+            year=source.year,
             status=status,
             sha256="" if missing else entry["sha256"],
             n_bytes=0 if missing else file.stat().st_size,
-            published=bool(entry.get("published", False)) and not missing,
+            published="listed" in entry and not missing,
         )
 
-    def _verify_present(self, source: Source, file: Path, entry: JsonObject) -> None:
-        found = sha256_of(file)
-        if "sha256" not in entry:
-            # Put there by hand, or by a run that was killed before it wrote the list.
-            expected = self._published_sha256(source)
-            entry.update(sha256=expected or found, published=expected is not None)
-        if found != entry["sha256"]:
+    def _is_current(self, source: Source, file: Path, entry: JsonObject) -> bool:
+        """Verify a file that is present; False if the list describes a later version of it."""
+        found, listed = sha256_of(file), self._listed(source)
+        if found != entry.get("sha256", found):
             _remove_wrong(file, source, found, self._plan, entry)
+        if listed is not None and listed != entry.get("listed"):
+            if not agrees(file, listed):
+                if "sha256" not in entry:
+                    # Put there by hand, or by a run that was killed before it wrote the list.
+                    _remove_wrong(file, source, found, self._plan, entry, listed)
+                return False
+            entry["listed"] = listed
+        entry["sha256"] = found
         self._plan.save()
+        return True
 
-    def _download(self, source: Source, file: Path, entry: JsonObject) -> None:
-        expected = self._published_sha256(source) or (
-            entry.get("sha256") if not entry.get("published", False) else None
-        )
+    def _download(self, source: Source, file: Path, entry: JsonObject, *, retry: Retry) -> None:
+        listed = self._listed(source)
+        recorded = None if "listed" in entry or source.role in _LISTS else entry.get("sha256")
+        file.parent.mkdir(exist_ok=True)
         partial = PartialDownload(file.with_name(f".{file.name}.part"), entry.get("validator", ""))
 
         def started(now: PartialDownload) -> None:
@@ -233,41 +391,49 @@ class _Work:
             self._progress(f"Fetching {source.file}", done, total)
 
         while True:
-            download(source.url, partial, retry=self._retry, started=started, progress=shown)
+            try:
+                download(source.url, partial, retry=retry, started=started, progress=shown)
+            except KeyboardInterrupt:
+                if partial.size:
+                    keep_place(partial.path)  # the next run goes on from it
+                raise
             found = sha256_of(partial.path)
-            if expected in (None, found):
+            if _is_expected(partial.path, found, listed, recorded):
                 break
             if not partial.resumed:
-                _remove_wrong(partial.path, source, found, self._plan, entry, expected)
+                _check_content(partial.path, source)
+                _remove_wrong(partial.path, source, found, self._plan, entry, listed or recorded)
             # The parts may come from two versions of the file: download it once more, from the start.
             partial.path.unlink()
-        entry.pop("validator", None)
+        for name in ("validator", "absent", "listed"):
+            entry.pop(name, None)
         _check_content(partial.path, source)
-        entry.update(sha256=found, published=self._published_sha256(source) is not None)
+        entry["sha256"] = found
+        if listed is not None:
+            entry["listed"] = listed
         os.replace(partial.path, file)
+        self._downloaded = True
         keep_place(file)
         self._plan.save()
 
-    def _published_sha256(self, source: Source) -> str | None:
-        url = source.checksums_url
-        if url is None:
+    def _listed(self, source: Source) -> str | None:
+        """Return the sha256 that the list of the file's state states, if there is one."""
+        if source.checksums is None:
             return None
-        if url not in self._published:
-            try:
-                self._published[url] = parse_checksums(read_text(url, retry=self._retry))
-            except NotThere:
-                self._published[url] = {}
-        return self._published[url].get(source.file)
+        if source.checksums not in self._lists:
+            place = self._plan.directory / source.checksums
+            text = place.read_text(encoding="utf-8", errors="replace") if place.is_file() else ""
+            self._lists[source.checksums] = parse_checksums(text)
+        return listed_sha256(self._lists[source.checksums], source.file)
 
 
-def parse_checksums(text: str) -> dict[str, str]:
-    """Read what `sha256sum` writes: file name (without directories) to hexadecimal sha256."""
-    found = {}
-    for line in text.splitlines():
-        digest, _, name = line.strip().partition(" ")
-        if len(digest) == 64 and set(digest.lower()) <= _HEX:
-            found[name.strip().lstrip("*").rpartition("/")[2]] = digest.lower()
-    return found
+def _is_expected(file: Path, found: str, listed: str | None, recorded: str | None) -> bool:
+    if listed is None:
+        return recorded in (None, found)
+    try:
+        return agrees(file, listed)
+    except SourceFileError:  # damaged gzip
+        return False
 
 
 def _remove_wrong(
@@ -275,7 +441,7 @@ def _remove_wrong(
 ) -> None:
     expected = expected or str(entry["sha256"])
     file.unlink()
-    for name in ("sha256", "published", "validator"):
+    for name in ("sha256", "listed", "validator"):
         entry.pop(name, None)
     plan.save()
     raise SourceFileError(

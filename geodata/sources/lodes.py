@@ -34,6 +34,7 @@ _STATE_UNIT = 10**13  # a block's number divided by this is its state's
 OTHER_VINTAGE_SHARE = 0.2
 """Share of unknown blocks from which on a file is probably of another vintage."""
 _ROWS_AT_ONCE = 500_000
+_NOT_MEASURED = AssignedSegments(0, 0, 0, 0, 0, 0)
 _NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
 _AUX_NAME = re.compile(r"^(?P<postal>[a-z]{2})_od_aux_", re.IGNORECASE)
 
@@ -62,6 +63,8 @@ class OdFile:
         Jobs.
     by_home_state : int64[100]
         Jobs by the number of the home's state.
+    totals : int64[10]
+        Jobs of all pairs by column of `COUNTS`.
     assigned : AssignedSegments
         How far its joint segments had to be assigned. Confidential.
     """
@@ -76,6 +79,7 @@ class OdFile:
     segment: npt.NDArray[np.int8]
     count: npt.NDArray[np.int32]
     by_home_state: Ints
+    totals: Ints
     assigned: AssignedSegments
 
     def without_rows(self) -> OdFile:
@@ -112,8 +116,8 @@ class BlockLookup:
         return np.where(self.number[place] == number, self.row[place], -1)
 
 
-def read_od(path: Path) -> OdFile:
-    """Read and check one OD file, LODES 7 or 8.
+def read_od(path: Path, *, is_published: bool = False) -> OdFile:
+    """Read and check one OD file, LODES 5, 7 or 8; of published counts, `assigned` is not measured.
 
     Raises
     ------
@@ -145,7 +149,9 @@ def read_od(path: Path) -> OdFile:
         )
     is_inside = home // _STATE_UNIT == state[0]
     by_home_state = np.bincount(home // _STATE_UNIT, weights=counts[:, 0], minlength=100)  # exact below 2**53
-    assigned = measure_assigned(Margins(work, _turn(work, home), counts[:, 1:]))
+    totals = counts.sum(axis=0, dtype=np.int64)
+    margins = Margins(work, _turn(work, home), counts[:, 1:])
+    assigned = _NOT_MEASURED if is_published else measure_assigned(margins)
     text = text.without_columns()  # the largest states have fourteen million rows
     parts = [
         _by_segment(
@@ -165,6 +171,7 @@ def read_od(path: Path) -> OdFile:
         segment=segment,
         count=count,
         by_home_state=by_home_state.astype(np.int64),
+        totals=totals,
         assigned=assigned,
     )
 
@@ -190,7 +197,8 @@ def _without_jobs(text: TextTable, state_id: str) -> OdFile:
         segment=none.astype(np.int8),
         count=none.astype(np.int32),
         by_home_state=np.zeros(100, dtype=np.int64),
-        assigned=AssignedSegments(0, 0, 0, 0, 0, 0),
+        totals=np.zeros(len(COUNTS), dtype=np.int64),
+        assigned=_NOT_MEASURED,
     )
 
 

@@ -13,6 +13,7 @@ from geodata.errors import SourceFileError
 from geodata.sources.base_files import base_layer_of, is_gnis
 from geodata.sources.boundaries import levels_of
 from geodata.sources.characteristics import is_characteristics
+from geodata.sources.checksums import is_checksums, is_version
 from geodata.sources.crosswalk import is_crosswalk
 from geodata.sources.flows import BY_NAME, is_flows, is_flows_by_name
 from geodata.sources.lodes import HEADER
@@ -59,6 +60,8 @@ class Sources:
         TIGER/Line water, roads, and rails, and names from the GNIS.
     characteristics : tuple of Path
         LODES workplace and residence characteristics (WAC and RAC).
+    checksums, versions : tuple of Path
+        Lists of the sha256 of LODES files, and the version files of states.
     workers, worker_schema : tuple of Path
         Worker records instead of OD files, and the one schema file that says what their columns mean. They are named,
         never recognized.
@@ -74,6 +77,8 @@ class Sources:
     prior_flows: tuple[Path, ...] = ()
     base_map: tuple[Path, ...] = ()
     characteristics: tuple[Path, ...] = ()
+    checksums: tuple[Path, ...] = ()
+    versions: tuple[Path, ...] = ()
     workers: tuple[Path, ...] = ()
     worker_schema: tuple[Path, ...] = ()
 
@@ -161,6 +166,10 @@ def roles_of(path: Path) -> tuple[str, ...]:
                 f"{path}: its identifiers are neither those of tracts nor of blocks; not used"
             )
         return levels
+    if is_checksums(path):
+        return ("checksums",)
+    if is_version(path):
+        return ("versions",)
     header = read_header(path)
     role = _text_role(header)
     if role is None:

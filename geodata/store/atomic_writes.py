@@ -139,6 +139,15 @@ class Partial:
             raise self._mixed(name)
         self._files[name] = found
 
+    def link(self, name: str, source: Path) -> bool:
+        """Let a file of this folder be the same as another on the disk; False if the disk cannot do that."""
+        try:
+            os.link(source, self.folder / name, follow_symlinks=False)
+        except OSError:
+            return False
+        self._files[name] = os.lstat(self.folder / name)
+        return True
+
     def require_own(self, *, also: tuple[str, ...] = ()) -> None:
         """Refuse a folder that holds anything this run did not write.
 

@@ -1,8 +1,9 @@
 """The tables of the stores: their names, columns and types, which all parts of the program rely on.
 
-A *dataset* is confidential; a *release* (synthetic jobs), a *table* (counts with suppressed cells) and *records* (one
-row a synthetic worker) are public. Each is a directory of Parquet tables beside a `manifest.json`. Positions
-(`*_index`) count rows of the named table from zero; identifiers (`*_id`) are text.
+A *dataset* is confidential. Public are a *release* (synthetic jobs), a *table* (counts with suppressed cells),
+*records* (one row a synthetic worker) and *published* counts (jobs as somebody else published them). Each is a
+directory of Parquet tables beside a `manifest.json`. Positions (`*_index`) count rows of the named table from zero;
+identifiers (`*_id`) are text.
 
 Conventions
 -----------
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 CRS = "EPSG:4326"
 
-StoreKind = Literal["dataset", "release", "table", "records"]
+StoreKind = Literal["dataset", "release", "table", "records", "published"]
 _Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "npt.NDArray[np.int8]", "pandas.Series")
 
 AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
@@ -265,6 +266,7 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
     "table": (*GEOGRAPHY, TABLE_CELLS, TABLE_PRIOR),
     "records": (*PUBLIC_TABLES, JOBS, POINTS, RECORDS),
+    "published": (*GEOGRAPHY, JOBS, POINTS),
 }
 BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
 """Tables of the base map, by which nothing is counted: the same in a dataset and in its publications."""
@@ -275,6 +277,7 @@ OPTIONAL_TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "release": COPIED_TABLES,
     "table": COPIED_TABLES,
     "records": COPIED_TABLES,
+    "published": COPIED_TABLES,
 }
 """Tables that a store of each kind may lack; `Store.table` then returns one without rows."""
 CELL_KINDS = ("cell", "row_total", "column_total", "grand_total", "remainder")

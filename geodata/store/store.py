@@ -61,6 +61,7 @@ UNVOUCHED: Final[dict[StoreKind, tuple[str, ...]]] = {
     "release": (),
     "table": (),
     "records": (),
+    "published": (),
 }
 """Files that may change after the store is complete."""
 _HASHING_THREADS = 4
@@ -70,6 +71,7 @@ _PERMISSIONS: Final[dict[StoreKind, tuple[int, int]]] = {
     "release": _PUBLIC,
     "table": _PUBLIC,
     "records": _PUBLIC,
+    "published": _PUBLIC,
 }
 """Permissions of a store's folder and of its files. Those of a dataset, which is confidential, ignore the umask."""
 _MADE_BY: Final[dict[StoreKind, str]] = {
@@ -88,7 +90,7 @@ class Store:
     ----------
     path : Path
         The directory.
-    kind : {"dataset", "release", "table", "records"}
+    kind : {"dataset", "release", "table", "records", "published"}
         What it holds.
     manifest : dict
         The manifest as read.
@@ -266,7 +268,7 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
     ----------
     path : Path
         The directory.
-    kind : {"dataset", "release", "table", "records"}
+    kind : {"dataset", "release", "table", "records", "published"}
         What it must be.
     verify : bool
         Also compare the sha256 of every file with the manifest, and every table with the schema.
@@ -384,6 +386,14 @@ class StoreWriter:
             source.copy_file(name, file)
         self._rows[name] = source.manifest["files"][f"{name}.parquet"]["rows"]
 
+    def share_table(self, source: Store, name: str) -> None:
+        """Take a table of another store, which then is on the disk once, if the disk has links; else copy it."""
+        _table(self.kind, name, self._facts)
+        if self._partial.link(f"{name}.parquet", source.file(name)):
+            self._rows[name] = source.manifest["files"][f"{name}.parquet"]["rows"]
+        else:
+            self.copy_table(source, name)
+
     def document(self, name: str, content: Mapping[str, object]) -> None:
         """Write a JSON document, such as `certificate.json`."""
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -465,12 +475,14 @@ def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
         )
     if found not in TABLES:
         return f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, but must be {wanted!r}; make the {wanted} again"
-    what = "these are records" if found == "records" else f"this is a {found}"
+    what = {"records": "these are records", "published": "these are published counts"}.get(
+        str(found), f"this is a {found}"
+    )
     return f"{path}: {what}, but {_needed(wanted)} needed here; check the order of the arguments"
 
 
 def _needed(kind: StoreKind) -> str:
-    return "records are" if kind == "records" else f"a {kind} is"
+    return {"records": "records are", "published": "published counts are"}.get(kind, f"a {kind} is")
 
 
 def _rows(manifest: JsonObject) -> dict[str, int]:

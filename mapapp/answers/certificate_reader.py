@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Final
+
+import msgspec
 
 from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
+from mapapp.answers.claims import Amount, refusal
 from mapapp.answers.errors.certificate_terms import check_terms
-from mapapp.answers.publication import is_of_records
+from mapapp.answers.publication import is_of_records, is_published
+from mapapp.answers.records.claims import RecordsCertificate
 
 CERTIFICATE: Final = "certificate.json"
-_PROMISED: Final = ("epsilon", "epsilon_final", "delta")
-_UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
+
+
+class _Stated(msgspec.Struct, frozen=True):
+    value: Amount
+
+
+class _Promised(msgspec.Struct, frozen=True):
+    """What answers need of the promise, if it is stated; certificates of earlier versions state plain numbers."""
+
+    status: str = ""
+    epsilon: _Stated | Amount | None = None
+    epsilon_final: _Stated | Amount | None = None
+    delta: _Stated | Amount | None = None
 
 
 def read_certificate(store: Store) -> JsonObject:
-    """Read the certificate of a release.
+    """Read the certificate of a release or of records.
 
     `commutemap certify` checks whether its claims hold; this function only makes sure that they can be read.
 
     Raises
     ------
     StoreError
-        If a field that answers need has the wrong type.
+        If a field of records, or one of a release that answers need, has the wrong type.
     """
     certificate = store.document(CERTIFICATE)
+    of_records = is_of_records(certificate)
     try:
-        if not isinstance(certificate.get("status", ""), str):
-            raise TypeError("status")
-        for name in _PROMISED:
-            _require_number(name, certificate.get(name))
+        msgspec.convert(certificate, RecordsCertificate if of_records else _Promised)
         if "accounting" in certificate:
             check_terms(certificate)
-    except _UNREADABLE as error:
+    except (ValueError, LookupError, ArithmeticError) as error:
         raise StoreError(
-            f"{store.path / CERTIFICATE}: cannot be interpreted ({type(error).__name__}: {str(error)[:80]}); do not "
-            "use this release"
+            f"{store.path / CERTIFICATE}: cannot be interpreted ({type(error).__name__}: {refusal(error)}); do not use "
+            f"{'these records' if of_records else 'this release'}"
         ) from error
     return certificate
-
-
-def _require_number(name: str, stated: object) -> None:
-    """Raise TypeError unless the value is None or a nonnegative number."""
-    if stated is None:
-        return
-    value = stated.get("value") if isinstance(stated, Mapping) else stated
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0 or math.isinf(value):
-        raise TypeError(name)
 
 
 def promise_of(certificate: JsonObject) -> JsonObject:
@@ -62,7 +64,7 @@ def promise_of(certificate: JsonObject) -> JsonObject:
         for value in (certificate.get(name),)
     }
     return (
-        ({"kind": "records"} if is_of_records(certificate) else {})
+        ({"kind": certificate["kind"]} if is_of_records(certificate) or is_published(certificate) else {})
         | {"status": certificate.get("status")}
         | numbers
         | {"accountant": certificate.get("accountant")}

@@ -25,20 +25,20 @@ CACHED_BYTES: Final = 256 << 20
 _CELL_BYTES: Final = 16
 """About what a cell of a table takes, numbers or names; to ask a table for its size takes milliseconds."""
 _CORNER_BYTES: Final = 16
-_SHAPES: Final = (
-    "layer",
-    "covered states",
-    "drawn units",
+_OF_GEOGRAPHY: Final = (
+    "base shapes",
     "ground",
     "ground shapes",
+    "home",
+    "layer",
     "place names",
-    "sentences",
     "unit layer",
     "unit shapes",
     "unit tree",
-    "home",
 )
-"""First parts of the keys of values that visitors cannot multiply; these values are never evicted."""
+"""First parts of the keys of values that follow from the geography: all publications with the same one share them."""
+_SHAPES: Final = ("covered states", "drawn units", "sentences")
+"""The same of other values that visitors cannot multiply; none of these is ever evicted."""
 
 Value = TypeVar("Value")
 
@@ -99,6 +99,8 @@ class OpenedPublication:
 
     def _cache_of(self, key: Hashable) -> ResultCache[object]:
         """Return the cache of a key: shapes are never evicted, answers are limited by number and size."""
+        if isinstance(key, tuple) and key[0] in _OF_GEOGRAPHY:
+            return self.areas.shapes
         is_shape = isinstance(key, tuple) and key[0] in _SHAPES
         return self._shapes if is_shape else self._answers
 

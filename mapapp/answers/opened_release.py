@@ -14,22 +14,23 @@ from geodata.store.store import Store, store_digest
 from mapapp.answers.analyses.about import About, Note, edge_notes
 from mapapp.answers.analyses.place_characteristics import PlaceCharacteristics
 from mapapp.answers.analyses.results import Result, check_answers
-from mapapp.answers.areas.areas import Areas
+from mapapp.answers.areas.areas import open_areas
 from mapapp.answers.areas.argument import Given, select_given
-from mapapp.answers.areas.cells import Cells
 from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.answers.areas.levels import level_named
 from mapapp.answers.areas.selection import Selected
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.commutes.attributes import attributes_of
 from mapapp.answers.commutes.flows import Flows
-from mapapp.answers.commutes.prepared import prepare
+from mapapp.answers.commutes.prepared import attribute_columns, prepare
 from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.publication import RELEASED, is_of_records, open_publication
-from mapapp.answers.records.certificate import read_attributes
+from mapapp.answers.publication import RELEASED, is_of_records, is_published, open_publication
+from mapapp.answers.published.certificate import read_published_certificate
+from mapapp.answers.published.words import number_notes
 from mapapp.answers.words import coverage
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
@@ -48,11 +49,13 @@ class OpenedRelease(OpenedPublication):
 
     def __init__(self, store: Store, slug: str = "", *, report: Progress = silent) -> None:
         certificate = read_certificate(store)
+        if is_published(certificate):
+            read_published_certificate(store)  # its pages read every field
         self.digest = store_digest(store.path)
-        self.attributes = read_attributes(store, certificate)
+        self.attributes = attributes_of(certificate, attribute_columns(store))
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
-        areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        areas = open_areas(store, report=report)
         version = self.digest[:12]
         super().__init__(store, areas, certificate, version, slug or version)
         self.outlines = self.areas.outlines
@@ -160,6 +163,8 @@ class OpenedRelease(OpenedPublication):
     ) -> About:
         if side == "home":
             notes += self._cover_notes()
+        if is_published(self.certificate):
+            notes += number_notes(analysis, filters, self.facts)
         return About(
             analysis=analysis,
             title=ANALYSES[analysis].title,

@@ -69,8 +69,8 @@ _FORMER_MECHANISMS: Final = (
 )
 """Mechanisms of version 0.1, whose releases this version does not open."""
 
-RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records")
-"""Publications that answer every analysis: synthetic jobs, and synthetic worker records."""
+RELEASED: Final[tuple[StoreKind, ...]] = ("release", "records", "published")
+"""Publications that answer every analysis: synthetic jobs, synthetic worker records, and published counts."""
 
 
 def title_with_year(title: str, year: str) -> str:
@@ -161,6 +161,11 @@ def bind_publication(
 def is_of_records(certificate: Mapping[str, object]) -> bool:
     """Return whether a certificate is one of worker records."""
     return certificate.get("kind") == "records"
+
+
+def is_published(certificate: Mapping[str, object]) -> bool:
+    """Return whether a certificate, or an `About.promise`, is one of counts that somebody else published."""
+    return certificate.get("kind") == "published"
 
 
 def is_bound(certificate: Mapping[str, object]) -> bool:

@@ -30,7 +30,7 @@ def setting_words(promise: Mapping[str, object]) -> str:
     epsilon, mechanism = promise.get("epsilon_final"), promise.get("mechanism")
     stated = f"ε = {epsilon:.3g}" if isinstance(epsilon, (int, float)) else ""
     preset = preset_words(promise.get("preset"))
-    kind = "worker records" if promise.get("kind") == "records" else preset
+    kind = {"records": "worker records", "published": "as published"}.get(str(promise.get("kind")), preset)
     parts = (kind, stated) if kind else (stated, mechanism)
     return ", ".join(part for part in parts if isinstance(part, str) and part)
 

@@ -64,11 +64,12 @@ def changed_with_errors(before: Release, release: Release, question: SettledQues
         parts = [_rows_with_errors(opened, question, table, keys, first) for opened in (before, release)]
         errors = change(*parts).rows.set_index(keys)["expected_error"]
         error = errors.reindex(found.rows.set_index(keys).index).to_numpy()
+        rows = found.rows.assign(expected_error=error)
         return dataclasses.replace(
             found,
             before=with_errors(before, question),
             after=with_errors(release, question),
-            rows=found.rows.assign(expected_error=error),
+            rows=rows,
         )
 
     return release.once(("change errors", before.slug, question), make)

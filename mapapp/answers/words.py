@@ -10,7 +10,7 @@ from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.publication import is_of_records
+from mapapp.answers.publication import is_of_records, is_published
 from mapapp.question.question import Question
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -123,6 +123,8 @@ def plain(value: float) -> str:
 
 def mechanism(certificate: Mapping[str, object]) -> str:
     """Return the name of the mechanism; the default one if the certificate of a release does not name it."""
+    if is_published(certificate):
+        return "none"
     if is_of_records(certificate):
         return (
             "worker records from seeds and a model"
@@ -134,8 +136,35 @@ def mechanism(certificate: Mapping[str, object]) -> str:
     return str(name or "dirichlet-multinomial")
 
 
+def subject(certificate: Mapping[str, object]) -> str:
+    """Return whom a publication counts: "synthetic workers", or "workers" if nobody was drawn."""
+    return "workers" if is_published(certificate) else "synthetic workers"
+
+
+def origin(certificate: Mapping[str, object]) -> str:
+    """Return whom or what a publication counts, and its promise, in one line for a picture or a notebook."""
+    if is_published(certificate):
+        return f"Jobs · {promise(certificate)}"
+    return f"Synthetic workers · {promise(certificate)} · {grounds(certificate)}"
+
+
+def publisher(certificate: Mapping[str, object]) -> str:
+    """Return who published the counts of a publication with nothing drawn."""
+    section = certificate.get("publisher")
+    return str(section.get("name") or "its publisher") if isinstance(section, dict) else "its publisher"
+
+
+def by_name(publisher: str) -> str:
+    """Return a publisher's name as a sentence has it: with an article if it is the Bureau's."""
+    return (
+        f"the {publisher}" if publisher.endswith(("Bureau", "Office", "Department", "Agency")) else publisher
+    )
+
+
 def promise(certificate: Mapping[str, object]) -> str:
-    """Return epsilon_final and delta in one line."""
+    """Return epsilon_final and delta in one line; of published counts, who published them."""
+    if is_published(certificate):
+        return f"as published by {by_name(publisher(certificate))}"
     shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
     return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
 
@@ -192,7 +221,8 @@ def caption(release: OpenedPublication, what: str, *, is_published: bool = False
     warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
     if is_published:
         return [*warning, what, f"{AS_PUBLISHED} · {release.title}"]
-    source = f"Synthetic workers · {source_words(release)} · {promise(release.certificate)}"
+    of_whom, _ = origin(release.certificate).split(" · ", 1)
+    source = f"{of_whom} · {source_words(release)} · {promise(release.certificate)}"
     return [*warning, what, source]
 
 

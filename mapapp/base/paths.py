@@ -1,4 +1,4 @@
-"""Where to find files other than code: the assets, and the data that the program creates on its own."""
+"""Where to find files other than code: the assets, and what the program creates or downloads on its own."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ def assets_dir() -> Path:
         if (place / "app.css").is_file():
             return place
     raise FileNotFoundError(f"no assets beside {package}; install commutemap again")
+
+
+def cache_home() -> Path:
+    """Return the folder for files that can be downloaded again, which may not exist yet.
+
+    This is in COMMUTEMAP_HOME if set, else the user's cache folder.
+    """
+    named = os.environ.get("COMMUTEMAP_HOME")
+    if named:
+        return Path(named) / "cache"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "commutemap"
 
 
 def data_home() -> Path:

@@ -361,6 +361,8 @@ def _lines(result: Result) -> list[str]:
         empty = [name for name in short.columns if short[name].isna().all()]
         hidden = [each for each in ("lon_deg", "lat_deg", "kind", *empty) if each in short.columns]
         lines += [f"  {name}:", *_text_rows(short.drop(columns=hidden))]
+    if isinstance(result, Change) and result.sizes is not None:
+        lines += ["  differences by size of the published count:", *_text_rows(result.sizes)]
     lines += [*_attribute_lines(result), *_grid_lines(result)]
     return [*lines, *(f"  {note}" for note in about.notes)]
 

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from mapapp.kinds.base.certificate import CertificateCheck
 
 _ARITHMETIC_NOTE = "These checks show that the arithmetic is right, not where the publication comes from."
-_THIS = {"release": "this release", "table": "this table", "records": "these records"}
+_THIS = {
+    "release": "this release",
+    "table": "this table",
+    "records": "these records",
+    "published": "these counts",
+}
 
 
 def _digest(_context: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
@@ -49,7 +54,8 @@ def _digest(_context: click.Context, _parameter: click.Parameter, given: str | N
 )
 @json_option
 def certify(release: Path, prior_release: Path | None, digest: str | None, as_json: bool) -> None:
-    """Check RELEASE, a table, or records, again: its manifest, its tables, and every claim of its certificate.
+    """Check RELEASE, a table, records, or published counts, again: manifest, tables, and every claim of the
+    certificate.
 
     The exit code is 2 if any check fails. With --json, every accounting row is listed. A certificate vouches for what
     is published with it, but anyone who changes a release can also write a new certificate. Only the release digest,
@@ -90,11 +96,11 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
 
 
 def _kind(path: Path) -> StoreKind:
-    """Return what is to be checked: a table, records, or else a release."""
+    """Return what is to be checked; a release if it is nothing that can be."""
     from geodata.store.manifest import read_manifest
 
     kind = read_manifest(path).get("kind")
-    return kind if kind in ("table", "records") else "release"
+    return kind if kind in _THIS else "release"
 
 
 def _checks(path: Path, kind: StoreKind) -> list[CertificateCheck]:
@@ -102,6 +108,10 @@ def _checks(path: Path, kind: StoreKind) -> list[CertificateCheck]:
         from mapapp.kinds.tables.make.recheck import check_table
 
         return check_table(path)
+    if kind == "published":
+        from mapapp.kinds.published.make.recheck import check_published
+
+        return check_published(path)
     if kind == "records":
         from mapapp.kinds.records.make.recheck import check_records
 
@@ -116,8 +126,9 @@ def _prior_check(path: Path, kind: StoreKind, prior_release: Path) -> Certificat
         from mapapp.kinds.tables.make.recheck import check_prior
 
         return check_prior(path, prior_release)
-    if kind == "records":
-        raise UsageError(f"--prior-release {prior_release}: records have no prior; leave it out")
+    if kind in ("records", "published"):
+        what = "records have" if kind == "records" else "published counts have"
+        raise UsageError(f"--prior-release {prior_release}: {what} no prior; leave it out")
     from mapapp.kinds.release.make.last_release import check_last_release
 
     return check_last_release(path, prior_release)

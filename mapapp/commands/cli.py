@@ -64,6 +64,7 @@ EXIT_SIGNAL = 128  # plus the signal number, as a shell reports a command ended 
 
 COMMANDS = CommandTable(
     (
+        "lodes",
         "demo",
         "fetch",
         "import",
@@ -106,7 +107,11 @@ def commutemap(context: click.Context, port: int | None) -> None:
     other preset is built meanwhile; then the map can switch between the two and compare them.
 
     \b
-    Example, from public files to a map:
+    Example, a map of what the Census Bureau has published:
+      commutemap lodes ri --year 2023
+
+    \b
+    Example, from files of counts to a release:
       commutemap import ri.dataset --from census-files/
       commutemap synthesize ri.dataset ri.release
       commutemap serve ri.release

@@ -35,9 +35,16 @@ from mapapp.commands.options import STORE, json_option, print_result, quiet_opti
     help="Also write the worker records, their schema, and the public files from which `commutemap import` makes the "
     "same workers, and WAC and RAC files of their jobs, into this new folder.",
 )
+@click.option(
+    "--published",
+    is_flag=True,
+    help="Write the same jobs as published counts instead of a confidential dataset: nobody in the country is real.",
+)
 @json_option
 @quiet_option
-def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: bool, quiet: bool) -> None:
+def demo(
+    dataset: Path, size: str, seed: int, sources: Path | None, published: bool, as_json: bool, quiet: bool
+) -> None:
     """Generate a demo country and its confidential jobs as DATASET.
 
     Every worker also has a sex, race, ethnicity, education, NAICS sector, and firm size.
@@ -48,11 +55,15 @@ def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: boo
     Example:
       commutemap demo demo.dataset --size metro --seed 7
       commutemap demo demo.dataset --size small --sources demo-files
+      commutemap demo demo.published --published
     """
     from geodata.demo import write_demo
     from geodata.demo.source_files import write_source_files
     from geodata.store.store import open_store, refuse_existing
 
+    if published:
+        _publish(dataset, size, seed, sources, as_json, quiet)
+        return
     if sources is not None:
         if Path(os.path.abspath(sources)) == Path(os.path.abspath(dataset)):
             raise UsageError(f"--sources {sources}: this is the place of the dataset; name another one")
@@ -67,3 +78,18 @@ def demo(dataset: Path, size: str, seed: int, sources: Path | None, as_json: boo
         result["sources"] = str(sources)
         lines.append(f"{sources}: its worker records, their schema, and the public files, to import")
     print_result(result, lines, as_json=as_json)
+
+
+def _publish(path: Path, size: str, seed: int, sources: Path | None, as_json: bool, quiet: bool) -> None:
+    """Write the country as published counts, and say what was made."""
+    from mapapp.kinds.published.make.run import publish_generated
+
+    if sources is not None:
+        raise UsageError(f"--sources {sources}: goes with a dataset; leave it out, or leave out --published")
+    with show_progress(quiet=quiet) as report:
+        made = publish_generated(path, size=size, seed=seed, progress=report)
+    facts = made.facts
+    result = {"published": str(path), "title": facts["title"], "jobs": facts["n_jobs"], "seed": seed}
+    print_result(
+        result, [f"{path}: {facts['title']}, {facts['n_jobs']:,} jobs, as published"], as_json=as_json
+    )

@@ -100,6 +100,27 @@ _NOT_PUBLIC = (
     help="Import jobs without the workers who live in other states, such as an OD main file without its aux file. "
     "Numbers of workers then depend on homes, so nothing made from the dataset is for release.",
 )
+@click.option(
+    "--published",
+    is_flag=True,
+    help="The files are published already, as LODES is: make published counts that anybody may read, with nothing "
+    "drawn, "
+    "instead of a confidential dataset.",
+)
+@click.option(
+    "--declare-public",
+    default=None,
+    metavar="TEXT",
+    help="With --published, of files that are not named as LODES files are: 'publisher, title, address'.",
+)
+@click.option(
+    "--geography-of",
+    type=STORE,
+    default=None,
+    metavar="COUNTS",
+    help="With --published: share the geography of published counts of another year, made from the same geographic "
+    "files.",
+)
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
 @click.option("--budget-delta", default=None, help="Total delta that all releases together may spend.")
@@ -109,16 +130,79 @@ _NOT_PUBLIC = (
 def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, **options: Option) -> None:
     """Import source files, as the Census Bureau publishes them, into a confidential DATASET.
 
+    With --published, files that are public already become published counts: "serve", "analyze", and all other commands
+    on releases read them, and nothing is drawn.
+
     \b
     Examples:
       commutemap import ri.dataset --from census-files/
+      commutemap import ri.published --from census-files/ --published
       commutemap import ri.dataset --od ri_od_main.csv.gz --od ri_od_aux.csv.gz --xwalk ri_xwalk.csv.gz
       commutemap import ri.dataset --from census-files/ --workers workers.parquet --schema workers.toml
     """
+    if options["published"]:
+        _import_published(dataset, directory, as_json, quiet, options)
+        return
+    _require_published(options)
     # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
     with no_collection():
         facts, unused = _import(dataset, directory, quiet, options)
     print_result(*_summary(dataset, facts, unused, _earlier_imports(dataset, facts)), as_json=as_json)
+
+
+def _require_published(options: Options) -> None:
+    """Refuse options that only published counts have."""
+    for name in ("declare_public", "geography_of"):
+        if options[name] is not None:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --published; add it, or leave this out")
+
+
+_NOT_WITH_PUBLISHED = ("workers", "schema", "residents_only", "budget_epsilon", "budget_delta")
+
+
+def _import_published(
+    counts: Path, directory: Path | None, as_json: bool, quiet: bool, options: Options
+) -> None:
+    """Make published counts of what the options name, and say what was made."""
+    from mapapp.kinds.published.make.run import declared_publisher, import_published
+
+    for name in _NOT_WITH_PUBLISHED:
+        if options[name]:
+            raise UsageError(
+                f"--{name.replace('_', '-')} and --published: published counts have none; leave out one"
+            )
+    declared = options["declare_public"]
+    publisher = None if declared is None else declared_publisher(declared)
+    sources, unused = _sources(directory, {**options, "public_characteristics": True})
+    with no_collection(), show_progress(quiet=quiet) as report:
+        made = import_published(
+            counts,
+            sources,
+            title=options["title"],
+            declared=publisher,
+            geography=options["geography_of"],
+            progress=report,
+        )
+    certificate = made.certificate
+    publisher_name = certificate.publisher.name
+    result = {
+        "published": str(counts),
+        "published_digest": made.digest,
+        "n_jobs": made.facts["n_jobs"],
+        "publisher": publisher_name,
+        "files": {source.file: source.checksum for source in certificate.sources},
+        "unused": {str(path): why for path, why in unused.items()},
+        "notes": made.facts.get("notes", []),
+    }
+    lines = [
+        f"{counts}: {made.facts['title']}, {made.facts['n_jobs']:,} jobs, as published by {publisher_name}",
+        *(f"  read      {source.file}: {source.role}, {source.checksum}" for source in certificate.sources),
+        *(f"  not read  {path.name}: {why}" for path, why in unused.items()),
+        *(f"  note      {note}" for note in made.facts.get("notes", [])),
+        f"  {certificate.statement}",
+        f"next: commutemap serve {counts}",
+    ]
+    print_result(result, lines, as_json=as_json)
 
 
 def _import(

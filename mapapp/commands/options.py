@@ -107,13 +107,16 @@ def _load_config(context: click.Context, parameter: click.Parameter, path: Path 
         raise UsageError(f"{path}: {error.strerror}; check the path given to {parameter.opts[0]}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not a TOML file ({error}); see `{context.command_path} --help`") from error
-    section = document.get(str(context.info_name), document)
+    known = {_key(option): option for option in context.command.params if isinstance(option, click.Option)}
+    name = str(context.info_name)
+    # A command may have an option of its own name, as `lodes` has.
+    is_option = name in known and not isinstance(document.get(name), dict)
+    section = document if is_option else document.get(name, document)
     if _is_list_of_tables(section):
         context.meta[ENTRIES] = section
         section = document
     if not isinstance(section, dict):
         raise UsageError(f"{path}: [{context.info_name}] must be a table of options, not {section!r}")
-    known = {_key(option): option for option in context.command.params if isinstance(option, click.Option)}
     settings = {
         key.replace("_", "-"): value
         for key, value in section.items()

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
 
@@ -34,29 +35,28 @@ if TYPE_CHECKING:
     from mapapp.kinds.release.make.demo import Demo
 
 
-# Make a release in a process of its own, behind a server that is running already.
+# Make a publication in a process of its own, behind a server that is running already.
 
 
 def build_behind(
-    dataset: Path, release: Path, preset: str, *, done: Callable[[], object], failed: Callable[[str], object]
+    arguments: Sequence[str], *, done: Callable[[], object], failed: Callable[[str], object]
 ) -> None:
-    """Start `synthesize` on one thread, so that the server keeps the other processors; it ends with this process.
+    """Start a command that makes a publication of the demo; it ends with this process.
 
     The confidential dataset and the key are in the memory of the other process only.
 
     Parameters
     ----------
-    dataset, release : Path
-    preset : str
+    arguments : sequence of str
+        The command and its arguments.
     done : callable
-        Called on another thread when the release has been made.
+        Called on another thread when the publication has been made.
     failed : callable
         Called instead, with what the command said, if it ended otherwise; not called when this process ends first.
     """
-    command = [sys.executable, "-m", "mapapp.commands.cli", "synthesize", str(dataset), str(release)]
     path = (str(Path(mapapp.__file__).parents[1]), os.environ.get("PYTHONPATH"))
     process = subprocess.Popen(
-        [*command, "--preset", preset, "--threads", "1", "--quiet"],
+        [sys.executable, "-m", "mapapp.commands.cli", *arguments, "--quiet"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -185,6 +185,11 @@ def serve(
     )
 
 
+def serve_publications(publications: Sequence[Path], *, port: int | None) -> None:
+    """Serve publications on this machine alone; without a port, on the default one or any free one."""
+    _serve(list(publications), "127.0.0.1", _free_port() if port is None else port, "/", (), 1)
+
+
 def serve_demo(*, port: int | None) -> None:
     """Serve the demo with the default preset as soon as it is made, and add the others, which are made meanwhile."""
     from mapapp.base.progress import show_progress
@@ -194,34 +199,51 @@ def serve_demo(*, port: int | None) -> None:
     demo = Demo(data_home())
     with show_progress() as report:
         first = demo.make(DEFAULT_PRESET, report)
-    others = [preset for preset in PRESETS if preset != DEFAULT_PRESET]
-    made = [demo.release(preset) for preset in others if demo.release(preset).exists()]
-    missing = [preset for preset in others if not demo.release(preset).exists()]
-    app = create_app([first, *made], awaited=[preset_words(preset) for preset in missing])
+    others = [_Other("published counts", demo.published, ["demo", str(demo.published), "--published"])]
+    others += [_other_release(demo, preset) for preset in PRESETS if preset != DEFAULT_PRESET]
+    missing = [other for other in others if not other.path.exists()]
+    made = [other.path for other in others if other.path.exists()]
+    app = create_app([first, *made], awaited=[other.named for other in missing])
 
     def make_others() -> None:
-        for preset in missing:
-            _make_behind(app, demo, preset)
+        for other in missing:
+            _make_behind(app, other)
 
     _listen(app, "127.0.0.1", _free_port() if port is None else port, meanwhile=make_others)
 
 
-def _make_behind(app: Dash, demo: Demo, preset: Preset) -> None:
-    """Make a release of the demo behind the server, which then serves it, too."""
+@dataclass(frozen=True, slots=True)
+class _Other:
+    """A publication of the demo that is made behind the map: a few words for it, its place, and what makes it."""
+
+    named: str
+    path: Path
+    command: Sequence[str]
+
+
+def _other_release(demo: Demo, preset: Preset) -> _Other:
+    """A release on one thread, so that the server keeps the other processors."""
+    path = demo.release(preset)
+    command = ["synthesize", str(demo.dataset), str(path), "--preset", preset, "--threads", "1"]
+    return _Other(preset_words(preset), path, command)
+
+
+def _make_behind(app: Dash, other: _Other) -> None:
+    """Make a publication of the demo behind the server, which then serves it, too."""
     from mapapp.explore.server import add_release, await_no_more
 
-    named = f"The demo with the {preset_words(preset)}"
+    named = f"The demo with the {other.named}"
 
     def done() -> None:
-        add_release(app, demo.release(preset), awaited=preset_words(preset))
+        add_release(app, other.path, awaited=other.named)
         _say(f"{named} is ready: choose it under Release, or compare the two")
 
     def failed(reason: str) -> None:
-        await_no_more(app, preset_words(preset))
+        await_no_more(app, other.named)
         _say(f"{named} could not be made ({reason}); the map goes on without it")
 
     _say(f"{named} is being made behind the map, to compare with")
-    build_behind(demo.dataset, demo.release(preset), preset, done=done, failed=failed)
+    build_behind(other.command, done=done, failed=failed)
 
 
 def _say(line: str) -> None:

@@ -21,7 +21,7 @@ def main() -> NoReturn:
             file=sys.stderr,
         )
         sys.exit(EXIT_UNSUPPORTED)
-    if sys.argv[1:2] == ["serve"]:
+    if sys.argv[1:2] in (["serve"], ["lodes"]):
         # A server's matrices are small: more threads only wait for each other, and take processor time for it.
         os.environ.setdefault(_BLAS_THREADS, "1")
     from mapapp.commands.standard_streams import prepare_streams

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mapapp.answers import words as answer_words
 from mapapp.answers.areas.unit_names import base_name, name_parts, unplaced_name
 from mapapp.answers.opened_publication import OpenedPublication
+from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
 from mapapp.explore.callbacks.views import METHOD_PAGE, TABLES_PAGE, Views
 from mapapp.kinds.tables.read import words
@@ -62,6 +64,9 @@ def page_description(release: Release, address: Address, before: Release | None 
     """Return a sentence or two on what a page shows, for search engines and for previews of links."""
     question = address.question
     where = _where_and_when(release, address, before) if question.areas else release.title
+    if is_published(release.certificate):
+        published = answer_words.promise(release.certificate)
+        return f"{question.entry.words} {where}: a map, key numbers, and tables of jobs {published}."
     kind = "synthetic workers; no record is a real person"
     return f"{question.entry.words} {where}: a map, key numbers with their expected errors, and tables of {kind}."
 

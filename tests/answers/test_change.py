@@ -25,7 +25,7 @@ from mapapp.question.view import View
 from mapapp.show.content import palette
 from mapapp.show.content.labels import change_texts
 from mapapp.show.content.map_captions import map_caption
-from mapapp.show.files.notebook import html_of
+from mapapp.show.files.notebook_html import html_of
 from mapapp.show.paper import map_picture, map_words
 from mapapp.show.plotly import commute_map
 from mapapp.show.reports import Part, build

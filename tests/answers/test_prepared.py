@@ -98,7 +98,7 @@ def test_copies_that_another_process_uses_stay(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import sys; from pathlib import Path; from geodata.store.store.store import open_store; "
+        "import sys; from pathlib import Path; from geodata.store.store import open_store; "
         "from mapapp.answers.commutes.prepared import prepare; "
         "held = prepare(open_store(Path(sys.argv[1]), 'release'), home=Path(sys.argv[2])); "
         "print(held.folder.name, flush=True); sys.stdin.readline()"
@@ -133,7 +133,7 @@ def test_a_full_disk_is_named(store: Store, tmp_path: Path) -> None:
     """A limit on the size of files simulates a full disk."""
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))\n"
-        "from pathlib import Path; from geodata.store.store.store import open_store\n"
+        "from pathlib import Path; from geodata.store.store import open_store\n"
         "from geodata.errors import StoreError; from mapapp.answers.commutes.prepared import prepare\n"
         "try: prepare(open_store(Path(sys.argv[1]), 'release'), home=Path(sys.argv[2]))\n"
         "except StoreError as error: print(error)"

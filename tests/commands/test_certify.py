@@ -211,6 +211,25 @@ def test_a_forged_certificate_is_noticed(release: Path, change: Callable[[dict[s
     assert "do not publish" in refused("certify", release)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_missing, "Object missing required field `accounting`"),
+        (lambda c: c["parameters"].update(epsilon=1), "unknown field `epsilon` - at `$.parameters`"),
+        (lambda c: c["readings"].update(differential_privacy=3), "got `int` - at `$.readings[...]`"),
+        (lambda c: c["confidential_inputs"].update(jobs="12"), "- at `$.confidential_inputs[...]`"),
+        (lambda c: c.update({"a\nok  b": 1}), r"unknown field `a\nok  b`"),
+    ],
+)
+def test_a_certificate_of_another_shape_is_refused_by_name(
+    release: Path, change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    forge(release, change)
+    (wrong,) = [check for check in check_release(release) if not check.ok]
+    assert wrong.check == "schema"
+    assert said in wrong.detail
+
+
 def test_a_test_key_release_cannot_pass_as_one_for_release(demo_release: Path, tmp_path: Path) -> None:
     path = Path(shutil.copytree(demo_release, tmp_path / "r"))
 

@@ -52,13 +52,13 @@ def test_both_presets_are_made_once_and_the_second_start_makes_nothing(
 ) -> None:
     process = served(demo.home)
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(3)]
+    lines = [process.stdout.readline() for _ in range(5)]
     stop(process)
     assert lines[0].startswith("CommuteMap is at http://127.0.0.1:")
-    assert lines[1] == "The demo with the OnTheMap V3 preset is being made behind the map, to compare with\n"
-    assert (
-        lines[2]
-        == "The demo with the OnTheMap V3 preset is ready: choose it under Release, or compare the two\n"
+    named = [f"The demo with the {words}" for words in ("published counts", "OnTheMap V3 preset")]
+    assert lines[1:3] == [f"{each} is being made behind the map, to compare with\n" for each in named]
+    assert sorted(lines[3:]) == sorted(
+        f"{each} is ready: choose it under Release, or compare the two\n" for each in named
     )
     promised = {}
     for preset in ("recommended", "onthemap-v3"):
@@ -83,7 +83,9 @@ def test_both_presets_are_made_once_and_the_second_start_makes_nothing(
     assert capsys.readouterr().out == ""
     views = app.server.extensions["commutemap"]
     names = list(names_of(list(views.releases.values())).values())
-    assert ["recommended preset" in names[0], "OnTheMap V3 preset" in names[1]] == [True, True]
+    kinds = [release.store.kind for release in views.releases.values()]
+    assert kinds == ["release", "published", "release"]
+    assert ["recommended preset" in names[0], "OnTheMap V3 preset" in names[2]] == [True, True]
     assert views.awaited == ()
 
 
@@ -96,7 +98,8 @@ def test_what_failed_is_said_in_one_line(demo: Demo) -> None:
         ended.set()
 
     with claimed(release):
-        build_behind.build_behind(demo.dataset, release, "onthemap-v3", done=ended.set, failed=failed)
+        command = ["synthesize", str(demo.dataset), str(release), "--preset", "onthemap-v3"]
+        build_behind.build_behind(command, done=ended.set, failed=failed)
         assert ended.wait(120)
     (line,) = messages
     assert "already being written" in line
@@ -124,9 +127,7 @@ def test_the_other_release_ends_with_the_server(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(build_behind, "run_in_background", in_background)
     build_behind.build_behind(
-        tmp_path / "d",
-        tmp_path / "r",
-        "onthemap-v3",
+        ["synthesize", str(tmp_path / "d"), str(tmp_path / "r")],
         done=lambda: messages.append("done"),
         failed=messages.append,
     )

@@ -296,7 +296,7 @@ def test_retention_too_low_for_epsilon_is_refused() -> None:
 @pytest.mark.jit_off
 def test_accountants_refuse_each_others_parameters() -> None:
     table, classes = _table([0.0, 0.0]), _classes([3])
-    with pytest.raises(ParameterError, match=r"use engine\.sound"):
+    with pytest.raises(ParameterError, match=r"use engine\.accountant\.sound"):
         certify_classes(table, classes, V3)
     paper = PrivacyParameters(epsilon="4.6", delta="1e-6")
     with pytest.raises(ParameterError, match="epsilon is epsilon_final"):

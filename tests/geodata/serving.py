@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import threading
 import time
@@ -11,6 +12,43 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+VERSION = "State: {postal}\nData vintage: 20251202\nFormat version: 8.4\n"
+
+
+def described(files: dict[str, bytes], *, suffix: str = "") -> dict[str, bytes]:
+    """The files, and for each state of LODES its version file and its list of checksums.
+
+    The list is the bureau's: of the decompressed text, under names without `.gz`; with a suffix of ".gz", one of the
+    compressed files.
+    """
+    listed: dict[str, list[str]] = {}
+    for path, content in sorted(files.items()):
+        _, _, of_state = path.partition("/data/lodes/")
+        if of_state and path.endswith(".gz"):
+            folder = "/".join(path.split("/")[:5])
+            text = content if suffix else gzip.decompress(content)
+            name = path.rpartition("/")[2].removesuffix(".gz") + suffix
+            listed.setdefault(folder, []).append(f"{hashlib.sha256(text).hexdigest()}  {name}\n")
+    lists = {
+        f"{folder}/lodes_{folder[-2:]}.sha256sum": "".join(lines).encode() for folder, lines in listed.items()
+    }
+    versions = {f"{folder}/version.txt": VERSION.format(postal=folder[-2:]).encode() for folder in listed}
+    return files | lists | versions
+
+
+def index_page(path: str, files: dict[str, bytes]) -> bytes:
+    """The page that Apache makes of a folder without an index of its own."""
+    names = sorted({file.removeprefix(path).partition("/")[0] for file in files if file.startswith(path)})
+    rows = "".join(
+        f'<tr><td><a href="{name}">{name}</a></td><td align="right">2025-12-02 10:00  </td></tr>\n'
+        for name in names
+    )
+    return (
+        f"<html><head><title>Index of {path}</title></head><body><h1>Index of {path}</h1><table>"
+        f'<tr><th><a href="?C=N;O=D">Name</a></th></tr><tr><td><a href="/">Parent Directory</a></td></tr>\n'
+        f"{rows}</table></body></html>"
+    ).encode()
+
 
 @dataclass
 class Site:
@@ -19,12 +57,13 @@ class Site:
     `broken` maps a path to the bytes after which its next answer breaks off; `errors` to the status codes of
     its next answers; `redirects` to where it sends; `headers` to headers that its answers carry instead of the
     right ones; `parts` limits the bytes with which it answers a range; `crawl` to seconds between bytes;
-    `unasked` makes it answer 206 to who has not asked for a part.
+    `unasked` makes it answer 206 to who has not asked for a part; `indexes` makes it list its folders.
     """
 
     files: dict[str, bytes]
     base: str = ""
     ranges: bool = True
+    indexes: bool = True
     broken: dict[str, int] = field(default_factory=dict)
     errors: dict[str, list[int]] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
@@ -52,6 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._head(302, 0, {"Location": site.redirects[path]})
         elif site.errors.get(path):
             self._head(site.errors[path].pop(0), 0, {"Retry-After": "0"})
+        elif path.endswith("/") and site.indexes and any(file.startswith(path) for file in site.files):
+            self._send(index_page(path, site.files))
         elif path not in site.files:
             self._head(404, 0, {})
         else:

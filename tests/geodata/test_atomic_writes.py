@@ -33,8 +33,8 @@ import os, sys
 from pathlib import Path
 os.getpid = lambda: {SAME_NUMBER}
 from geodata.errors import StoreError
-from geodata.store.store.schema import JOBS, TABLES
-from geodata.store.store.store import writing_store
+from geodata.store.schema import JOBS, TABLES
+from geodata.store.store import writing_store
 from tests.geodata.test_store import empty
 try:
     with writing_store(Path(sys.argv[1]), "dataset") as writer:

@@ -18,16 +18,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.errors import SourceFileError
-from geodata.sources.downloading import Retry
-from geodata.sources.fetch import Fetched, fetch, parse_checksums
-from geodata.sources.sources_catalog import sources_of
+from geodata.errors import SourceFileError, StoreError
+from geodata.progress import Progress, silent
+from geodata.sources.checksums import parse_checksums
+from geodata.sources.downloading import NoConnection, Retry, download
+from geodata.sources.fetch import Fetched, fetch
+from geodata.sources.sources_catalog import Wanted, sources_of
+from geodata.store.atomic_writes import claimed
 from tests.geodata import samples
-from tests.geodata.serving import Site, serving
+from tests.geodata.serving import Site, described, serving
 
 MAIN = "/data/lodes/LODES8/ri/od/ri_od_main_JT00_2019.csv.gz"
 XWALK = "/data/lodes/LODES8/ri/ri_xwalk.csv.gz"
 SUMS = "/data/lodes/LODES8/ri/lodes_ri.sha256sum"
+VERSION = "/data/lodes/LODES8/ri/version.txt"
+INDEX = "/data/lodes/LODES8/ri/od/"
 TRACTS = "/geo/tiger/TIGER2020/TRACT/tl_2020_44_tract.zip"
 NAMES = "/geo/docs/reference/puma2020/2020_PUMA_Names.txt"
 QUICK = Retry(attempts=3, pause_s=0.0, timeout_s=5.0)
@@ -50,22 +55,30 @@ def content_of(path: str) -> bytes:
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     files = {}
-    for source in sources_of("ri", 2019, blocks=True, base="http://x"):
+    for source in sources_of(Wanted(states=("ri",), years=(2019,), blocks=True, base="http://x")):
         path = source.url.removeprefix("http://x")
         files[path] = content_of(path)
-    lines = [
-        f"{sha256(content).hexdigest()}  {path.rpartition('/')[2]}"
-        for path, content in files.items()
-        if path.startswith("/data/")
-    ]
-    files[SUMS] = "\n".join(lines).encode()
-    with serving(files) as served:
+    with serving(described(files)) as served:
         yield served
 
 
-def fetched(site: Site, directory: Path, **options: Any) -> list[Fetched]:
-    usual: dict[str, Any] = {"state": "ri", "year": 2019, "base": site.base, "retry": QUICK}
-    return fetch(directory, **usual | options)
+def wanted(site: Site, **options: Any) -> Wanted:
+    usual: dict[str, Any] = {"states": ("ri",), "years": (2019,), "base": site.base}
+    return Wanted(**usual | options)
+
+
+def fetched(
+    site: Site,
+    directory: Path,
+    *,
+    retry: Retry = QUICK,
+    progress: Progress = silent,
+    cache: bool = False,
+    refresh: bool = False,
+    **options: Any,
+) -> list[Fetched]:
+    asked = wanted(site, **options)
+    return fetch(directory, asked, cache=cache, refresh=refresh, retry=retry, progress=progress)
 
 
 def refusal(site: Site, directory: Path, **options: Any) -> str:
@@ -86,12 +99,14 @@ def plan(directory: Path) -> dict[str, Any]:
 
 def test_a_fresh_directory_gets_every_file_verified(site: Site, tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
-    results = fetched(site, tmp_path / "d", also=("blocks",), progress=lambda *step: steps.append(step))
+    results = fetched(site, tmp_path / "d", blocks=True, progress=lambda *step: steps.append(step))
     assert {result.role for result in results} == {
         *("od", "crosswalk", "tracts", "blocks", "tract_puma", "puma_names"),
-        *("tract_population", "block_group_population"),
+        *("tract_population", "block_group_population", "checksums", "version"),
     }
-    assert names(tmp_path / "d") == {result.file.name for result in results} | {"sources.json"}
+    kept = {result.file.relative_to(tmp_path / "d").parts[0] for result in results}
+    assert names(tmp_path / "d") == kept | {"sources.json"}
+    assert (tmp_path / "d" / "ri" / "version.txt").read_bytes() == site.files[VERSION]
     for result in results:
         content = site.files[result.url.removeprefix(site.base)]
         assert result.status == "downloaded"
@@ -104,13 +119,75 @@ def test_a_fresh_directory_gets_every_file_verified(site: Site, tmp_path: Path) 
     assert site.paths().count(SUMS) == 1
 
 
-def test_a_base_map_has_the_water_of_every_county_of_the_crosswalk(site: Site, tmp_path: Path) -> None:
-    crosswalk = gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0)
-    site.files[XWALK] = crosswalk
-    digest = sha256(crosswalk).hexdigest()
-    site.files[SUMS] = site.files[SUMS].replace(
-        sha256(content_of(XWALK)).hexdigest().encode(), digest.encode()
+def listed(site: Site, path: str, content: bytes) -> None:
+    """Let the server have a file of Rhode Island's LODES, and list it."""
+    site.files[path] = content
+    site.files |= described(
+        {path: file for path, file in site.files.items() if path.startswith("/data/lodes/LODES8/ri/")}
     )
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_files_are_compared_with_either_spelling_of_the_list(site: Site, tmp_path: Path, suffix: str) -> None:
+    """The bureau's list is of decompressed text, a mirror's may be of files: neither may pass for "no list"."""
+    site.files = described(site.files, suffix=suffix)
+    results = {result.file.name: result for result in fetched(site, tmp_path / "right")}
+    assert results["ri_od_main_JT00_2019.csv.gz"].published
+    assert results["ri_od_main_JT00_2019.csv.gz"].sha256 == sha256(site.files[MAIN]).hexdigest()
+    assert {result.status for result in fetched(site, tmp_path / "right")} == {"present"}
+    site.files[MAIN] = gzip.compress(b"not what the list is of", mtime=0)
+    assert "its sha256 is" in refusal(site, tmp_path / "wrong")
+    assert not (tmp_path / "wrong" / "ri_od_main_JT00_2019.csv.gz").exists()
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_a_file_that_was_published_anew_replaces_the_earlier_one(
+    site: Site, tmp_path: Path, refresh: bool
+) -> None:
+    """Only corrected files are in a later vintage: an old one beside the new list would be of no vintage at all."""
+    del site.files[NAMES]
+    fetched(site, tmp_path)
+    listed(site, MAIN, gzip.compress(b"corrected", mtime=0))
+    assert "downloaded" not in {result.status for result in fetched(site, tmp_path)}  # nothing is asked
+    if refresh:
+        site.files[NAMES] = content_of(NAMES)
+    else:
+        (tmp_path / "ri_od_aux_JT00_2019.csv.gz").unlink()
+    status = {result.file.name: result.status for result in fetched(site, tmp_path, refresh=refresh)}
+    assert status["2020_PUMA_Names.txt"] == ("downloaded" if refresh else "missing")
+    assert status["ri_od_main_JT00_2019.csv.gz"] == status["lodes_ri.sha256sum"] == "downloaded"
+    assert status["ri_xwalk.csv.gz"] == "present"
+    assert (tmp_path / "ri_od_main_JT00_2019.csv.gz").read_bytes() == site.files[MAIN]
+
+
+def test_a_folder_of_an_earlier_version_is_verified_again_and_kept(site: Site, tmp_path: Path) -> None:
+    """Its `published` says that a list was read, although the bureau's names were never found in it."""
+    fetched(site, tmp_path)
+    content = plan(tmp_path)
+    for entry in content["files"].values():
+        entry.pop("listed", None)
+        entry["published"] = False
+    (tmp_path / "sources.json").write_text(json.dumps(content))
+    results = fetched(site, tmp_path)
+    assert {result.status for result in results} == {"present"}
+    assert {result.role for result in results if result.published} == {"od", "crosswalk"}
+
+
+def test_a_part_damaged_on_the_way_is_downloaded_once_more(site: Site, tmp_path: Path) -> None:
+    """Half of one gzip file and half of another cannot be decompressed to be compared."""
+    fetched(site, tmp_path)
+    file = tmp_path / "ri_od_main_JT00_2019.csv.gz"
+    file.unlink()
+    (tmp_path / f".{file.name}.part").write_bytes(site.files[MAIN][:10] + b"x" * 1_000)
+    content = plan(tmp_path)
+    content["files"][file.name]["validator"] = etag_of(site, MAIN)
+    (tmp_path / "sources.json").write_text(json.dumps(content))
+    fetched(site, tmp_path)
+    assert file.read_bytes() == site.files[MAIN]
+
+
+def test_a_base_map_has_the_water_of_every_county_of_the_crosswalk(site: Site, tmp_path: Path) -> None:
+    listed(site, XWALK, gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0))
     tiger = "/geo/tiger/TIGER2020"
     base = {
         "/geo/tiger/GENZ2020/shp/cb_2020_44_tract_500k.zip": "shore",
@@ -121,7 +198,7 @@ def test_a_base_map_has_the_water_of_every_county_of_the_crosswalk(site: Site, t
     }
     site.files |= {path: content_of(path) for path in list(base)[:-1]}
     results = {
-        result.url.removeprefix(site.base): result for result in fetched(site, tmp_path, also=("basemap",))
+        result.url.removeprefix(site.base): result for result in fetched(site, tmp_path, base_map=True)
     }
     assert {path: results[path].role for path in base} == base
     assert [results[path].status for path in base] == ["downloaded"] * 4 + [
@@ -129,8 +206,8 @@ def test_a_base_map_has_the_water_of_every_county_of_the_crosswalk(site: Site, t
     ]  # one county has no water
     assert set(plan(tmp_path)["files"]) >= {path.rpartition("/")[2] for path in base}
     site.asked.clear()
-    fetched(site, tmp_path, also=("basemap",))
-    assert [path for path in site.paths() if path != SUMS] == [list(base)[-1]]
+    fetched(site, tmp_path, base_map=True)
+    assert site.paths() == []
 
 
 def test_what_is_there_and_right_costs_no_connection(site: Site, tmp_path: Path) -> None:
@@ -212,7 +289,8 @@ def etag_of(site: Site, path: str) -> str:
 
 
 def test_a_wrong_published_checksum_removes_the_file_and_says_so(site: Site, tmp_path: Path) -> None:
-    site.files[SUMS] = site.files[SUMS].replace(sha256(site.files[XWALK]).hexdigest().encode(), b"0" * 64)
+    digest = sha256(gzip.decompress(site.files[XWALK])).hexdigest()
+    site.files[SUMS] = site.files[SUMS].replace(digest.encode(), b"0" * 64)
     message = refusal(site, tmp_path)
     assert "ri_xwalk.csv.gz" in message
     assert "000000000000" in message
@@ -250,6 +328,7 @@ def test_without_published_checksums_they_are_recorded(site: Site, tmp_path: Pat
 
 def test_what_is_not_there_is_said_with_its_address(site: Site, tmp_path: Path) -> None:
     del site.files[MAIN]
+    site.indexes = False
     message = refusal(site, tmp_path)
     assert MAIN in message
     assert "404" in message
@@ -290,6 +369,79 @@ def test_nobody_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         pass
     message = refusal(gone, tmp_path)
     assert "refused" in message.lower()
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_without_a_network_it_says_which_files_to_put_where(
+    site: Site, tmp_path: Path, optional: bool
+) -> None:
+    """A user who can bring files on a stick must learn their names, addresses, and place; and they must then do."""
+    listed(site, XWALK, gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0))
+    with serving({}) as gone:
+        pass
+    message = refusal(gone, tmp_path / "d")
+    assert f"put these files into {tmp_path / 'd'} (sources.json in it has their addresses)" in message
+    needed = message.rpartition("addresses): ")[2].split(", ")
+    needed.sort(key=lambda name: "Names" in name)
+    assert needed[:3] == ["ri_od_main_JT00_2019.csv.gz", "ri_od_aux_JT00_2019.csv.gz", "ri_xwalk.csv.gz"]
+    assert not any("sha256sum" in name or "version" in name for name in needed)
+    for name in needed[:-1] if optional else needed:
+        path = plan(tmp_path / "d")["files"][name]["url"].removeprefix(gone.base)
+        (tmp_path / "d" / name).write_bytes(site.files[path])
+    results = {result.file.name: result.status for result in fetched(gone, tmp_path / "d")}
+    missing = {name for name, status in results.items() if status != "present"}
+    assert missing == {"lodes_ri.sha256sum", "version.txt"} | ({needed[-1]} if optional else set())
+    assert "cb_2020_44_tract_500k.zip" in refusal(gone, tmp_path / "d", base_map=True)
+
+
+def test_a_cache_keeps_shared_files_once_for_all_states_and_years(site: Site, tmp_path: Path) -> None:
+    """Twenty years would otherwise download the polygons twenty times."""
+    everything = Wanted(states=("ri", "ct"), years=(2018, 2019), base=site.base)
+    for source in sources_of(everything):
+        path = source.url.removeprefix(site.base)
+        site.files.setdefault(path, content_of(path))
+    site.files = described(site.files)
+    fetched(site, tmp_path, cache=True)
+    site.asked.clear()
+    results = fetched(site, tmp_path, cache=True, states=("ri", "ct"), years=(2018, 2019))
+    again = {result.url.removeprefix(site.base) for result in results if result.status == "downloaded"}
+    assert {path for path in again if "/ri/" in path} == {
+        *(f"/data/lodes/LODES8/ri/od/ri_od_{part}_JT00_2018.csv.gz" for part in ("main", "aux")),
+        *(SUMS, VERSION),  # anew, as they describe the files that are new
+    }
+    assert not any("puma" in path.lower() or "_44_" in path for path in again)
+    assert (tmp_path / "ct" / "version.txt").is_file()
+    site.asked.clear()
+    fetched(site, tmp_path, cache=True, states=("ct",), years=(2019,))
+    assert site.asked == []
+
+
+def test_what_a_network_lost_for_a_moment_is_not_left_out(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A base map without the water of one county would stay so, as publications are not made again."""
+    lost = ""
+
+    def lose(url: str, *arguments: Any, **options: Any) -> None:
+        if url.endswith(lost):
+            raise NoConnection(f"{url}: Network is unreachable; gave up after 3 attempts")
+        download(url, *arguments, **options)
+
+    monkeypatch.setattr("geodata.sources.fetch.download", lose)
+    listed(site, XWALK, gzip.compress(samples.crosswalk(samples.RI_TRACTS, 8).encode(), mtime=0))
+    lost = "PUMA_Names.txt"
+    assert "cannot be reached (Network is unreachable)" in refusal(site, tmp_path)
+    assert {result.status for result in fetched(site, tmp_path)} == {"present", "missing"}
+    lost = "tract_500k.zip"
+    for _ in range(2):
+        assert "cb_2020_44_tract_500k.zip" in refusal(site, tmp_path, base_map=True)
+
+
+def test_only_one_run_at_a_time_writes_into_a_folder(site: Site, tmp_path: Path) -> None:
+    """Two runs would append to one partial file."""
+    with claimed(tmp_path / "sources.json"), pytest.raises(StoreError, match="already being written"):
+        fetched(site, tmp_path)
+    fetched(site, tmp_path)
 
 
 def test_a_redirect_within_the_host_is_followed(site: Site, tmp_path: Path) -> None:
@@ -414,13 +566,16 @@ def test_nothing_is_written_through_a_link(site: Site, tmp_path: Path) -> None:
 
 def test_one_directory_holds_one_state_year_and_version(site: Site, tmp_path: Path) -> None:
     fetched(site, tmp_path)
-    assert "ri 2019 8" in refusal(site, tmp_path, year=2018)
-    more = sources_of("ri", 2019, origin_states=("ct",), base=site.base)
-    for source in more:
+    site.indexes = False
+    assert "ri 2019 8" in refusal(site, tmp_path, years=(2018,))
+    for source in sources_of(wanted(site, origin_states=("ct",))):
         site.files.setdefault(source.url.removeprefix(site.base), content_of(source.url))
+    site.files = described(site.files)
     results = fetched(site, tmp_path, origin_states=("CT", "ct"))
     assert [result.file.name for result in results if result.status == "downloaded"] == [
         "ct_xwalk.csv.gz",
+        "lodes_ct.sha256sum",
+        "version.txt",
         "tl_2020_09_tract.zip",
         "CenPop2020_Mean_TR09.txt",
         "CenPop2020_Mean_BG09.txt",
@@ -436,11 +591,12 @@ def test_a_damaged_list_is_refused(site: Site, tmp_path: Path, content: str) -> 
 @pytest.mark.parametrize(
     "options",
     [
-        {"state": "zz"},
-        {"state": "rhode island"},
+        {"states": ("zz",)},
+        {"states": ("rhode iland",)},
         {"origin_states": ("../..",)},
-        {"year": 2001},
-        {"lodes": 7, "year": 2020},
+        {"origin_states": ("gu",)},
+        {"years": (2001,)},
+        {"lodes": 7, "years": (2020,)},
         {"lodes": 5},
         {"job_type": "JT9"},
         {"base": "file:///etc"},
@@ -457,7 +613,14 @@ def test_what_does_not_exist_is_refused_before_anything_is_made(
 
 
 def test_the_addresses_are_the_bureaus() -> None:
-    urls = [source.url for source in sources_of("RI", 2019, lodes=7, origin_states=("ma",), blocks=True)]
+    asked = Wanted(
+        states=("RI",), years=(2019,), lodes=7, origin_states=("Massachusetts",), segments=True, blocks=True
+    )
+    urls = [source.url for source in sources_of(asked)]
+    # The documentation's template of RAC names ends in _1, its example does not.
+    assert "https://lehd.ces.census.gov/data/lodes/LODES7/ri/rac/ri_rac_SA01_JT00_2019.csv.gz" in urls
+    assert "https://lehd.ces.census.gov/data/lodes/LODES7/ri/wac/ri_wac_SE03_JT00_2019.csv.gz" in urls
+    assert "https://lehd.ces.census.gov/data/lodes/LODES7/ma/version.txt" in urls
     assert "https://lehd.ces.census.gov/data/lodes/LODES7/ri/od/ri_od_aux_JT00_2019.csv.gz" in urls
     assert "https://lehd.ces.census.gov/data/lodes/LODES7/ma/ma_xwalk.csv.gz" in urls
     assert "https://www2.census.gov/geo/tiger/TIGER2010/TRACT/2010/tl_2010_25_tract10.zip" in urls

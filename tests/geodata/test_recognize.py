@@ -20,7 +20,8 @@ def test_a_folder_is_recognised(lodes: samples.Flavour, tmp_path: Path) -> None:
     sources, unknown = sources_in(folder)
     assert {role: len(paths) for role, paths in sources.roles().items()} == {
         "od": 3, "crosswalks": 2, "tracts": 1, "blocks": 0, "tract_puma": 1, "puma_names": 1, "population": 2,
-        "prior_flows": 1, "base_map": 0, "characteristics": 0, "workers": 0, "worker_schema": 0,
+        "prior_flows": 1, "base_map": 0, "characteristics": 0, "checksums": 0, "versions": 0, "workers": 0,
+        "worker_schema": 0,
     }  # fmt: skip
     assert {path.name for path in unknown} == {"readme.md", "LODESTechDoc.pdf"}
 
@@ -33,7 +34,7 @@ def test_names_and_folders_do_not_matter(tmp_path: Path) -> None:
         suffix = ".zip" if path.suffix == ".zip" else ".data"
         path.rename(deeper / f"{number}{suffix}")
     sources, unknown = sources_in(folder)
-    assert [len(paths) for paths in sources.roles().values()] == [3, 2, 1, 0, 1, 1, 2, 1, 0, 0, 0, 0]
+    assert [len(paths) for paths in sources.roles().values()] == [3, 2, 1, 0, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0]
     assert not unknown
 
 

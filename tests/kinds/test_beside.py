@@ -10,6 +10,7 @@ import pytest
 
 from geodata.errors import StoreError
 from geodata.store.store import open_store
+from mapapp.answers.claims import BesideClaim
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.overlapping_publications import publications_beside
@@ -54,10 +55,10 @@ def test_a_renamed_release_is_listed_once(dataset_copy: Path, tmp_path: Path) ->
     (tmp_path / "r").rename(tmp_path / "renamed")
     store, ledger = open_store(dataset_copy, "dataset"), Ledger(dataset_copy)
     found = publications_beside(store, "table", ledger.entries(), [tmp_path / "renamed"])
-    assert [(each["kind"], each["name"]) for each in found] == [("release", "renamed")]
+    assert [(each.kind, each.name) for each in found] == [("release", "renamed")]
     ledger.spend(epsilon="1", delta=0, release="other")
     found = publications_beside(store, "table", ledger.entries(), [tmp_path / "renamed"])
-    assert [(each["name"], each["digest"] is None) for each in found] == [("renamed", False), ("other", True)]
+    assert [(each.name, each.digest is None) for each in found] == [("renamed", False), ("other", True)]
 
 
 def test_a_withdrawn_release_is_named_although_its_files_are_gone(dataset_copy: Path, tmp_path: Path) -> None:
@@ -70,4 +71,4 @@ def test_a_withdrawn_release_is_named_although_its_files_are_gone(dataset_copy: 
     with pytest.raises(UsageError, match=r"'r' of the same jobs \(withdrawn, but people may have read it\)"):
         publications_beside(store, "table", ledger.entries(), [])
     (named,) = publications_beside(store, "table", ledger.entries(), [tmp_path / "r"])
-    assert named == {"kind": "release", "name": "r", "digest": None}
+    assert named == BesideClaim(kind="release", name="r", digest=None)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from engine.accountant.lone_worker import stay_apart
@@ -15,6 +16,7 @@ from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters,
 from engine.streams import PublicSeed
 from geodata.store.store import Store, open_store
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, stay_text, true_tract_text
+from mapapp.answers.release_claims import ReleaseCertificate
 from mapapp.kinds.release.certificate import recheck
 from mapapp.kinds.release.certificate.recheck import HomesOfKey
 from mapapp.kinds.release.make.batch import open_source, prepare_batch
@@ -99,10 +101,12 @@ def test_a_certificate_is_checked_with_and_without_it(demo_release: Path) -> Non
     deleted = deepcopy(without_tract)
     without_tract["schema_version"] = 2
     other_tract["lone_worker"]["true_tract"]["greatest"] *= 1.01
-    source = recheck._source(release, certificate)
+    source = recheck._source(release, msgspec.convert(certificate, ReleaseCertificate))
     homes = HomesOfKey(source.geography, source.parameters)
     each = (certificate, earlier, without_tract, changed, other_tract, deleted)
-    checks = [recheck._check_again(source, one, homes) for one in each]
+    checks = [
+        recheck._check_again(source, msgspec.convert(one, ReleaseCertificate), one, homes) for one in each
+    ]
     assert [check.ok for check in checks] == [True, True, True, False, False, False]
     assert all("lone_worker" in check.detail for check in checks[3:])
 

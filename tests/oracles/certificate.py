@@ -9,22 +9,24 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+import msgspec
+
 from engine.accountant.paper import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
 from engine.accountant.sound import SOUND_PURE, SOUND_TAILS, SoundBound, WeightGroup
 from engine.errors import CertificateError, EngineError
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
+from geodata.json_objects import JsonMapping
+from mapapp.answers.claims import as_json
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CLAIMS_SCHEMA, FIRST_BOUND_SCHEMA
+from mapapp.answers.release_claims import ParameterClaims
 from mapapp.kinds.base.certificate import (
-    FIELDS,
     FOR_RELEASE,
-    LATER_FIELDS,
     NOT_FOR_RELEASE,
     RULE_4_1,
     RULE_4_4,
     Certificate,
     CertificateCheck,
-    ExactNumber,
     Row,
     delta_of_all,
     has_run_id,
@@ -37,6 +39,36 @@ from mapapp.kinds.release.certificate.sound import BOUND_FIELDS, is_certain, rea
 from tests.oracles.sound_groups import sound_bound_of_groups
 
 __all__ = ["check_certificate"]
+
+FIELDS = (
+    "schema_version",
+    "status",
+    "status_reasons",
+    "accountant",
+    "epsilon",
+    "delta",
+    "epsilon_final",
+    "readings",
+    "neighbours",
+    "unit_of_protection",
+    "composition",
+    "lone_worker",
+    "worst_synthesizer",
+    "preconditions",
+    "parameters",
+    "construction",
+    "accounting",
+    "public_inputs",
+    "confidential_inputs",
+    "versions",
+    "caveats",
+    "beside",
+    "beside_in_words",
+    "run_id",
+)
+
+LATER_FIELDS = ("lone_worker", "beside", "beside_in_words", "run_id")
+"""Fields that some certificates of schema 1 and 2 lack; those of schema 3 have all of them."""
 
 _AGREE = 1e-6
 
@@ -66,7 +98,7 @@ def check_certificate(
 
 
 def _checks(certificate: Certificate, counts_by_n: Mapping[int, int] | None) -> list[CertificateCheck]:
-    privacy = read_privacy(certificate["parameters"])
+    privacy = read_privacy(msgspec.convert(certificate["parameters"], ParameterClaims))
     synthesis = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
     mechanism = synthesis.mechanism
     checks = [
@@ -141,7 +173,7 @@ def _check_numbers(certificate: Certificate, privacy: PrivacyParameters) -> list
     return checks
 
 
-def _stated(number: ExactNumber) -> Fraction:
+def _stated(number: JsonMapping) -> Fraction:
     """The exact value, which must be what its float says."""
     exact = exact_fraction(str(number["exact"]), "a number of the certificate")
     if float(exact) != number["value"]:
@@ -241,7 +273,7 @@ def _check_preconditions(
 ) -> CertificateCheck:
     """The list of preconditions is complete and says what the rows say."""
     preconditions = sound_preconditions if privacy.accountant == "sound" else theorem_preconditions
-    again = [(item["name"], item["holds"]) for item in preconditions(privacy, synthesis, rows)]
+    again = [(item.name, item.holds) for item in preconditions(privacy, synthesis, rows)]
     stated = [(item["name"], item["holds"]) for item in certificate["preconditions"]]
     failed = [name for name, holds in again if not holds]
     return CertificateCheck(
@@ -280,7 +312,7 @@ def check_exponential(
     rows: Sequence[Row] = certificate["accounting"]["rows"]
     n_synthesizers = sum(row["synthesizers"] for row in rows)
     priced = "price_bits" in certificate["mechanism"]["numbers"]
-    again = exponential_claims(privacy, synthesis, rows, priced=priced)
+    again = as_json(exponential_claims(privacy, synthesis, rows, priced=priced))
     checks = [
         CertificateCheck(name, certificate[name] == value, "follows from the parameters")
         for name, value in again.items()

@@ -140,7 +140,6 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
         )
     release = open_release(data, path)
     reader = TractReader(release.store, data.geography, release.workplaces)
-    epsilon, delta = release.certificate["epsilon_final"], release.certificate["delta"]
 
     def homes(panel: TractWorkers, _support: Support, _certified: CertifiedClasses) -> Blocks:
         return _released_homes(panel, data, release, reader)
@@ -149,8 +148,8 @@ def audited_release(data: AnalystData, path: Path) -> Audited:
         name=path.resolve().name,
         privacy=release.privacy,
         parameters=release.parameters,
-        epsilon_final=None if epsilon is None else float(epsilon["value"]),
-        delta=None if delta is None else float(delta["value"]),
+        epsilon_final=release.certificate.epsilon_final.value,
+        delta=release.certificate.delta.value,
         is_release=True,
         _geography=release.geography,
         _prior=release.prior,

@@ -27,10 +27,11 @@ from geodata.store.store import Store
 from mapapp.analyst.validity.compared_workers import ratio
 from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.analyst.validity.tract_workers import Panel, read_tracts
-from mapapp.answers.certificate_reader import read_certificate
+from mapapp.answers.claims import read_claims, refusal
 from mapapp.answers.publication import open_publication
+from mapapp.answers.release_claims import ReleaseCertificate
 from mapapp.base.errors import UsageError
-from mapapp.kinds.base.certificate import Certificate, keyed_file_hash
+from mapapp.kinds.base.certificate import keyed_file_hash
 from mapapp.kinds.base.compared_homes import ComparedHomes, Places, commute_miles, compare_homes
 from mapapp.kinds.base.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.kinds.base.inputs import Inputs
@@ -48,7 +49,7 @@ class DrawnRelease:
     Attributes
     ----------
     store : Store
-    certificate : dict
+    certificate : ReleaseCertificate
     geography, workplaces
         As the release has them; the tracts and the workers of each are those of the dataset.
     prior : PublicPrior
@@ -60,7 +61,7 @@ class DrawnRelease:
     """
 
     store: Store
-    certificate: Certificate
+    certificate: ReleaseCertificate
     geography: Geography
     workplaces: Workplaces
     prior: PublicPrior
@@ -105,17 +106,14 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
     store = open_publication(path, "release")
     dataset = data.store
     require_same_geography(store, dataset)
+    certificate = read_claims(store, ReleaseCertificate, f"check it with `commutemap certify {path}`")
     try:
-        certificate = read_certificate(store)
-        privacy = read_privacy(certificate["parameters"])
-        parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
-        seed = PublicSeed(certificate["construction"]["editing_seed"])
-        commitment = certificate["confidential_inputs"]["jobs"]
-    except StoreError:
-        raise
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        privacy = read_privacy(certificate.parameters)
+        parameters = SynthesisParameters.from_dict(certificate.parameters.synthesis)
+        seed = PublicSeed(certificate.made_from.editing_seed)
+    except ValueError as error:
         raise StoreError(
-            f"{path}/certificate.json: does not say what the release was made of ({type(error).__name__})"
+            f"{path}/certificate.json: does not say what the release was made of ({refusal(error)})"
         ) from error
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography)
@@ -132,7 +130,8 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
         seed=seed,
         privacy=privacy,
         parameters=parameters,
-        is_of_these_counts=keyed_file_hash(key, dataset.file("jobs")) == commitment,
+        is_of_these_counts=keyed_file_hash(key, dataset.file("jobs"))
+        == certificate.confidential_inputs.get("jobs"),
     )
 
 

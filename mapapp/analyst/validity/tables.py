@@ -352,8 +352,8 @@ def _release_facts(release: DrawnRelease) -> MeasuredRelease:
     certificate = release.certificate
     return {
         "path": str(release.store.path),
-        "status": certificate["status"],
-        "epsilon_final": float(certificate["epsilon_final"]["value"]),
-        "delta": float(certificate["delta"]["value"]),
+        "status": certificate.status,
+        "epsilon_final": certificate.epsilon_final.value,
+        "delta": certificate.delta.value,
         "is_of_these_counts": release.is_of_these_counts,
     }

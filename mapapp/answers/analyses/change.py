@@ -15,9 +15,20 @@ from mapapp.answers.analyses.about import Note
 from mapapp.answers.analyses.counts import cautions
 from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.entry import MeasureEntry
-from mapapp.answers.analyses.results import Change, Result, check_answers
+from mapapp.answers.analyses.protection_cost import differences_by_size
+from mapapp.answers.analyses.results import Change, Result, check_answers, published_sides
+from mapapp.answers.publication import is_published
 from mapapp.base.errors import UsageError
 
+_COST: Final = (
+    "One of the two was published as it is, and the other was drawn: "
+    "their {noun} is the error of the drawn workers."
+)
+_NOISE: Final = {
+    (False, False): "Both releases contain independent noise, so small {noun}s mean nothing.",
+    (True, False): _COST,
+    (False, True): _COST,
+}
 NO_ROW: Final = "not in one of the releases"
 """Why the ratio of a row has no change: one of the two answers lacks the row."""
 
@@ -48,7 +59,11 @@ def change(before: Result, after: Result) -> Change:
     }
     both = [part.reindex(index) for part in (earlier, later)]
     value = [_measured(part, entry.measure) for part in both]
-    error = [part[entry.measure.error].to_numpy(np.float64) for part in both]
+    public = published_sides(before, after)
+    error = [
+        np.zeros(len(index)) if is_public else part[entry.measure.error].to_numpy(np.float64)
+        for part, is_public in zip(both, public, strict=True)
+    ]
     rows = pandas.DataFrame(columns, index=index).reset_index()
     share = np.full(len(rows), np.nan)
     np.divide(value[1] - value[0], value[0], out=share, where=value[0] > 0)
@@ -60,7 +75,14 @@ def change(before: Result, after: Result) -> Change:
         expected_error=np.hypot(*error),
         caution=_cautions(both, entry.measure),
     )
-    found = Change(about=after.about, presenter=after.presenter, before=before, after=after, rows=rows)
+    found = Change(
+        about=after.about,
+        presenter=after.presenter,
+        before=before,
+        after=after,
+        rows=rows,
+        sizes=differences_by_size(rows, public) if entry.measure.kind == "count" else None,
+    )
     about = dataclasses.replace(
         after.about,
         title=f"{after.about.title}: {found.words.noun}",
@@ -125,9 +147,13 @@ def _question_key(result: Result) -> tuple[object, ...]:
 def _notes(found: Change) -> tuple[Note, ...]:
     before, after, (first, second) = found.before, found.after, found.words.releases
     noun = found.words.noun
-    notes = [Note("both-noisy", f"Both releases contain independent noise, so small {noun}s mean nothing.")]
+    notes = [Note("both-noisy", _NOISE[published_sides(before, after)].format(noun=noun))]
     if entry_of(after).is_published:
         notes = []
+    elif is_published(before.about.promise) and is_published(after.about.promise):
+        notes = [
+            Note("both-noisy", f"Their publisher protects both with noise, so small {noun}s mean little.")
+        ]
     if before.about.n_blocks != after.about.n_blocks:
         text = (
             f"The area has {before.about.n_blocks:,} blocks in the {first} release and {after.about.n_blocks:,} in "

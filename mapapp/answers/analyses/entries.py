@@ -115,10 +115,10 @@ def clause_of(result: Result) -> str:
     return text_of(entry_of(result).clause, result)
 
 
-def counted_unit(result: Result, n: int) -> str:
-    """Return what the first number of an answer counts, such as "synthetic workers"."""
-    one, several = entry_of(result).unit
-    return one if n == 1 else several
+def counted_unit(result: Result, n: int, subject: str) -> str:
+    """Return what the first number of an answer counts: of most analyses the publication's subject, in the plural."""
+    unit = entry_of(result).unit or subject
+    return unit.removesuffix("s") if n == 1 else unit
 
 
 def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Value]]:

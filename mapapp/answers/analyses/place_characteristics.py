@@ -25,6 +25,7 @@ from geodata.store.characteristic_groups import (
 from geodata.store.store import Store
 from mapapp.answers import words
 from mapapp.answers.analyses.about import Note
+from mapapp.answers.analyses.counts import cautions
 from mapapp.answers.areas.selection import Selected
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
@@ -227,6 +228,7 @@ class AreaCounts:
         for group in GROUPS:
             if why := self.why_not_published(group):
                 reasons.setdefault(why, []).append(group.title.split(" (")[0])
+        notes.append(Note("published", GUIDANCE))
         notes += [
             Note(NOT_PUBLISHED, f"{self._not_published(titles)}: {why}.") for why, titles in reasons.items()
         ]
@@ -313,7 +315,12 @@ def class_rows(counts: AreaCounts) -> pandas.DataFrame:
             for code, label, n in zip(group.codes, group.labels, jobs.tolist(), strict=True)
         ]
     names = ["attribute", "title", "code", "label", "workers", "share"]
-    return pandas.DataFrame(rows, columns=names).assign(expected_error=np.nan, caution="")
+    return with_cautions(pandas.DataFrame(rows, columns=names))
+
+
+def with_cautions(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows of workers with the last two worker columns: published counts have cautions, but no error of ours."""
+    return rows.assign(expected_error=np.nan, caution=cautions(rows["workers"].to_numpy(np.int64)))
 
 
 class AreaCharacteristics(NamedTuple):

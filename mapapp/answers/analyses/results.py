@@ -42,6 +42,7 @@ from mapapp.answers.analyses.about import About
 from mapapp.answers.analyses.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.analyses.measures import MEASURES, Miles, Number, Value
 from mapapp.answers.map_image import MapImage
+from mapapp.answers.publication import is_published
 from mapapp.answers.release_names import names_apart
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import Show
@@ -457,11 +458,15 @@ class Change(Result):
         The names of the main table's rows, ``before``, ``after``, ``change`` (workers, or the measure that the analysis
         declares), ``change_share`` (of before; NaN if that is 0), ``expected_error`` (of the change) and ``caution``
         (of the smaller count, or why a ratio has no change).
+    sizes : DataFrame, optional
+        What protection costs: if one of the two counts workers as published and the other has synthetic ones, the
+        differences by the size of the published count. See `mapapp.answers.analyses.protection_cost`.
     """
 
     before: Result
     after: Result
     rows: pandas.DataFrame
+    sizes: pandas.DataFrame | None = None
 
     @property
     def has_several(self) -> bool:
@@ -489,11 +494,11 @@ class Change(Result):
             ``name``: {"before", "after", "change", "expected_error"}; the error is that of the change, None if
             unknown.
         """
-        later = self.after.numbers()
+        later, public = self.after.numbers(), published_sides(self.before, self.after)
         return {
             name: {"before": _value(number), "after": _value(later.get(name))}
             | {"change": _difference(_value(number), _value(later.get(name)))}
-            | {"expected_error": _error_of_both(number, later.get(name))}
+            | {"expected_error": _error_of_both(number, later.get(name), public)}
             for name, number in self.before.numbers().items()
         }
 
@@ -506,7 +511,14 @@ class Change(Result):
             "after": _plain(self.after.about.to_dict()),
             "numbers": _plain(self.numbers()),
             "rows": _plain(self.rows),
+            **({} if self.sizes is None else {"sizes": _plain(self.sizes)}),
         }
+
+
+def published_sides(before: Result, after: Result) -> tuple[bool, bool]:
+    """Return which side of a comparison with synthetic workers was published as it is, and so has no error there."""
+    first, second = (is_published(each.about.promise) for each in (before, after))
+    return first and not second, second and not first
 
 
 _Answer = TypeVar("_Answer", bound=Result)
@@ -531,8 +543,11 @@ def _value(number: Value) -> float | None:
     return number.value if isinstance(number, MEASURES) else number
 
 
-def _error_of_both(before: Value, after: Value) -> float | None:
-    known = [getattr(number, "expected_error", None) for number in (before, after)]
+def _error_of_both(before: Value, after: Value, public: tuple[bool, bool]) -> float | None:
+    known = [
+        0.0 if is_public else getattr(number, "expected_error", None)
+        for number, is_public in zip((before, after), public, strict=True)
+    ]
     errors = [error for error in known if error is not None]
     return math.hypot(*errors) if len(errors) == 2 else None
 

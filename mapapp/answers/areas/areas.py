@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Final
+from weakref import WeakValueDictionary
 
+from geodata.progress import Progress, silent
 from geodata.store.store import Store
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.cells import Cells
@@ -17,6 +20,7 @@ from mapapp.answers.areas.unit_names import base_name, name_parts
 from mapapp.answers.areas.units import ReleaseUnits
 from mapapp.answers.areas.usual_layers import UsualLayers
 from mapapp.answers.commutes.pick import Blocks
+from mapapp.answers.commutes.prepared import Lease, geography_digest, prepare_cells
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.area_text import Step, area_text, parse_area
@@ -86,10 +90,25 @@ class Areas(ReleaseUnits):
         Without them, drawn areas cannot be selected.
     folder : Path, optional
         Folder for the outlines of layers, needed along with the cells.
+    lease : Lease, optional
+        Protects the folder from eviction.
+
+    Attributes
+    ----------
+    shapes : ResultCache
+        What follows from the geography alone, each computed once (`OpenedPublication.once`).
     """
 
-    def __init__(self, store: Store, cells: Cells | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        cells: Cells | None = None,
+        folder: Path | None = None,
+        lease: Lease | None = None,
+    ) -> None:
         super().__init__(store, cells)
+        self.shapes: ResultCache[object] = ResultCache()
+        self._lease = lease
         self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
         self._outlines = Outlines(store, self, folder) if folder is not None else None
         self._selection = Selection(self, lambda: self.outlines)
@@ -252,3 +271,28 @@ def _listed(areas: list[Area]) -> str:
 def _long_names(area: Area) -> tuple[str, str]:
     """Return the full name of an area, with and without its state."""
     return area.names[0], name_parts(area.names[0])[0]
+
+
+_OPENED: Final[WeakValueDictionary[tuple[str, ...], Areas]] = WeakValueDictionary()
+_OPENING: Final = Lock()
+
+
+def open_areas(store: Store, *, report: Progress = silent) -> Areas:
+    """Return the areas of a verified publication: one for all years that share geography and covered states.
+
+    Parameters
+    ----------
+    store : Store
+    report : callable
+        Called with (stage, done, total) while the cells are prepared.
+    """
+    covered = store.manifest.get("destination_states")
+    states = tuple(map(str, covered)) if isinstance(covered, list) else ("",)
+    key = (geography_digest(store), *states)
+    with _OPENING:
+        areas = _OPENED.get(key)
+        if areas is None:
+            prepared = prepare_cells(store, report=report)
+            areas = Areas(store, Cells(prepared.cells), prepared.folder, prepared.lease)
+            _OPENED[key] = areas
+        return areas

@@ -6,10 +6,12 @@ certificate lists with their public values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
+from mapapp.answers.publication import is_of_records
+from mapapp.answers.records.claims import records_claims
 from mapapp.base.errors import UsageError
 from mapapp.question.filters import CHARACTERISTICS, Filters, attribute_of, values_by_attribute
 
@@ -149,31 +151,23 @@ class Attributes:
         return "; ".join(parts)
 
 
-def attributes_of(certificate: Mapping[str, object], columns: Sequence[str]) -> Attributes:
-    """Return the attributes of a publication; further ones are those of the certificate that `records` has.
+def attributes_of(certificate: Mapping[str, object], columns: Collection[str]) -> Attributes:
+    """Return the attributes of a publication, whose certificate was checked when it was opened.
 
     Parameters
     ----------
     certificate : mapping
-    columns : sequence of str
-        Columns of the table `records`; none for a release.
-
-    Raises
-    ------
-    KeyError, TypeError
-        If the certificate's list of attributes cannot be read.
+    columns : collection of str
+        Columns of the table `records`, which has the further attributes; none for a release.
     """
-    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ()) if columns else ()
-    further = []
-    for each in listed:
-        values = cast(Sequence[Mapping[str, object]], each["values"])
-        if str(each["name"]) in columns and str(each["name"]) not in CHARACTERISTICS:
-            further.append(
-                Attribute(
-                    name=str(each["name"]),
-                    title=str(each["title"]),
-                    codes=tuple(str(value["code"]) for value in values),
-                    labels=tuple(str(value["label"]) for value in values),
-                )
-            )
-    return Attributes(further)
+    listed = records_claims(certificate).attributes if is_of_records(certificate) else ()
+    return Attributes(
+        Attribute(
+            name=each.name,
+            title=each.title,
+            codes=tuple(value.code for value in each.values),
+            labels=tuple(value.label for value in each.values),
+        )
+        for each in listed
+        if each.name in columns and each.name not in CHARACTERISTICS
+    )

@@ -4,14 +4,16 @@ A release stores its `jobs` sorted by workplace, which suits questions about the
 residents, and all questions about distance, would have to read and compute everything each time. So the first process
 that opens a release writes two copies of its jobs, sorted by workplace and by home, with the distance and direction of
 each commute, and, of a release that is not too large, the same columns as they are in memory
-(`mapapp.answers.commutes.columns`). It also writes the cells of the blocks with their bounds, in small row groups. The
-copies contain only what the release contains. They are in the user's data folder, have checksums, and are named after
-the release's manifest. They can be removed at any time and are then made again.
+(`mapapp.answers.commutes.columns`). The cells of the blocks, with their bounds and in small row groups, are copied once
+for all publications that share a geography. The copies contain only what the release contains. They are in the user's
+data folder, have checksums, and are named after the manifest of the release, or after the digest of the geography. They
+can be removed at any time and are then made again.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -35,7 +37,7 @@ from geodata.errors import StoreError
 from geodata.geography.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
 from geodata.store.atomic_writes import clear_abandoned, naming, partial_name, writing_beside
-from geodata.store.schema import segment_code
+from geodata.store.schema import BASE_TABLES, GEOGRAPHY, segment_code
 from geodata.store.store import Store, sha256_of, store_digest
 from mapapp.answers.commutes.columns import write_columns
 from mapapp.base.errors import UsageError
@@ -170,7 +172,7 @@ def _size(place: Path) -> int:
     return total
 
 
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 """Version of the files below; increase it when they change."""
 
 N_OCTANTS: Final = 8
@@ -229,7 +231,7 @@ class PreparedCells:
 
     @property
     def folder(self) -> Path:
-        """Folder of the copies and of other files made once per publication."""
+        """Folder of the copy and of other files made once per geography."""
         return self.cells.parent
 
 
@@ -241,8 +243,6 @@ class Prepared:
     ----------
     by_work, by_home : Path
         Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
-    cells : Path
-        The rows of `cells`, in their order, with their bounds.
     columns : tuple of Path, or None
         The rows of `by_work` and of `by_home` for `mapapp.answers.commutes.columns`; None of a large release.
     lease : Lease
@@ -251,18 +251,17 @@ class Prepared:
 
     by_work: Path
     by_home: Path
-    cells: Path
     columns: tuple[Path, Path] | None
     lease: Lease = field(compare=False, repr=False)
 
     @property
     def folder(self) -> Path:
-        """Folder of the copies and of other files made once per release."""
+        """Folder of the copies."""
         return self.by_work.parent
 
 
 def prepare(store: Store, *, home: Path | None = None, report: Progress = silent) -> Prepared:
-    """Return the copies of a verified release; make them if they are missing or damaged.
+    """Return the copies of the jobs of a verified release; make them if they are missing or damaged.
 
     Parameters
     ----------
@@ -282,27 +281,36 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     """
     table = "records" if attribute_columns(store) else "jobs"
     maps = store.manifest["files"][f"{table}.parquet"]["rows"] <= MOST_MAPPED
-    place, held = _copied(store, (*_JOBS, *(_COLUMNS if maps else ()), _CELLS), home, report)
+    names = (*_JOBS, *(_COLUMNS if maps else ()))
+    place, held = _copied(store, store_digest(store.path), names, home, report)
     by_work, by_home, *columns = (place / name for name in (*_JOBS, *_COLUMNS))
     return Prepared(
         by_work=by_work,
         by_home=by_home,
-        cells=place / _CELLS,
         columns=(columns[0], columns[1]) if maps else None,
         lease=held,
     )
 
 
 def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:
-    """Return the copy of the cells of a verified publication without jobs, as :func:`prepare` does."""
-    place, held = _copied(store, (_CELLS,), home, report)
+    """Return the copy of the cells of a verified publication, as :func:`prepare` does; same geography, same copy."""
+    place, held = _copied(store, geography_digest(store), (_CELLS,), home, report)
     return PreparedCells(cells=place / _CELLS, lease=held)
 
 
-def _copied(store: Store, names: tuple[str, ...], home: Path | None, report: Progress) -> tuple[Path, Lease]:
+def geography_digest(store: Store) -> str:
+    """Return a digest of the geography of a publication: the sha256 of its tables, base map included."""
+    listed = store.manifest["files"]
+    tables = [table.name for table in (*GEOGRAPHY, *BASE_TABLES) if store.has_table(table.name)]
+    digests = {name: listed[f"{name}.parquet"]["sha256"] for name in tables}
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+def _copied(
+    store: Store, version: str, names: tuple[str, ...], home: Path | None, report: Progress
+) -> tuple[Path, Lease]:
     """Return the folder with some copies, which are made if any is missing or damaged, and its lease."""
     limit = limit_bytes()
-    version = store_digest(store.path)
     place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
     while (held := _leased(place, version, names)) is None:
         report(f"preparing the {store.kind} for questions", 0, 0)
@@ -354,7 +362,8 @@ def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> No
             for copy, mapped in zip(_JOBS, _COLUMNS, strict=True):
                 rows = pyarrow.parquet.read_table(partial.folder / copy, columns=_SCHEMA.names)
                 write_columns(rows, partial.folder / mapped)
-        _write_cells(store, partial.folder / _CELLS)
+        if _CELLS in names:
+            _write_cells(store, partial.folder / _CELLS)
         files = {name: sha256_of(partial.folder / name) for name in names}
         voucher = {"release": version, "layout": LAYOUT, "files": files}
         (partial.folder / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")

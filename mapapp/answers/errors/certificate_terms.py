@@ -11,37 +11,106 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from fractions import Fraction
+from typing import Final, Literal, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
 
 from geodata.geography.elsewhere import division_numbers
 from geodata.json_objects import JsonMapping
+from mapapp.answers.claims import Finite, FractionText
+from mapapp.answers.records.claims import AttributeClaim, ErrorTerm
 
 __all__ = [
     "CLEANED_RANGES_MI",
     "EXPONENTIAL",
-    "USUAL_MECHANISM",
-    "ErrorTerm",
+    "DrawnTerms",
     "ErrorTerms",
     "ExponentialTerms",
     "SupportTerms",
     "WeightTerms",
     "check_terms",
-    "is_cleaned",
-    "mechanism_of",
-    "unit_of",
 ]
 
 EXPONENTIAL: Final = "exponential"
-USUAL_MECHANISM: Final = "dirichlet-multinomial"
-UNITS: Final = ("cell", "block", "tract")
+Unit = Literal["cell", "block", "tract"]
 CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
 """Miles between the commute ranges that cleaning takes noise out of."""
 _THETA_UNITS: Final = 1 << 20
 _PRICE_UNITS: Final = 1 << 12
+
+
+class DrawnTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """How a release was drawn; certificates of earlier versions do not say it where there was no choice."""
+
+    mechanism: Literal["dirichlet-multinomial", "exponential"] = "dirichlet-multinomial"
+    unit: Unit = "cell"
+    clean: bool = False
+
+    @classmethod
+    def of(cls, certificate: JsonMapping) -> Self:
+        """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
+        return msgspec.convert(certificate["parameters"]["synthesis"], cls)
+
+
+# What else is read of a certificate. It has further fields, and those of earlier versions lack some.
+
+
+class _Synthesis(DrawnTerms, frozen=True, kw_only=True):
+    q50_mi: Finite
+    q90_mi: Finite
+    tract_radius_mi: Finite | None = None
+    puma_radius_mi: Finite | None = None
+    far_state_miles: float = math.inf
+    retention_scale: Finite
+    strength: Finite
+    editing: str
+    prior: str
+    elimination: tuple[tuple[Finite, Finite], ...] = ()
+
+
+class _Privacy(msgspec.Struct, frozen=True, kw_only=True):
+    min_retention: FractionText = "1"
+
+
+class _Parameters(msgspec.Struct, frozen=True, kw_only=True):
+    privacy: _Privacy
+    synthesis: _Synthesis
+
+
+class _Gravity(msgspec.Struct, frozen=True, kw_only=True):
+    scale_mi: Finite
+    shape: Finite
+
+
+class _Construction(msgspec.Struct, frozen=True, kw_only=True):
+    gravity: _Gravity | None = None
+
+
+class _WeightRow(msgspec.Struct, frozen=True, kw_only=True):
+    published_count: int
+    worst_min_prior_weight_units: int
+    prior_weights: str | None = None
+    least_retention_units: int = 0
+
+
+class _WeightAccounting(msgspec.Struct, frozen=True, kw_only=True):
+    weight_units_per_worker: int
+    retention_units: int
+    rows: list[_WeightRow]
+
+
+class _ExponentialRow(msgspec.Struct, frozen=True, kw_only=True):
+    n_support: int
+    inverse_theta: str
+    price: str | None = None
+
+
+class _ExponentialAccounting(msgspec.Struct, frozen=True, kw_only=True):
+    rows: list[_ExponentialRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,18 +155,22 @@ class SupportTerms:
     @classmethod
     def of(cls, certificate: JsonMapping) -> SupportTerms:
         """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
-        synthesis = certificate["parameters"]["synthesis"]
-        gravity = certificate["construction"].get("gravity")
+        stated = msgspec.convert(certificate["parameters"], _Parameters)
+        synthesis, gravity = (
+            stated.synthesis,
+            msgspec.convert(certificate["construction"], _Construction).gravity,
+        )
+        near, far = synthesis.tract_radius_mi, synthesis.puma_radius_mi
         return cls(
-            tract_radius_mi=_number(synthesis.get("tract_radius_mi", synthesis["q50_mi"])),
-            puma_radius_mi=_number(synthesis.get("puma_radius_mi", synthesis["q90_mi"])),
-            far_state_miles=float(synthesis.get("far_state_miles", math.inf)),
-            retention_scale=_number(synthesis["retention_scale"]),
-            least_retention=_fraction(certificate["parameters"]["privacy"].get("min_retention", "1")),
-            editing=synthesis["editing"],
-            prior=synthesis["prior"],
-            elimination=_elimination(synthesis),
-            gravity=None if gravity is None else (_number(gravity["scale_mi"]), _number(gravity["shape"])),
+            tract_radius_mi=synthesis.q50_mi if near is None else near,
+            puma_radius_mi=synthesis.q90_mi if far is None else far,
+            far_state_miles=synthesis.far_state_miles,
+            retention_scale=synthesis.retention_scale,
+            least_retention=float(Fraction(stated.privacy.min_retention)),
+            editing=synthesis.editing,
+            prior=synthesis.prior,
+            elimination=() if synthesis.editing == "none" else tuple(sorted(synthesis.elimination)),
+            gravity=None if gravity is None else (gravity.scale_mi, gravity.shape),
         )
 
 
@@ -125,12 +198,28 @@ class WeightTerms:
 
         Raises
         ------
-        KeyError, TypeError, ValueError, AttributeError, ArithmeticError
+        ValueError, KeyError, ArithmeticError
             If a term is missing or has the wrong type.
         """
-        weight, prunes = _weights(certificate["accounting"])
-        strength = _number(certificate["parameters"]["synthesis"]["strength"])
-        return cls(strength=strength, least_weight=weight, prunes=prunes)
+        found: dict[int, tuple[float, bool]] = {}
+        accounting = msgspec.convert(certificate["accounting"], _WeightAccounting)
+        for row in accounting.rows:
+            if row.prior_weights is None:
+                prunes = row.least_retention_units < accounting.retention_units
+            else:
+                kept = [part.partition(":")[2].partition("x")[0] for part in row.prior_weights.split()]
+                prunes = any(retention != str(accounting.retention_units) for retention in kept)
+            alpha = row.worst_min_prior_weight_units / accounting.weight_units_per_worker
+            least, pruned = found.get(row.published_count, (0.0, False))
+            found[row.published_count] = (max(alpha, least), prunes or pruned)
+        if not found:
+            raise ValueError("the accounting has no rows")
+        counts = sorted(found)
+        return cls(
+            strength=msgspec.convert(certificate["parameters"], _Parameters).synthesis.strength,
+            least_weight=np.array([[n, found[n][0]] for n in counts], float),
+            prunes=np.array([found[n][1] for n in counts]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,137 +244,32 @@ class ExponentialTerms:
     @classmethod
     def of(cls, certificate: JsonMapping) -> ExponentialTerms:
         """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
-        rows = sorted(certificate["accounting"]["rows"], key=lambda row: int(row["n_support"]))
-        inverse = np.array([[_number(text) for text in row["inverse_theta"].split()] for row in rows], float)
-        if inverse.ndim != 2 or not (inverse.size and (inverse >= _THETA_UNITS).all()):
+        listed = msgspec.convert(certificate["accounting"], _ExponentialAccounting).rows
+        rows = sorted(listed, key=lambda row: row.n_support)
+        inverse = np.array([[float(text) for text in row.inverse_theta.split()] for row in rows], float)
+        if inverse.ndim != 2 or not (
+            inverse.size and np.isfinite(inverse).all() and (inverse >= _THETA_UNITS).all()
+        ):
             raise ValueError("inverse_theta must list a number of at least 2^20 for each number of workers")
         # Earlier releases were drawn without a price.
         free = " ".join([str(_PRICE_UNITS)] * inverse.shape[1])
-        price = np.array([[_number(text) for text in row.get("price", free).split()] for row in rows], float)
+        price = np.array([[float(text) for text in (row.price or free).split()] for row in rows], float)
         if price.shape != inverse.shape or not ((price > 0) & (price <= _PRICE_UNITS)).all():
             raise ValueError("price must list a number of 1 to 2^12 for each number of workers")
-        n_support = np.array([int(row["n_support"]) for row in rows], dtype=np.int64)
+        n_support = np.array([row.n_support for row in rows], dtype=np.int64)
         return cls(
-            unit=unit_of(certificate),
+            unit=DrawnTerms.of(certificate).unit,
             n_support=n_support,
             theta=_THETA_UNITS / inverse,
             price=price / _PRICE_UNITS,
         )
 
 
-def mechanism_of(certificate: JsonMapping) -> str:
-    """Return the mechanism of a release; certificates of the first version do not name it.
-
-    Raises
-    ------
-    ValueError
-        The certificate names another mechanism.
-    """
-    mechanism = str(certificate["parameters"]["synthesis"].get("mechanism", USUAL_MECHANISM))
-    if mechanism not in (EXPONENTIAL, USUAL_MECHANISM):
-        raise ValueError(f"mechanism {mechanism!r}")
-    return mechanism
-
-
 def check_terms(certificate: JsonMapping) -> None:
-    """Read what expected errors need from the certificate of a release.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, AttributeError, ArithmeticError
-        If a term is missing or has the wrong type.
-    """
+    """Read what expected errors need from the certificate of a release; errors as :meth:`WeightTerms.of`."""
     SupportTerms.of(certificate)
-    (ExponentialTerms if mechanism_of(certificate) == EXPONENTIAL else WeightTerms).of(certificate)
-
-
-def is_cleaned(certificate: JsonMapping) -> bool:
-    """Return whether expected noise was taken out of a release's commute ranges."""
-    return bool(certificate["parameters"]["synthesis"].get("clean", False))
-
-
-def unit_of(certificate: JsonMapping) -> str:
-    """Return which workers were drawn together: those of a "cell" (block and segment), a "block" or a "tract".
-
-    Raises
-    ------
-    ValueError
-        The certificate names another unit.
-    """
-    unit = str(certificate["parameters"]["synthesis"].get("unit", UNITS[0]))
-    if unit not in UNITS:
-        raise ValueError(f"unit {unit!r}")
-    return unit
-
-
-def _elimination(synthesis: JsonMapping) -> tuple[tuple[float, float], ...]:
-    if synthesis["editing"] == "none":
-        return ()
-    return tuple(sorted((_number(beyond), _number(chance)) for beyond, chance in synthesis["elimination"]))
-
-
-def _fraction(text: str) -> float:
-    above, _, below = text.partition("/")
-    return _number(float(above) / float(below or 1))
-
-
-def _number(value: float) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{number} is not finite")
-    return number
-
-
-def _weights(accounting: JsonMapping) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the least weight by n, ascending, float64[N, 2] in workers; and whether those synthesizers prune."""
-    units = float(accounting["weight_units_per_worker"])
-    whole = str(accounting["retention_units"])
-    found: dict[int, tuple[float, bool]] = {}
-    for row in accounting["rows"]:
-        n = int(row["published_count"])
-        if "prior_weights" in row:
-            kept = [part.partition(":")[2].partition("x")[0] for part in str(row["prior_weights"]).split()]
-            prunes = any(retention != whole for retention in kept)
-        else:
-            prunes = int(row["least_retention_units"]) < int(whole)
-        alpha = _number(row["worst_min_prior_weight_units"] / units)
-        before = found.get(n, (0.0, False))
-        found[n] = (max(alpha, before[0]), prunes or before[1])
-    counts = sorted(found)
-    if not counts:
-        raise ValueError("the accounting has no rows")
-    return np.array([[n, found[n][0]] for n in counts], float), np.array([found[n][1] for n in counts])
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorTerm:
-    """The squared expected error of one cell of a combination of attributes.
-
-    Attributes
-    ----------
-    attributes : frozenset of str
-    constant : float
-        Squared workers.
-    per_worker : float
-        Squared workers for each worker that the cell counts.
-    per_worker_squared : float
-        Share of the squared count.
-    is_covered : bool
-        Whether the model draws these attributes together. If not, the error lacks what the model leaves out.
-    """
-
-    attributes: frozenset[str]
-    constant: float
-    per_worker: float
-    per_worker_squared: float
-    is_covered: bool
-
-    def error(self, count: int, n_cells: int) -> float:
-        """Return the expected error of a count that is the sum of some cells, in workers."""
-        n_filled = min(n_cells, count)  # the constant counts for cells that are not empty
-        return math.sqrt(
-            self.constant * n_filled + self.per_worker * count + self.per_worker_squared * count**2
-        )
+    is_exponential = DrawnTerms.of(certificate).mechanism == EXPONENTIAL
+    (ExponentialTerms if is_exponential else WeightTerms).of(certificate)
 
 
 class ErrorTerms:
@@ -293,27 +277,18 @@ class ErrorTerms:
 
     Parameters
     ----------
-    certificate : mapping
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If its terms cannot be read.
+    terms : sequence of ErrorTerm
+        None if the certificate states no errors.
+    attributes : sequence of AttributeClaim
     """
 
-    def __init__(self, certificate: Mapping[str, object]) -> None:
-        listed = cast(Sequence[Mapping[str, object]], certificate.get("expected_error") or ())
-        self._terms = sorted(
-            map(_term, listed), key=lambda term: (len(term.attributes), sorted(term.attributes))
-        )
-        self._sizes = {
-            str(each["name"]): len(cast(Sequence[object], each["values"]))
-            for each in cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
-        }
+    def __init__(self, terms: Sequence[ErrorTerm], attributes: Sequence[AttributeClaim]) -> None:
+        self._terms = sorted(terms, key=lambda term: (len(term.attributes), sorted(term.attributes)))
+        self._sizes = {each.name: len(each.values) for each in attributes}
 
     def is_covered(self, names: frozenset[str]) -> bool | None:
         """Return whether the model draws some attributes together; None if the certificate does not say."""
-        return next((term.is_covered for term in self._terms if term.attributes == names), None)
+        return next((term.is_covered for term in self._terms if set(term.attributes) == names), None)
 
     @property
     def are_stated(self) -> bool:
@@ -330,18 +305,8 @@ class ErrorTerms:
             How many values of each attribute it covers, for the attributes that restrict it.
         """
         wanted = frozenset(values)
-        found = next((term for term in self._terms if wanted <= term.attributes), None)
+        found = next((term for term in self._terms if wanted.issubset(term.attributes)), None)
         if found is None:
             return None
-        more = [self._sizes.get(name, 1) for name in found.attributes - wanted]
+        more = [self._sizes.get(name, 1) for name in found.attributes if name not in wanted]
         return found.error(count, math.prod(values.values()) * math.prod(more))
-
-
-def _term(stated: Mapping[str, object]) -> ErrorTerm:
-    numbers = [float(cast(float, stated[name])) for name in ("constant", "per_worker", "per_worker_squared")]
-    if not all(number >= 0 and math.isfinite(number) for number in numbers):
-        raise ValueError("a term of the expected error is negative")
-    names = cast(Sequence[str], stated["attributes"])
-    return ErrorTerm(
-        frozenset(map(str, names)), numbers[0], numbers[1], numbers[2], stated["is_covered"] is True
-    )

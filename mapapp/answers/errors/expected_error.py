@@ -31,11 +31,10 @@ import pandas
 from geodata.store.schema import N_SEGMENTS
 from mapapp.answers.errors.certificate_terms import (
     EXPONENTIAL,
+    DrawnTerms,
     ExponentialTerms,
     SupportTerms,
     WeightTerms,
-    is_cleaned,
-    mechanism_of,
 )
 from mapapp.answers.errors.dirichlet_multinomial import DirichletErrors
 from mapapp.answers.errors.exponential_mechanism import ExponentialErrors
@@ -117,10 +116,11 @@ class ExpectedErrors:
     ) -> None:
         support = SupportPriors(SupportTerms.of(certificate), tracts, flows)
         self._model: ExponentialErrors | DirichletErrors
-        if mechanism_of(certificate) == EXPONENTIAL:
+        drawn = DrawnTerms.of(certificate)
+        if drawn.mechanism == EXPONENTIAL:
             assert released is not None, "the model of this mechanism reads released tables"
             noise = ExponentialNoise(ExponentialTerms.of(certificate))
-            self._model = ExponentialErrors(noise, is_cleaned(certificate), support, released)
+            self._model = ExponentialErrors(noise, drawn.clean, support, released)
         else:
             self._model = DirichletErrors(WeightTerms.of(certificate), support)
 

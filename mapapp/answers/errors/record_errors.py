@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.errors import StoreError
 from geodata.store.store import Store
 from mapapp.answers.analyses.about import Note
 from mapapp.answers.analyses.entries import entry_of
@@ -33,6 +32,7 @@ from mapapp.answers.commutes.pick import Blocks, Pick
 from mapapp.answers.errors.answer_errors import ROWS, Errors, rows_with_errors
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.records.certificate import derived_from
+from mapapp.answers.records.claims import records_claims
 from mapapp.question.filters import CHARACTERISTICS, Filters, values_by_attribute
 
 NO_ERROR: Final = "no-error"
@@ -68,7 +68,6 @@ _IN_ORDER: Final = (
 )
 _LOOKED_AT: Final = 3
 """Rows without an error of each table whose areas are looked at; all rows of a table are areas of one layer."""
-_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
 class RecordErrors(Errors):
@@ -76,13 +75,9 @@ class RecordErrors(Errors):
 
     def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: Mapping[str, object]) -> None:
         super().__init__(store, areas, flows, certificate)
-        try:
-            self._terms, self._derived = ErrorTerms(certificate), derived_from(certificate)
-        except _UNREADABLE as error:
-            raise StoreError(
-                f"{store.path / 'certificate.json'}: its expected errors cannot be read ({type(error).__name__}: "
-                f"{str(error)[:80]}); do not use these records"
-            ) from error
+        claims = records_claims(certificate)
+        self._terms = ErrorTerms(claims.expected_error or (), claims.attributes)
+        self._derived = derived_from(claims)
 
     @property
     def is_known(self) -> bool:

@@ -26,7 +26,7 @@ from mapapp.answers.commutes.flows import Flows
 from mapapp.answers.commutes.pick import Blocks, Pick
 from mapapp.answers.commutes.prepared import DIRECTIONS
 from mapapp.answers.errors.answer_errors import Errors, WithDistances
-from mapapp.answers.errors.certificate_terms import unit_of
+from mapapp.answers.errors.certificate_terms import DrawnTerms
 from mapapp.answers.errors.distance_errors import (
     N_DIRECTIONS,
     Tracts,
@@ -315,7 +315,7 @@ class ReleaseErrors(Errors):
     @cached_property
     def _units(self) -> UnitsOfTracts:
         """What was drawn together, and the workers of every workplace tract where that matters."""
-        unit = unit_of(self._certificate)
+        unit = DrawnTerms.of(self._certificate).unit
         tract_workers = np.zeros(self._n_tracts, dtype=np.int64)
         if unit == "tract":
             block, workers = self._flows.by_block(Pick(), "work")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mapapp.answers import words
+from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
 
 __all__ = ["JointPromise", "joint_promise", "joint_sentences"]
@@ -60,7 +61,11 @@ def joint_promise(release: Release, served: Iterable[Release]) -> JointPromise |
     """
     every = list(served)
     names = names_of(every)
-    distinct = {each.version: each for each in every if _share_a_state(release, each)}
+    distinct = {
+        each.version: each
+        for each in every
+        if _share_a_state(release, each) and not is_published(each.certificate)
+    }
     promised: list[tuple[str, float, float]] = []
     unpromised: list[str] = []
     for each in distinct.values():

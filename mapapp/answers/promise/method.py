@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mapapp.answers import words
-from mapapp.answers.errors.certificate_terms import unit_of
+from mapapp.answers.errors.certificate_terms import DrawnTerms
 from mapapp.answers.errors.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.promise.lone_worker import lone_worker_sentence, odds_sentence, rounded
-from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records
+from mapapp.answers.publication import UNBOUND_NOTE, is_bound, is_of_records, is_published
+from mapapp.answers.published.words import published_chapters
 from mapapp.answers.records.words import record_chapters
 from mapapp.answers.release import Release
 
@@ -51,6 +52,8 @@ def chapters(
         All tables that they see beside it; worker records then promise less.
     """
     certificate = release.certificate
+    if is_published(certificate):
+        return published_chapters(release)
     if is_of_records(certificate):
         others = list(served)
         return [
@@ -202,7 +205,7 @@ def error_caution(certificate: Mapping[str, object]) -> str | None:
 
     What it says was measured on Rhode Island (docs/theory/expected-errors.md, "Under the exponential mechanism").
     """
-    unit = _UNITS.get(unit_of(certificate))
+    unit = _UNITS.get(DrawnTerms.of(certificate).unit)
     return None if unit is None else _DEALT_OUT.format(unit=unit)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from mapapp.answers.opened_publication import OpenedPublication
-from mapapp.answers.publication import is_of_records
+from mapapp.answers.publication import is_of_records, is_published
 
 _SAME: Final = ("year", "job_type", "vintage")
 
@@ -15,11 +15,12 @@ def same_jobs(table: OpenedPublication, releases: Iterable[OpenedPublication]) -
     """Return the releases of the jobs that a table counts.
 
     They are those that one of the certificates names beside the other, those made from the same file of jobs, and those
-    of the same year, job type, vintage, and of a state in common. Two imports of one file have different keys, so
-    different hashes do not tell them apart.
+    of the same year, job type, vintage, and of a state in common. Published counts are public without any of them.
+    Two imports of one file have different keys, so different hashes do not tell them apart.
     """
     tests = (_is_named, _has_same_jobs, _is_alike)
-    return [release for release in releases if any(test(table, release) for test in tests)]
+    drawn = [release for release in releases if not is_published(release.certificate)]
+    return [release for release in drawn if any(test(table, release) for test in tests)]
 
 
 def beside_sentences(table: OpenedPublication, releases: Iterable[OpenedPublication]) -> list[str]:

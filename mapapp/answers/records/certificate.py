@@ -4,57 +4,37 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import cast
 
-from geodata.errors import StoreError
 from geodata.store.store import Store
 from mapapp.answers.analyses.about import Note
-from mapapp.answers.commutes.attributes import Attribute, Attributes, attributes_of, in_sentence
-from mapapp.answers.commutes.prepared import attribute_columns
+from mapapp.answers.claims import read_claims
+from mapapp.answers.commutes.attributes import Attribute, in_sentence
 from mapapp.answers.errors.certificate_terms import ErrorTerms
 from mapapp.answers.publication import is_of_records
+from mapapp.answers.records.claims import RecordsCertificate, records_claims
 
 NO_EDGE = "no-edge"
 """Code of the note that the model leaves out how some attributes of an answer go together."""
-_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
-def read_attributes(store: Store, certificate: Mapping[str, object]) -> Attributes:
-    """Return the attributes of a publication.
+def read_records_certificate(store: Store) -> RecordsCertificate:
+    """Read the whole certificate of worker records.
 
     Raises
     ------
     StoreError
-        If the certificate of worker records does not list them as it should.
+        A field is missing or holds something else than it should.
     """
-    try:
-        return attributes_of(certificate, attribute_columns(store))
-    except _UNREADABLE as error:
-        raise StoreError(
-            f"{store.path / 'certificate.json'}: its attributes cannot be read ({type(error).__name__}: "
-            f"{str(error)[:80]}); do not use these records"
-        ) from error
-
-
-def edges_of(certificate: Mapping[str, object]) -> set[frozenset[str]]:
-    """Return the pairs of attributes that the model draws together: each attribute with each of its parents."""
-    model = certificate.get("model")
-    parents = model.get("parents") if isinstance(model, Mapping) else None
-    if not isinstance(parents, Mapping):
-        return set()
-    return {
-        frozenset((str(name), str(parent)))
-        for name, listed in parents.items()
-        if isinstance(listed, Sequence) and not isinstance(listed, str)
-        for parent in listed
-    }
+    return read_claims(store, RecordsCertificate, "do not use these records")
 
 
 def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attribute]) -> tuple[Note, ...]:
     """Return a caution for a cross table with attributes that the model does not draw together."""
     if not is_of_records(certificate):
         return ()
-    terms, known, derived = ErrorTerms(certificate), edges_of(certificate), derived_from(certificate)
+    claims = records_claims(certificate)
+    terms, derived = ErrorTerms(claims.expected_error or (), claims.attributes), derived_from(claims)
+    known = {frozenset((name, parent)) for name, listed in claims.model.parents.items() for parent in listed}
 
     def is_linked(one: str, other: str) -> bool:
         stated = terms.is_covered(frozenset(derived.get(name, (name, ()))[0] for name in (one, other)))
@@ -82,14 +62,13 @@ def _pairs(one: str, other: str, derived: Mapping[str, tuple[str, Sequence[int]]
     return found | {pair for pair in found if len(pair) == 1}
 
 
-def derived_from(certificate: Mapping[str, object]) -> dict[str, tuple[str, Sequence[int]]]:
+def derived_from(certificate: RecordsCertificate) -> dict[str, tuple[str, Sequence[int]]]:
     """Return the source of each attribute that is derived, and the band of each value of the source.
 
     An example is the industry group of a sector.
     """
-    listed = cast(Sequence[Mapping[str, object]], certificate.get("attributes") or ())
     return {
-        str(name): (str(each["name"]), cast(Sequence[int], groups))
-        for each in listed
-        for name, groups in cast(Mapping[str, object], each.get("derives") or {}).items()
+        name: (each.name, groups)
+        for each in certificate.attributes
+        for name, groups in (each.derives or {}).items()
     }

@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Literal
 
 import msgspec
 
-from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
-from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.claims import BesideClaim, Claim, ExactNumber, Hash, PublicationClaim, RunId, read_claims
 
 Totals = Literal["none", "rows", "columns", "both"]
 Decide = Literal["exact", "sampled"]
 _MaybeText = str | msgspec.UnsetType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExactNumber:
-    """A number of a certificate: as a float for the eye, and exact as a fraction."""
-
-    value: float
-    exact: Annotated[str, msgspec.Meta(pattern=r"^[0-9]+(/[1-9][0-9]*)?\Z", max_length=300)]
-
-    def __post_init__(self) -> None:
-        if float(self.fraction) != self.value:
-            raise ValueError(f"{self.exact} is not {self.value}")
-
-    @classmethod
-    def of(cls, number: Fraction) -> Self:
-        """Write a fraction."""
-        return cls(value=float(number), exact=str(number))
-
-    @property
-    def fraction(self) -> Fraction:
-        """The number itself."""
-        return Fraction(self.exact)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromiseClaim:
+class PromiseClaim(Claim, frozen=True, kw_only=True):
     """What a table promises, and how it was decided."""
 
     name: str
@@ -56,23 +30,20 @@ class PromiseClaim:
                 raise ValueError(f"{name} is {number.exact}; it must be between 0 and 1")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerClaim:
+class LayerClaim(Claim, frozen=True, kw_only=True):
     """A layer of areas, and its label."""
 
     layer: str
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlowsClaim:
+class FlowsClaim(Claim, frozen=True, kw_only=True):
     """In place of columns: the layer of the homes of flows."""
 
     flows: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Counted(Claim, frozen=True, kw_only=True):
     """What a table counts.
 
     Attributes
@@ -89,16 +60,14 @@ class Counted:
     in_words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AreaClaim:
+class AreaClaim(Claim, frozen=True, kw_only=True):
     """An area, as addresses spell it, and its name."""
 
     area: str
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobsClaim:
+class JobsClaim(Claim, frozen=True, kw_only=True):
     """Which jobs a table is about."""
 
     age: tuple[int, ...]
@@ -108,8 +77,7 @@ class JobsClaim:
     in_words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableClaim:
+class TableClaim(Claim, frozen=True, kw_only=True):
     """One of the tables that were decided together; one about all jobs has no `jobs`."""
 
     title: str
@@ -120,8 +88,7 @@ class TableClaim:
     jobs: JobsClaim | msgspec.UnsetType = msgspec.UNSET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriorClaim:
+class PriorClaim(Claim, frozen=True, kw_only=True):
     """Where a prior comes from: a file (`sha256`), or a release (all but `sha256`); and how it was smoothed."""
 
     origin: str
@@ -133,25 +100,20 @@ class PriorClaim:
     smoothing: JsonObject | list[JsonObject | None] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BesideClaim:
-    """A publication of the same jobs that was known when the table was made; no digest if it is only in the ledger."""
-
-    kind: str
-    name: str
-    digest: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreachClaim:
+class BreachClaim(Claim, frozen=True, kw_only=True):
     """Where a table stopped: the number of the decision, and a sentence."""
 
     position: int
     in_words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCertificate:
+class KeyedHashes(Claim, frozen=True, kw_only=True):
+    """Keyed hash of what is confidential: the jobs."""
+
+    jobs: Hash
+
+
+class TableCertificate(Claim, frozen=True, kw_only=True):
     """The whole certificate, in the order in which it is written.
 
     Certificates of version 0.1 lack `run_id`; `publication` is added once the tables are written.
@@ -169,13 +131,13 @@ class TableCertificate:
     prior: PriorClaim
     breach: BreachClaim | None
     does_not_promise: list[str]
-    public_inputs: dict[str, str]
-    confidential_inputs: dict[str, str]
+    public_inputs: dict[str, Hash]
+    confidential_inputs: KeyedHashes
     versions: dict[str, str]
     beside: list[BesideClaim]
     beside_in_words: str
-    run_id: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")] | msgspec.UnsetType = msgspec.UNSET
-    publication: JsonObject | msgspec.UnsetType = msgspec.UNSET
+    run_id: RunId | msgspec.UnsetType = msgspec.UNSET
+    publication: PublicationClaim | msgspec.UnsetType = msgspec.UNSET
 
 
 def read_table_certificate(store: Store) -> TableCertificate:
@@ -186,9 +148,4 @@ def read_table_certificate(store: Store) -> TableCertificate:
     StoreError
         A field is missing or holds something else than it should.
     """
-    try:
-        return msgspec.convert(store.document(CERTIFICATE), TableCertificate)
-    except msgspec.ValidationError as error:
-        raise StoreError(
-            f"{store.path / CERTIFICATE}: cannot be interpreted ({error}); do not use this table"
-        ) from error
+    return read_claims(store, TableCertificate, "do not use this table")

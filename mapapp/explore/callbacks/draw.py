@@ -315,7 +315,7 @@ def unit_labels(content: MapContent) -> UnitLabels:
 
 def _count(workers: int, verb: str) -> str:
     if workers == 0:
-        return f"no synthetic worker {verb}s here"
+        return f"no worker {verb}s here"
     warning = caution(workers)
     text = f"1 worker {verb}s here" if workers == 1 else f"{workers:,} workers {verb} here"
     return f"{text} ({warning})" if warning else text

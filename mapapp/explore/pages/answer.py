@@ -31,6 +31,7 @@ from mapapp.answers.errors.error_marks import has_row_errors
 from mapapp.answers.findings.findings import findings
 from mapapp.answers.findings.words import and_work, covered_in
 from mapapp.answers.opened_release import COVERAGE
+from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release
 from mapapp.answers.words import aria
 from mapapp.explore import color_scheme
@@ -167,7 +168,7 @@ def place_card(release: Release, question: Question) -> Component | None:
         return None
     parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
     for title, rows in found.classes.groupby("title", sort=False):
-        parts += [html.H3(str(title)), bar_table(bars_of(rows, is_published=True), str(title))]
+        parts += [html.H3(str(title)), bar_table(bars_of(rows), str(title))]
     return html.Section([html.H2(found.title), *parts], className="card", id="characteristics")
 
 
@@ -182,7 +183,7 @@ def headline(release: Release, question: Question, result: Result, missing: str)
     """What the answer found in sentences, how many workers it counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
-    unit = counted_unit(shown, number.value)
+    unit = counted_unit(shown, number.value, words.subject(release.certificate))
     about, is_published = shown.about, entry_of(shown).is_published
     return html.Section(
         [
@@ -240,7 +241,12 @@ def promise(release: Release) -> Component:
     """Whether privacy is protected, with a link to how; epsilon and delta are on the certificate's card."""
     href = f"./method?release={release.slug}"
     return html.Section(
-        html.P(dcc.Link("Privacy protected: how", href=href)),
+        html.P(
+            dcc.Link(
+                f"{'As published' if is_published(release.certificate) else 'Privacy protected'}: how",
+                href=href,
+            )
+        ),
         className="promise",
         **aria(label="Privacy summary"),
     )
@@ -441,14 +447,14 @@ def no_match(release: Release, address: Address) -> Component:
         title = "Workplaces in this area are not covered"
         text = "So it is not known here how many people work there."
     elif question.filters != Filters():
-        title, text = "No synthetic workers match", "No worker in this area matches these filters."
+        title, text = "No workers match", "No worker in this area matches these filters."
         unfiltered = address.having(age=(), earnings=(), industry=(), attributes=())
         links.insert(0, ("Clear the filters", unfiltered))
     elif turns:
-        title = f"No synthetic workers {words.VERB[question.side]} in this area"
+        title = f"No workers {words.VERB[question.side]} in this area"
         text = f"Add another area, or show who {words.VERB[other]}s here."
     else:
-        title, text = "No synthetic workers match", "Choose another area, or swap the two areas."
+        title, text = "No workers match", "Choose another area, or swap the two areas."
     choices = [html.Li(dcc.Link(name, href=f"./{to_query(to)}")) for name, to in links]
     return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 

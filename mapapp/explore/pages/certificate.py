@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -12,11 +13,15 @@ from mapapp.answers import words
 from mapapp.answers.opened_publication import OpenedPublication, certificate_json
 from mapapp.answers.promise.joint_promise import joint_promise
 from mapapp.answers.promise.overlapping_releases import same_jobs
-from mapapp.answers.publication import is_bound, is_of_records
+from mapapp.answers.publication import is_bound, is_of_records, is_published
+from mapapp.answers.published.words import source_rows
 from mapapp.answers.records.words import promised_rows, whole_record_void
 from mapapp.answers.release import Release
 from mapapp.answers.words import aria
 from mapapp.kinds.tables.read.served_table import ServedTable
+
+RELEASE_BADGES: Final = {True: ("For release", "teal.9"), False: ("Not for release", "red.9")}
+"""The status of a publication and its color, by whether it may be released."""
 
 
 def banner(publication: OpenedPublication) -> Component | None:
@@ -46,6 +51,13 @@ def card(
     `tables` are its tables: those of the same jobs are named.
     """
     certificate = release.certificate
+    if is_published(certificate):
+        return summary_card(
+            "Source",
+            source_rows(certificate, digest=f"{release.version}…"),
+            ("How these counts were made", f"./method?release={release.slug}"),
+            badge=("As published", "teal.9"),
+        )
     good = words.may_be_released(certificate)
     rows = _promised(certificate)
     joint = joint_promise(release, served)
@@ -66,31 +78,28 @@ def card(
         "Privacy certificate",
         rows,
         ("What this promise covers", f"./method?release={release.slug}"),
-        may_be_released=good,
+        badge=RELEASE_BADGES[good],
     )
 
 
 def digest_label(certificate: Mapping[str, object]) -> str:
     """What the digest of a publication is called."""
+    if is_published(certificate):
+        return "Counts digest"
     return "Records digest" if is_of_records(certificate) else "Release digest"
 
 
 def summary_card(
-    heading: str, rows: Sequence[tuple[str, str]], link: tuple[str, str], *, may_be_released: bool
+    heading: str, rows: Sequence[tuple[str, str]], link: tuple[str, str], *, badge: tuple[str, str]
 ) -> Component:
-    """Facts of a publication's certificate, its status, and a link to the method, as text and address."""
+    """Facts of a publication, its status with a color, and a link to the method, as text and address."""
     text, href = link
     return html.Section(
         [
             html.Div(
                 [
                     html.H2(heading),
-                    dmc.Badge(
-                        "For release" if may_be_released else "Not for release",
-                        color="teal.9" if may_be_released else "red.9",
-                        variant="filled",
-                        radius="sm",
-                    ),
+                    dmc.Badge(badge[0], color=badge[1], variant="filled", radius="sm"),
                 ],
                 className="row-between",
             ),

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from mapapp.answers.promise.chapters import Chapter
 from mapapp.answers.promise.method import chapters
-from mapapp.answers.publication import DIGEST_NOTE, is_of_records
+from mapapp.answers.publication import DIGEST_NOTE, is_of_records, is_published
 from mapapp.answers.release import Release
 from mapapp.explore.pages import certificate
 from mapapp.explore.pages.certificate import digest_label
@@ -18,6 +18,10 @@ from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.view import TableView, to_query
 from mapapp.kinds.tables.read.words import table_chapters
 
+_HEADING: Final = {
+    False: "What you see and how privacy is protected",
+    True: "What you see and where it is from",
+}
 _OF_THE_PAGE: Final = (
     "With more than 100,000 workers, the map shows their density in workers per square mile, smoothed over one or two "
     "pixels.",
@@ -38,7 +42,7 @@ def page(
     return html.Main(
         html.Article(
             [
-                html.H1("What you see and how privacy is protected"),
+                html.H1(_HEADING[release is not None and is_published(release.certificate)]),
                 *subject,
                 *(_of_release(release, served, tables) if release else []),
                 *(part for table in tables for part in _of_table(table, n_tables=len(tables))),
@@ -50,6 +54,8 @@ def page(
 
 
 def _kind(release: Release) -> str:
+    if is_published(release.certificate):
+        return "Published counts"
     return "Worker records" if is_of_records(release.certificate) else "Release"
 
 

@@ -12,51 +12,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Final, NamedTuple, TypedDict
+from typing import Final, NamedTuple
 
 from engine.accountant.paper import RULES, theorem_4_1_weight
 from engine.errors import CertificateError
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
-from geodata.json_objects import JsonMapping
+from geodata.json_objects import JsonMapping, JsonObject
+from geodata.store.schema import PUBLIC_TABLES, Table
+from geodata.store.store import Store
+from mapapp.answers.claims import ExactNumber, as_json
+from mapapp.answers.release_claims import Precondition
 
 FOR_RELEASE = "for release"
 NOT_FOR_RELEASE = "not for release"
 TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
-FIELDS = (
-    "schema_version",
-    "status",
-    "status_reasons",
-    "accountant",
-    "epsilon",
-    "delta",
-    "epsilon_final",
-    "readings",
-    "neighbours",
-    "unit_of_protection",
-    "composition",
-    "lone_worker",
-    "worst_synthesizer",
-    "preconditions",
-    "parameters",
-    "construction",
-    "accounting",
-    "public_inputs",
-    "confidential_inputs",
-    "versions",
-    "caveats",
-    "beside",
-    "beside_in_words",
-    "run_id",
-)
-
-LATER_FIELDS = ("lone_worker", "beside", "beside_in_words", "run_id")
-"""Fields that some certificates of schema 1 and 2 lack; those of schema 3 have all of them."""
-
 LATER_FIELDS_CHECK = "fields of later versions"
 
 RUN_ID = "run_id"
+
+UNREADABLE: Final = (ValueError, LookupError, ArithmeticError)
+"""What a certificate whose fields have the right types can still raise if it does not go with its publication."""
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
 
@@ -111,21 +88,6 @@ Row = JsonMapping
 """A row of a certificate's accounting, as JSON."""
 
 
-class ExactNumber(TypedDict):
-    """A number of a certificate: as a float, and exact as a fraction."""
-
-    value: float
-    exact: str
-
-
-class Precondition(TypedDict):
-    """What a promise relies on, whether it holds, and the evidence."""
-
-    name: str
-    holds: bool
-    evidence: str
-
-
 class CertificateCheck(NamedTuple):
     """One claim of a certificate, whether it holds, and the numbers."""
 
@@ -137,15 +99,6 @@ class CertificateCheck(NamedTuple):
 def has_run_id(certificate: Certificate) -> bool:
     """Whether a certificate states the id of its run in the form of one, or has none."""
     return RUN_ID not in certificate or bool(_ID.fullmatch(str(certificate[RUN_ID])))
-
-
-def without_run_id(certificate: Certificate) -> list[CertificateCheck]:
-    """Name the id of the run that a certificate of a table or of records lacks; no check if it has one."""
-    if RUN_ID in certificate:
-        return []
-    return [
-        CertificateCheck(LATER_FIELDS_CHECK, True, f"schema {certificate['schema_version']} without {RUN_ID}")
-    ]
 
 
 def each_by_itself(unit: Unit) -> str:
@@ -166,9 +119,9 @@ def composition(unit: Unit) -> str:
     )
 
 
-def exact_number(value: Fraction) -> ExactNumber:
-    """A fraction as its exact text, and as a float for the eye."""
-    return {"value": float(value), "exact": str(value)}
+def exact_number(value: Fraction) -> JsonObject:
+    """Return a fraction as its exact text, and as a float for the eye, for a part of a certificate without a type."""
+    return as_json(ExactNumber.of(value))
 
 
 def delta_of_all(rows: Iterable[Row]) -> float:
@@ -218,7 +171,7 @@ def theorem_preconditions(
             f"least retention {least:.6g}" if least < 1 else "nothing is pruned",
         ),
     ]
-    return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
+    return [Precondition(name=name, holds=bool(holds), evidence=evidence) for name, holds, evidence in items]
 
 
 def pure_weights_hold(row: Row, epsilon: Fraction) -> bool:
@@ -255,6 +208,12 @@ def keyed_file_hash(key: bytes, path: Path) -> str:
         while chunk := file.read(_CHUNK):
             code.update(chunk)
     return code.hexdigest()
+
+
+def public_hashes(store: Store, tables: Iterable[Table] = PUBLIC_TABLES) -> dict[str, str]:
+    """Sha256 of public tables."""
+    files = store.manifest["files"]
+    return {table.name: files[f"{table.name}.parquet"]["sha256"] for table in tables}
 
 
 def software_versions() -> dict[str, str]:

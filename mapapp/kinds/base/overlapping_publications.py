@@ -14,15 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from geodata.errors import StoreError
-from geodata.json_objects import JsonMapping, JsonObject
+from geodata.json_objects import JsonMapping
 from geodata.store.manifest import read_manifest
 from geodata.store.store import Store, open_store, store_digest
+from mapapp.answers.claims import BesideClaim
 from mapapp.answers.publication import CERTIFICATE
 from mapapp.base.errors import UsageError
-from mapapp.kinds.base.certificate import CertificateCheck, keyed_file_hash, require_hashes
+from mapapp.kinds.base.certificate import CertificateCheck, keyed_file_hash
 from mapapp.kinds.base.ledger_entry import (
     LedgerEntry,
     exact_amount,
@@ -32,10 +33,9 @@ from mapapp.kinds.base.ledger_entry import (
 )
 
 __all__ = [
-    "BESIDE_FIELDS",
     "GIVEN_CELLS",
     "GIVEN_SEGMENTS",
-    "beside_claims",
+    "beside_in_words",
     "check_beside",
     "confidential_hashes",
     "known_of_records",
@@ -45,7 +45,6 @@ __all__ = [
 Kind = Literal["release", "table", "records"]
 _PUBLICATIONS: Final = ("release", "table", "records")
 
-BESIDE_FIELDS: Final = ("beside", "beside_in_words")
 BESIDE_IN_WORDS: Final = (
     "This certificate is about this publication alone. Other publications of the same jobs, earlier or later, are "
     "further knowledge: promises of releases add up, and a table with suppressed cells has no joint promise with "
@@ -74,7 +73,7 @@ def publications_beside(
     given: Sequence[Path],
     *,
     on_purpose: bool = False,
-) -> list[JsonObject]:
+) -> list[BesideClaim]:
     """Return the publications that a new one is made beside, for its certificate.
 
     Parameters
@@ -91,8 +90,8 @@ def publications_beside(
 
     Returns
     -------
-    list of dict
-        `kind`, `name` and `digest`; the digest is None for one that is in the ledger but was not given.
+    list of BesideClaim
+        The digest is None for one that is in the ledger but was not given.
 
     Raises
     ------
@@ -116,13 +115,13 @@ def publications_beside(
     if others and not given and not on_purpose:
         raise UsageError(_refusal(dataset, kind, others[0], others[0].release in withdrawn))
     found += [
-        {"kind": entry.kind, "name": entry.release, "digest": None}
+        BesideClaim(kind=cast(Kind, entry.kind), name=entry.release, digest=None)
         for entry in _not_given(others, dict(zip(there, found, strict=True)))
     ]
     return found
 
 
-def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, JsonMapping]) -> list[LedgerEntry]:
+def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, BesideClaim]) -> list[LedgerEntry]:
     """Return the entries of publications that were not given.
 
     One that was renamed is recognized by what it spent, if only one entry spent as much.
@@ -130,9 +129,9 @@ def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, JsonMapping]
     left = list(entries)
     renamed = []
     for path, named in given.items():
-        same = [entry for entry in left if (entry.kind, entry.release) == (named["kind"], named["name"])]
+        same = [entry for entry in left if (entry.kind, entry.release) == (named.kind, named.name)]
         left = [entry for entry in left if entry not in same]
-        renamed += [(named["kind"], path)] * (not same)
+        renamed += [(named.kind, path)] * (not same)
     for kind, path in renamed:
         if kind == "records":  # their line has two readings, and their certificate need not have both
             continue
@@ -151,40 +150,23 @@ def _spent(certificate: JsonMapping, kind: Kind) -> tuple[Fraction, Fraction]:
     return exact_amount(amounts["epsilon"], "epsilon"), exact_amount(amounts["delta"], "delta")
 
 
-def beside_claims(publications: Sequence[JsonMapping], kind: Kind = "release") -> JsonObject:
-    """Return the fields of a certificate about publications beside it."""
-    return {"beside": [dict(each) for each in publications], "beside_in_words": _in_words(publications, kind)}
-
-
-def check_beside(certificate: JsonMapping, kind: Kind = "release") -> CertificateCheck:
-    """Check that a certificate names publications beside it by kind, name and digest, and has the standing sentence."""
-    listed = certificate["beside"]
-    digests = [each["digest"] for each in listed if each["digest"] is not None]
-    require_hashes({str(number): digest for number, digest in enumerate(digests)})
-    ok = (
-        isinstance(listed, list)
-        and certificate["beside_in_words"] == _in_words(listed, kind)
-        and all(
-            set(each) == {"kind", "name", "digest"}
-            and each["kind"] in _PUBLICATIONS
-            and isinstance(each["name"], str)
-            and each["name"]
-            for each in listed
-        )
-    )
-    names = ", ".join(f"{each['kind']} {each['name']}" for each in listed)
+def check_beside(listed: Sequence[BesideClaim], said: str, kind: Kind = "release") -> CertificateCheck:
+    """Name the publications beside another, and check that its certificate has the standing sentence about them."""
+    names = ", ".join(f"{each.kind} {each.name}" for each in listed)
+    ok = said == beside_in_words(listed, kind)
     return CertificateCheck("publications beside it", ok, names or "none known when it was made")
 
 
-def known_of_records(publications: Iterable[JsonMapping], kind: Kind) -> str | None:
+def known_of_records(publications: Iterable[BesideClaim], kind: Kind) -> str | None:
     """Return what readers know exactly of the workers of records, from what is beside them; None if nothing."""
-    kinds = {kind, *(each["kind"] for each in publications)}
+    kinds = {kind, *(each.kind for each in publications)}
     if "records" not in kinds or kinds == {"records"}:
         return None
     return GIVEN_CELLS if "table" in kinds else GIVEN_SEGMENTS
 
 
-def _in_words(publications: Sequence[JsonMapping], kind: Kind) -> str:
+def beside_in_words(publications: Sequence[BesideClaim], kind: Kind) -> str:
+    """Return what a certificate says of publications beside it."""
     known = known_of_records(publications, kind)
     return BESIDE_IN_WORDS if known is None else f"{BESIDE_IN_WORDS} {_NOT_WHOLE[known]}"
 
@@ -216,7 +198,7 @@ def confidential_hashes(dataset: Store) -> dict[str, str]:
     return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
 
 
-def _named(dataset: Store, path: Path) -> JsonObject:
+def _named(dataset: Store, path: Path) -> BesideClaim:
     kind = read_manifest(path).get("kind")
     if kind not in _PUBLICATIONS:
         raise UsageError(f"--beside-release {path}: this is a {kind}; give a release, a table, or records")
@@ -232,4 +214,4 @@ def _named(dataset: Store, path: Path) -> JsonObject:
         raise UsageError(
             f"--beside-release {path}: was not made from the jobs of {dataset.path}; leave it out"
         )
-    return {"kind": kind, "name": path.name, "digest": store_digest(path)}
+    return BesideClaim(kind=kind, name=path.name, digest=store_digest(path))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -24,15 +25,19 @@ from geodata.store.schema import (
     TABLES,
 )
 from geodata.store.store import Store
+from mapapp.answers.claims import PublicationClaim, as_json
 from mapapp.answers.publication import (
     BOUND_FIELD,
+    BOUND_SCHEMA,
     CERTIFICATE,
+    FIRST_BOUND_SCHEMA,
     PUBLIC_FACTS,
-    is_bound,
     listed_tables,
     public_facts,
 )
-from mapapp.kinds.base.certificate import Certificate, CertificateCheck
+from mapapp.answers.records.claims import RecordsCertificate
+from mapapp.answers.tables.certificate import TableCertificate
+from mapapp.kinds.base.certificate import LATER_FIELDS_CHECK, Certificate, CertificateCheck
 from mapapp.kinds.base.certificate_comparison import is_written_alike
 
 
@@ -76,16 +81,27 @@ def check_sizes(release: Store) -> CertificateCheck:
     return CertificateCheck("sizes and rows", not wrong, detail)
 
 
-def check_publication(release: Store, certificate: Certificate) -> list[CertificateCheck]:
+def check_schema(
+    stated: TableCertificate | RecordsCertificate, document: Certificate
+) -> list[CertificateCheck]:
+    """Check that a certificate of a table or of records has all that its schema has; name the run id that it lacks."""
+    schema, missing = stated.schema_version, stated.missing
+    said = f"schema {schema} without {', '.join(missing)}" if missing else f"schema {schema} with all fields"
+    if BOUND_FIELD in missing or schema != (FIRST_BOUND_SCHEMA if missing else BOUND_SCHEMA):
+        return [CertificateCheck("schema", False, said)]
+    if not is_written_alike(as_json(stated), document):
+        return [CertificateCheck("schema", False, "numbers are not written as the program writes them")]
+    checks = [CertificateCheck("schema", True, f"all {len(document)} fields")]
+    return [*checks, CertificateCheck(LATER_FIELDS_CHECK, True, said)] if missing else checks
+
+
+def check_publication(release: Store, bound: PublicationClaim | msgspec.UnsetType) -> list[CertificateCheck]:
     """Check that the facts and files in the manifest are those that the certificate binds; no checks for schema 1."""
-    if not is_bound(certificate):
+    if bound is msgspec.UNSET:
         return []
-    bound, files = certificate[BOUND_FIELD], listed_tables(release.manifest["files"])
-    if not isinstance(bound, dict) or set(bound) != {"facts", "files"}:
-        return [CertificateCheck("publication", False, "the certificate does not say which facts and files")]
     return [
-        _compared("facts shown to readers", bound["facts"], public_facts(release.manifest)),
-        _compared("tables", bound["files"], files),
+        _compared("facts shown to readers", bound.facts, public_facts(release.manifest)),
+        _compared("tables", bound.files, listed_tables(release.manifest["files"])),
     ]
 
 
@@ -114,10 +130,8 @@ def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[s
     return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
 
 
-def _compared(check: str, bound: object, found: Mapping[str, object]) -> CertificateCheck:
+def _compared(check: str, bound: JsonObject, found: Mapping[str, object]) -> CertificateCheck:
     """Compare the certificate with the manifest, entry by entry."""
-    if not isinstance(bound, dict):
-        return CertificateCheck(check, False, "the certificate does not list them")
     names = sorted(bound.keys() | found.keys())
     wrong = [n for n in names if n not in bound or n not in found or not is_written_alike(bound[n], found[n])]
     detail = (

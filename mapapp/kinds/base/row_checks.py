@@ -152,7 +152,7 @@ class JobsCheck:
 
     def result(self) -> CertificateCheck:
         """Say what was found."""
-        detail = f"{self._n_rows:,} rows, {self._n_workers:,} synthetic workers"
+        detail = f"{self._n_rows:,} rows, {self._n_workers:,} workers"
         return CertificateCheck("jobs", self._ok and self._n_rows > 0, detail)
 
 

@@ -8,9 +8,12 @@ from importlib.metadata import version
 from typing import ClassVar, Final, Protocol
 
 from geodata.store.store import Store, sha256_of, store_digest
-from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE
+from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE, is_published
 
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
+_PUBLISHED: Final = (
+    "jobs as their publisher published them; only the positions of dots within blocks are drawn"
+)
 
 
 class Origin(Protocol):
@@ -34,6 +37,8 @@ class Provenance:
 
     Attributes
     ----------
+    what : str
+        What the rows count.
     title, year, job_type : str
         As the release states them; empty if it does not.
     vintage_blocks, vintage_pumas : str
@@ -53,6 +58,7 @@ class Provenance:
     """
 
     publication: ClassVar[str] = "release"
+    what: str
     title: str
     year: str
     job_type: str
@@ -74,6 +80,7 @@ class Provenance:
         vintage = facts.get("vintage")
         vintage = vintage if isinstance(vintage, dict) else {}
         return cls(
+            what=_PUBLISHED if is_published(certificate) else _SYNTHETIC,
             title=str(facts.get("title") or store.path.name),
             year=str(facts.get("year") or ""),
             job_type=str(facts.get("job_type") or ""),
@@ -92,7 +99,7 @@ class Provenance:
     def to_dict(self) -> dict[str, object]:
         """Plain values, in reading order."""
         return {
-            "what": _SYNTHETIC,
+            "what": self.what,
             "release": self.title,
             "year": self.year,
             "job_type": self.job_type,

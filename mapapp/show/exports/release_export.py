@@ -19,9 +19,10 @@ import pyarrow.parquet
 
 from geodata.progress import Progress, in_order, silent
 from geodata.store.store import Store
-from mapapp.answers.commutes.attributes import Attributes
+from mapapp.answers.certificate_reader import read_certificate
+from mapapp.answers.commutes.attributes import Attributes, attributes_of
+from mapapp.answers.commutes.prepared import attribute_columns
 from mapapp.answers.publication import RELEASED, open_publication
-from mapapp.answers.records.certificate import read_attributes
 from mapapp.answers.records.words import NO_PERSON
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
@@ -37,6 +38,7 @@ from mapapp.show.exports.release_layers import (
     flow_layer,
     point_layer,
     points_in_parts,
+    subject,
     unit_layer,
 )
 from mapapp.show.exports.spreadsheet import harmless, harmless_texts
@@ -100,7 +102,7 @@ def write_records(store: Store, folder: Path, form: str, report: Progress) -> li
 
     The same records give the same bytes. Parquet carries the provenance in its metadata.
     """
-    attributes = read_attributes(store, store.document("certificate.json"))
+    attributes = attributes_of(read_certificate(store), attribute_columns(store))
     fields, n_rows, done = (
         record_fields(attributes),
         int(store.manifest["files"]["records.parquet"]["rows"]),
@@ -216,7 +218,7 @@ def export_release(
             notes, said = _WHOLE[form](store, place, date, report)
         else:
             found = _layers(store, form, layers, more, report)
-            notes, said = field_notes(), []
+            notes, said = field_notes(store), []
             _write_layers(form, found, provenance, notes, place, as_file=as_file, report=report)
             if form == "csv" and store.kind == "records":
                 notes = [*notes, *write_records(store, place, form, report)]
@@ -337,7 +339,10 @@ def _write_points(
             pyarrow.csv.write_csv(pyarrow.table(columns), stream, options)
             done += len(frame)
             report(WRITING_POINTS, done, total)
-    return ["points.csv.gz: one row per synthetic worker; coordinates are WGS 84", *field_notes()], []
+    return [
+        f"points.csv.gz: one row for each of the {subject(store)}; coordinates are WGS 84",
+        *field_notes(store),
+    ], []
 
 
 _WHOLE: Final = {"lodes": _write_lodes, "points": _write_points}

@@ -48,10 +48,12 @@ _BASE_LAYERS: Final[dict[str, tuple[str, Geometry, dict[str, Kind]]]] = {
     "landmarks": ("landmarks", "Point", {"name": "text", "kind": "text", "county_id": "text"}),
 }
 """Title, geometry, and fields of each table of the base map."""
-_TITLES: Final[dict[Side, str]] = {
-    "work": "workplaces of synthetic workers",
-    "home": "homes of synthetic workers",
-}
+_TITLES: Final[dict[Side, str]] = {"work": "workplaces", "home": "homes"}
+
+
+def subject(store: Store) -> str:
+    """Whom a publication counts: "synthetic workers", or "workers" if nobody was drawn."""
+    return "workers" if store.kind == "published" else "synthetic workers"
 
 
 def unit_layer(release: Release, level: str) -> Layer:
@@ -99,7 +101,7 @@ def point_layer(store: Store, end: Side) -> Layer:
     """One point per synthetic worker, at home or at work; a home known only by its state has no point."""
     return Layer(
         name=f"points_{end}",
-        title=_TITLES[end],
+        title=f"{_TITLES[end]} of {subject(store)}",
         geometry="Point",
         fields=dict(POINT_FIELDS),
         n_rows=int(store.manifest["files"]["points.parquet"]["rows"]),
@@ -180,8 +182,9 @@ def _base_parts(store: Store, name: str) -> Iterator[Part]:
         yield Part(pandas.DataFrame(frame.drop(columns="geometry")), frame["geometry"].to_numpy())
 
 
-def field_notes() -> list[str]:
+def field_notes(store: Store) -> list[str]:
     """One line on each field of these layers."""
+    who = subject(store)
     bands = {
         name: ", ".join(f"{band} {label}" for band, label in zip(BANDS, labels, strict=True))
         for name, labels in CHARACTERISTICS.items()
@@ -189,8 +192,8 @@ def field_notes() -> list[str]:
     return [
         "unit_id, name: identifier and name of the area; kind: unit, elsewhere (a whole state outside the mapped area, "
         "without a shape), or none (blocks that belong to no unit of the layer)",
-        "workers: synthetic workers who work in the area (for a flow: workers who commute along it)",
-        "residents: synthetic workers who live in the area and work in a state that the release covers",
+        f"workers: {who} who work in the area (for a flow: workers who commute along it)",
+        f"residents: {who} who live in the area and work in a state that the release covers",
         "work_block, home_block: census blocks; a home_block of two digits is a state, and the home has no point",
         *(f"{name}, and fields that end in _{name}_1 to _3: {text}" for name, text in bands.items()),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import shapely
 
-from mapapp.answers import release, words
+from mapapp.answers import release
 from mapapp.answers.analyses.results import Change, Result
 from mapapp.answers.asking import question_of
 from mapapp.answers.findings.findings import findings
@@ -23,16 +23,9 @@ from mapapp.question.fields import VIEW, FieldValue, NotAllowed
 from mapapp.question.view import View
 from mapapp.show.exports.answers import shapes_of, unit_shapes
 from mapapp.show.files.answers import main_table, plain_table_of, table_of
-from mapapp.show.reports.content import NUMERIC, KeyNumber
-from mapapp.show.reports.html import render
-from mapapp.show.reports.numbers import change_numbers, key_numbers
-from mapapp.show.reports.tables import first_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import geopandas
-    import pandas
 
     from mapapp.answers.opened_release import Answer
 
@@ -71,43 +64,6 @@ def _shapes_of_change(
     return "rows", unit_shapes(release, layer, answer.rows)
 
 
-# The notebook view of an answer: key numbers with errors, the first rows, notes, and the promise.
-
-_ROWS: Final = 10
-
-
-def html_of(answer: Result, certificate: Mapping[str, object]) -> str:
-    """Return an answer as an HTML fragment without scripts or style sheets.
-
-    Parameters
-    ----------
-    answer : Result
-    certificate : dict
-        The certificate of its release.
-    """
-    about = answer.about
-    side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
-    title = f"{about.title}: {side}{about.area}"
-    return render(
-        "notebook_answer.html",
-        title=title,
-        about=about,
-        numbers=_key_numbers(answer),
-        numeric=NUMERIC,
-        table=first_rows(answer, _ROWS),
-        promise=_promise(certificate),
-    )
-
-
-def _key_numbers(answer: Result) -> tuple[KeyNumber, ...]:
-    return change_numbers(answer.before, answer.after) if isinstance(answer, Change) else key_numbers(answer)
-
-
-def _promise(certificate: Mapping[str, object]) -> str:
-    warning = "" if words.may_be_released(certificate) else "NOT FOR RELEASE. "
-    return f"{warning}Synthetic workers · {words.promise(certificate)} · {words.grounds(certificate)}"
-
-
 class Release(release.Release):
     """A verified release that answers questions. It is safe to use from several threads. See :func:`open_release`.
 
@@ -128,6 +84,7 @@ class Release(release.Release):
 
     def html(self, answer: Result) -> str:
         """Return the notebook view of an answer: key numbers, first rows, notes and the promise."""
+        from mapapp.show.files.notebook_html import html_of  # loads the templates of reports, and matplotlib
 
         return html_of(answer, self.certificate)
 

@@ -246,8 +246,8 @@ _WARNING: Final = "NOT FOR RELEASE"
 def source_words(release: Release) -> str:
     """Source, year, epsilon, delta and accountant in one line."""
     certificate = release.certificate
-    promise = f"{words.promise(certificate)} · {words.grounds(certificate)}"
-    return f"Synthetic workers · {words.source_words(release)} · {promise}"
+    of_whom, promise = words.origin(certificate).split(" · ", 1)
+    return f"{of_whom} · {words.source_words(release)} · {promise}"
 
 
 @dataclass(frozen=True, slots=True)

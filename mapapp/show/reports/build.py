@@ -17,6 +17,7 @@ from mapapp.answers.errors.error_marks import EXCEEDS_NOTE, has_exceeding, has_r
 from mapapp.answers.findings.findings import findings
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.opened_release import COVERAGE
+from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report as Progress
@@ -175,7 +176,26 @@ def build(
         ),
         remake=remake(releases, settled, date=date, error_rows=error_rows, rows=rows),
         paper=usual_paper(releases),
+        **_subject(releases),
     )
+
+
+def _subject(releases: Sequence[Release]) -> dict[str, str]:
+    """What the report says of whom it counts, if that is not synthetic workers alone."""
+    published = [release for release in releases if is_published(release.certificate)]
+    if not published:
+        return {}
+    name = words.by_name(words.publisher(published[0].certificate))
+    if len(published) == len(releases):
+        return {
+            "contents": "Jobs as published",
+            "lead": f"Counts are as published by {name}.",
+            "kept": "As published",
+        }
+    return {
+        "contents": "Synthetic workers, and jobs as published",
+        "lead": f"Counts of {published[0].title} are as published by {name}. No record of the others is a real person.",
+    }
 
 
 def _answered(

@@ -8,7 +8,8 @@ from typing import Final
 from mapapp.answers import words
 from mapapp.answers.errors.typical_errors import typical_errors
 from mapapp.answers.promise.method import chapters, exactness
-from mapapp.answers.publication import DIGEST_NOTE, is_of_records
+from mapapp.answers.publication import DIGEST_NOTE, is_of_records, is_published
+from mapapp.answers.published.words import source_rows
 from mapapp.answers.records.words import promised_rows
 from mapapp.answers.release import Release
 from mapapp.show.exports.provenance import Provenance
@@ -43,6 +44,8 @@ def release_warning(certificate: Mapping[str, object]) -> str:
 
 
 def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    if is_published(certificate):
+        return tuple(source_rows(certificate))
     protected = certificate.get("unit_of_protection")
     if is_of_records(certificate):
         stated = {
@@ -72,7 +75,7 @@ def _provenance(release: Release) -> tuple[tuple[str, str], ...]:
     sources = facts.get("sources")
     named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
     vintage = facts.get("vintage")
-    kind = "Records" if is_of_records(release.certificate) else "Release"
+    kind = {"records": "Records", "published": "Counts"}.get(str(release.certificate.get("kind")), "Release")
     rows = {
         kind: release.title,
         "Year": release.year,

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas
 import pytest
@@ -19,6 +20,7 @@ from mapapp.answers.errors.dirichlet_multinomial import HOMES
 from mapapp.answers.errors.expected_error import CountError, ExpectedErrors
 from mapapp.answers.errors.home_values import values_of_areas
 from mapapp.answers.errors.support_prior import SupportPriors
+from mapapp.answers.release_claims import ParameterClaims
 from mapapp.kinds.base.geography import read_geography, read_workplaces
 from mapapp.kinds.release.certificate.exponential import read_privacy
 from mapapp.kinds.release.make.prior import public_prior
@@ -188,7 +190,7 @@ def the_prior(store: Store, **synthesis: Any) -> tuple[Any, Any, SupportPriors]:
         geography.tracts,
         workplaces.tract,
         public_prior(geography, workplaces, parameters),
-        read_privacy(certificate["parameters"]),
+        read_privacy(msgspec.convert(certificate["parameters"], ParameterClaims)),
         parameters,
     )
     priors = SupportPriors(SupportTerms.of(certificate), store.table("tracts", COLUMNS), store.table("prior"))
@@ -270,7 +272,7 @@ def test_the_squares_of_an_error_s_parts_add_up() -> None:
 def test_unknown_mechanisms_have_no_expected_error() -> None:
     certificate = certificate_of({1: 0.1}, 1.0)
     certificate["parameters"]["synthesis"] |= {"mechanism": "magic"}
-    with pytest.raises(ValueError, match="mechanism 'magic'"):
+    with pytest.raises(ValueError, match=r"Invalid enum value 'magic' - at `\$.+mechanism`"):
         check_terms(certificate)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas
 import pytest
+from msgspec import structs
 
 from geodata.store.store import open_store
 from mapapp.answers import served_answers
@@ -19,6 +20,7 @@ from mapapp.answers.errors.error_marks import mark_of_grid
 from mapapp.answers.findings.findings import findings
 from mapapp.answers.promise.method import chapters
 from mapapp.answers.records.certificate import NO_EDGE
+from mapapp.answers.records.claims import AttributeClaim, ErrorTerm, ValueClaim, records_claims
 from mapapp.answers.records.rows import MOST_PAGES, ROWS_PER_PAGE, record_rows
 from mapapp.answers.records.words import error_words
 from mapapp.answers.release import Release
@@ -28,6 +30,7 @@ from mapapp.question.address import Address
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from tests.addresses import settled
+from tests.records_store import certificate
 from tests.releases import write_release
 
 MEN = Filters(attributes=("sex:0",))
@@ -192,16 +195,8 @@ def test_errors_of_records_are_ready_at_once(seedless_records: Path) -> None:
 
 def test_errors_follow_the_terms_of_the_certificate() -> None:
     terms = ErrorTerms(
-        {
-            "attributes": [
-                {"name": "sex", "values": [{}, {}]},
-                {"name": "age", "values": [{}, {}, {}]},
-            ],
-            "expected_error": [
-                _term(["age", "sex"], 8.0, 0.0, 0.0),
-                _term(["sex"], 9.0, 0.5, 0.01),
-            ],
-        }
+        [_term("age", "sex", constant=8.0), _term("sex", constant=9.0, per_worker=0.5, squared=0.01)],
+        [_attribute("sex", 2), _attribute("age", 3)],
     )
     assert terms.error(100, {"sex": 1}) == pytest.approx((9 + 50 + 100) ** 0.5)
     assert terms.error(100, {"sex": 2}) == pytest.approx((18 + 50 + 100) ** 0.5)
@@ -209,16 +204,32 @@ def test_errors_follow_the_terms_of_the_certificate() -> None:
     assert terms.error(100, {"work_puma": 1}) is None
 
 
-def _term(attributes: list[str], constant: float, per_worker: float, squared: float) -> dict[str, object]:
-    """A term as a certificate states it."""
-    numbers = {"constant": constant, "per_worker": per_worker, "per_worker_squared": squared}
-    return {"attributes": attributes, **numbers, "is_covered": True}
+def _attribute(name: str, size: int) -> AttributeClaim:
+    values = tuple(ValueClaim(code=str(code), label=str(code)) for code in range(size))
+    return AttributeClaim(name=name, title=name, values=values, parents=(), derives=None)
 
 
-def test_the_words_on_errors_say_that_they_are_the_model_s_where_there_were_seeds() -> None:
-    stated = {"expected_error": [_term(["sex"], 9.0, 0.5, 0.01)]}
-    assert "made from real ones" not in error_words(stated)
-    assert "made from real ones" in error_words({**stated, "seeds": {"min_plausible_seeds": 10}})
+def _term(*attributes: str, constant: float, per_worker: float = 0.0, squared: float = 0.0) -> ErrorTerm:
+    return ErrorTerm(
+        attributes=attributes,
+        constant=constant,
+        per_worker=per_worker,
+        per_worker_squared=squared,
+        is_covered=True,
+    )
+
+
+def test_the_words_on_errors_say_that_they_are_the_model_s_where_there_were_seeds(demo_dataset: Path) -> None:
+    store = open_store(demo_dataset, "dataset")
+    seedless, seeded = (
+        structs.replace(
+            records_claims(certificate(store, 10, seeded=is_seeded)),
+            expected_error=(_term("sex", constant=9.0),),
+        )
+        for is_seeded in (False, True)
+    )
+    assert "made from real ones" not in error_words(seedless)
+    assert "made from real ones" in error_words(seeded)
 
 
 def test_attributes_without_an_edge_get_a_caution(release: Release) -> None:

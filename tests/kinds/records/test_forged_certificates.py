@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pandas
 import pytest
 
@@ -19,6 +20,7 @@ from geodata.store.store import Store, open_store
 from geodata.workers.schema import WorkerSchema
 from mapapp.answers.promise.chance_words import chance_in_words
 from mapapp.answers.publication import bind_publication
+from mapapp.answers.records.claims import RecordsCertificate
 from mapapp.kinds.base.block_cells import read_cells
 from mapapp.kinds.base.rows_in_order import blocks_with_work
 from mapapp.kinds.records.make import attributes as attributes_module
@@ -40,7 +42,11 @@ ON_TRUST = {
 def is_noticed(store: Store, certificate: JsonObject) -> bool:
     """Whether the checks of a certificate's claims notice that it was changed."""
     parts, cells = rows_and_cells(store.path)
-    claims = ClaimsCheck(store, certificate, cells)
+    try:
+        stated = msgspec.convert(certificate, RecordsCertificate)
+    except msgspec.ValidationError:
+        return True
+    claims = ClaimsCheck(store, stated, certificate, cells)
     for rows in parts:
         claims.add(rows)
     return not all(check.ok for check in claims.results())

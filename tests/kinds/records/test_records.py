@@ -15,13 +15,14 @@ import pandas
 import pytest
 
 from geodata.store.store import open_store, store_digest
+from mapapp.answers.claims import BesideClaim
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import LedgerError
 from mapapp.kinds.base.overlapping_publications import (
     GIVEN_CELLS,
     GIVEN_SEGMENTS,
-    beside_claims,
+    beside_in_words,
     known_of_records,
 )
 from mapapp.kinds.records.make import drawing
@@ -365,9 +366,11 @@ def test_beside_a_table_its_cells_are_known(dataset: Path, tmp_path: Path) -> No
 
 
 def test_a_table_beside_records_says_that_whole_records_are_not_protected() -> None:
-    claims = beside_claims([{"kind": "records", "name": "r", "digest": None}], "table")
-    assert "records do not protect a worker's whole record" in claims["beside_in_words"]
-    both = [{"kind": kind, "name": "x", "digest": None} for kind in ("records", "table")]
+    both = [
+        BesideClaim(kind="records", name="x", digest=None),
+        BesideClaim(kind="table", name="x", digest=None),
+    ]
+    assert "records do not protect a worker's whole record" in beside_in_words(both[:1], "table")
     assert known_of_records(both, "release") == GIVEN_CELLS
     assert known_of_records(both[:1], "release") == GIVEN_SEGMENTS
     assert known_of_records(both[:1], "records") is None
@@ -423,7 +426,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda c: c.update(does_not_promise=[]), "made again"),
         (lambda c: c.update(beside_in_words="Nothing."), "publications beside it"),
         (lambda c: c.update(status_reasons=[], status="for release"), "test key"),
-        (lambda c: c["expected_error"][0].update(constant=-1.0), "expected errors"),
+        (lambda c: c["expected_error"][0].update(constant=-1.0), "schema"),
         (lambda c: c["split"].update(seeds="1/2", parameters="1/2"), "certificate"),
         (lambda c: c.update(accountant="paper"), "certificate"),
         (lambda c: c.update(kind="release"), "schema"),

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
+
 from geodata.store.store import open_store
+from mapapp.answers.tables.certificate import TableCertificate
+from mapapp.kinds.base.certificate import UNREADABLE
 from mapapp.kinds.tables.make import recheck
 from tests.kinds.forgeries import forged, forgeries, general, leaves
 
@@ -22,8 +26,9 @@ ON_TRUST = {
 
 def is_noticed(path: Path, certificate: dict[str, object]) -> bool:
     try:
-        return not all(check.ok for check in recheck._claims(open_store(path, "table"), certificate))
-    except recheck.UNREADABLE:
+        stated = msgspec.convert(certificate, TableCertificate)
+        return not all(check.ok for check in recheck._claims(open_store(path, "table"), stated, certificate))
+    except UNREADABLE:
         return True
 
 

@@ -26,18 +26,20 @@ from geodata.errors import StoreError
 from geodata.store.store import Store, open_store
 from mapapp.analyst.validity.drawn import require_same_geography
 from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.records.certificate import read_records_certificate
 from mapapp.base.progress import Report, silent
+from mapapp.kinds.base.certificate import UNREADABLE
 from mapapp.kinds.records.audit.attackers import attack_attributes, hidden_attributes, linkage_row
 from mapapp.kinds.records.audit.membership import Game, group_sizes, law_rows, membership_row, play_games
 from mapapp.kinds.records.audit.result import AuditedRecords, RecordsAudit
 from mapapp.kinds.records.audit.words import records_sentences
 from mapapp.kinds.records.make.plan import Plan
 from mapapp.kinds.records.make.privacy_costs import SeedPlan
-from mapapp.kinds.records.make.remade_certificate import UNREADABLE, stated_plan
+from mapapp.kinds.records.make.remade_certificate import stated_plan
 from mapapp.kinds.records.make.run import worker_hashes
 from mapapp.kinds.records.make.workers import read_codes
 from mapapp.kinds.records.measure.draws import DrawnRecords, draw_key, draw_plan
-from mapapp.kinds.records.measure.validity import records_certificate, require_records_of
+from mapapp.kinds.records.measure.validity import require_records_of
 from mapapp.kinds.records.measure.workers import RecordWorkers
 
 __all__ = ["audit_records"]
@@ -101,7 +103,7 @@ def audit_records(
 def _open(path: Path, real: RecordWorkers) -> tuple[Store, Plan]:
     store = open_store(path, "records")
     require_same_geography(store, real.store)
-    certificate = records_certificate(store)
+    certificate = read_records_certificate(store)
     require_records_of(store, real.store, certificate, real.attributes)
     try:
         return store, stated_plan(real.attributes, certificate)
@@ -113,15 +115,15 @@ def _open(path: Path, real: RecordWorkers) -> tuple[Store, Plan]:
 
 
 def _facts(name: str, store: Store, real: RecordWorkers, plan: Plan) -> AuditedRecords:
-    certificate = records_certificate(store)
+    certificate = read_records_certificate(store)
     return {
         "name": name,
-        "status": str(certificate.get("status")),
+        "status": certificate.status,
         "epsilon_add_remove": float(plan.add_remove.epsilon),
         "epsilon_replace_one": float(plan.replace_one.epsilon),
         "delta": float(plan.add_remove.delta),
         "kept": list(plan.choice.kept),
-        "is_of_these_workers": certificate.get("confidential_inputs") == worker_hashes(real.store),
+        "is_of_these_workers": certificate.confidential_inputs == worker_hashes(real.store),
         "left_out": _left_out(plan),
     }
 

@@ -13,74 +13,51 @@ from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Final
 
+import msgspec
+
 from engine.records.acceptance import Acceptance
 from engine.records.entropy import entropy_sensitivity
 from engine.records.learned import epsilon_of_one_entropy, needed_entropies
 from engine.records.structure import Structure
-from geodata.json_objects import JsonMapping, JsonObject
-from geodata.store.schema import PUBLIC_TABLES
+from geodata.json_objects import JsonMapping
 from geodata.store.store import Store
+from mapapp.answers.claims import Amounts, BesideClaim, ExactNumber, ReadingClaim
 from mapapp.answers.promise.chance_words import chance_in_words
 from mapapp.answers.publication import CLAIMS_SCHEMA
-from mapapp.kinds.base.certificate import (
-    FOR_RELEASE,
-    NOT_FOR_RELEASE,
-    RUN_ID,
-    exact_number,
-    software_versions,
+from mapapp.answers.records.claims import (
+    AttributeClaim,
+    CoarserParent,
+    DroppedParent,
+    ErrorTerm,
+    LearnedClaims,
+    ModelClaims,
+    PartClaim,
+    RecordNumbers,
+    RecordsCertificate,
+    RecordsPromise,
+    SeedClaims,
+    Split,
 )
+from mapapp.kinds.base.certificate import FOR_RELEASE, NOT_FOR_RELEASE, public_hashes, software_versions
 from mapapp.kinds.base.ledger_entry import RecordsSpent, SpentPart
 from mapapp.kinds.base.overlapping_publications import (
-    BESIDE_FIELDS,
     GIVEN_CELLS,
     GIVEN_SEGMENTS,
-    beside_claims,
+    beside_in_words,
     known_of_records,
 )
+from mapapp.kinds.records.make import privacy_costs
 from mapapp.kinds.records.make.choice import DEFAULT_DELTA
 from mapapp.kinds.records.make.plan import Plan, learning_rules
-from mapapp.kinds.records.make.privacy_costs import Amounts, SeedPlan
+from mapapp.kinds.records.make.privacy_costs import SeedPlan
 
 __all__ = [
-    "FIELDS",
     "Made",
     "earlier_promise_in_words",
     "make_records_certificate",
-    "public_hashes",
     "spent_by",
     "unit_of",
 ]
-
-FIELDS: Final = (
-    "schema_version",
-    "kind",
-    "status",
-    "status_reasons",
-    "accountant",
-    "epsilon",
-    "delta",
-    "epsilon_final",
-    "readings",
-    "unit_of_protection",
-    "promise",
-    "parts",
-    "seeds",
-    "model",
-    "attributes",
-    "resampling_order",
-    "split",
-    "records",
-    "expected_error",
-    "whole_record",
-    "whole_record_in_words",
-    "does_not_promise",
-    "characteristics",
-    "public_inputs",
-    "confidential_inputs",
-    "versions",
-    *BESIDE_FIELDS,
-    RUN_ID,
-)
 
 _FEW: Final = 0.001
 _READABLE: Final = 20
@@ -136,7 +113,7 @@ class Made:
         The one that was used.
     n_passed, n_total : int
         Candidates that passed; records in all.
-    expected_error : list of mapping or None
+    expected_error : list of ErrorTerm or None
         Terms of the expected errors of counts, by combination of attributes.
     fewest_records : int or None
         Of a learned structure: the noisy lower bound of the records from which it was learned.
@@ -145,7 +122,7 @@ class Made:
     structure: Structure
     n_passed: int
     n_total: int
-    expected_error: Sequence[JsonMapping] | None = None
+    expected_error: Sequence[ErrorTerm] | None = None
     fewest_records: int | None = None
 
 
@@ -156,9 +133,9 @@ def make_records_certificate(
     *,
     reasons: Sequence[str],
     confidential_inputs: Mapping[str, str],
-    beside: Sequence[JsonMapping],
+    beside: Sequence[BesideClaim],
     characteristics: Sequence[JsonMapping],
-) -> JsonObject:
+) -> RecordsCertificate:
     """Write the claims of a certificate of records; `mapapp.answers.publication.bind_publication` completes them.
 
     Parameters
@@ -172,54 +149,62 @@ def make_records_certificate(
         Why the records are not for release.
     confidential_inputs : mapping of str to str
         Keyed hashes.
-    beside : sequence of mapping
+    beside : sequence of BesideClaim
         From `publications_beside`.
     characteristics : sequence of mapping
         Published characteristics of places that are copied from the dataset.
     """
-    charged = plan.replace_one
+    charged = _amounts(plan.replace_one)
     known = known_of_records(beside, "records") or (GIVEN_SEGMENTS if plan.choice.given_segments else None)
-    return {
-        "schema_version": CLAIMS_SCHEMA,
-        "kind": "records",
-        "status": NOT_FOR_RELEASE if reasons else FOR_RELEASE,
-        "status_reasons": list(reasons),
-        "accountant": plan.choice.accountant,
-        **_amounts(charged),
-        "epsilon_final": exact_number(charged.epsilon),
-        "readings": {"differential_privacy": {**_amounts(charged), "holds_for": "all records together"}},
-        "unit_of_protection": unit_of(known),
-        "promise": {
-            "name": "epsilon_delta",
-            "add_remove": _amounts(plan.add_remove),
-            "replace_one": _amounts(charged),
-            "in_words": _promise_in_words(plan),
+    return RecordsCertificate(
+        schema_version=CLAIMS_SCHEMA,
+        kind="records",
+        status=NOT_FOR_RELEASE if reasons else FOR_RELEASE,
+        status_reasons=list(reasons),
+        accountant=plan.choice.accountant,
+        epsilon=charged.epsilon,
+        delta=charged.delta,
+        epsilon_final=charged.epsilon,
+        readings={
+            "differential_privacy": ReadingClaim(
+                epsilon=charged.epsilon, delta=charged.delta, holds_for="all records together"
+            )
         },
-        "parts": [
-            {
-                "name": part.name,
-                "share": str(part.share),
-                "add_remove": _amounts(part.add_remove),
-                "replace_one": _amounts(part.replace_one),
-            }
+        unit_of_protection=unit_of(known),
+        promise=RecordsPromise(
+            name="epsilon_delta",
+            add_remove=_amounts(plan.add_remove),
+            replace_one=charged,
+            in_words=_promise_in_words(plan),
+        ),
+        parts=tuple(
+            PartClaim(
+                name=part.name,
+                share=str(part.share),
+                add_remove=_amounts(part.add_remove),
+                replace_one=_amounts(part.replace_one),
+            )
             for part in plan.parts
-        ],
-        "seeds": None if plan.seeds is None else _seed_claims(plan, plan.seeds, made),
-        "model": _model_claims(plan, made),
-        "attributes": [attribute.as_fact() for attribute in plan.attributes.attributes],
-        "resampling_order": list(plan.attributes.names),
-        "split": dict(zip(("seeds", "parameters", "structure"), map(str, plan.split), strict=True)),
-        "records": _record_claims(plan, made),
-        "expected_error": None if made is None or made.expected_error is None else list(made.expected_error),
-        "whole_record": known or True,
-        "whole_record_in_words": _KNOWN_IN_WORDS[known],
-        "does_not_promise": _not_promised(plan, made, has_workers="workers" in confidential_inputs),
-        "characteristics": [dict(each) for each in characteristics],
-        "public_inputs": public_hashes(store),
-        "confidential_inputs": dict(confidential_inputs),
-        "versions": software_versions(),
-        **beside_claims(beside, "records"),
-    }
+        ),
+        seeds=None if plan.seeds is None else _seed_claims(plan, plan.seeds, made),
+        model=_model_claims(plan, made),
+        attributes=tuple(
+            msgspec.convert(each.as_fact(), AttributeClaim) for each in plan.attributes.attributes
+        ),
+        resampling_order=plan.attributes.names,
+        split=Split(**dict(zip(Split.__struct_fields__, map(str, plan.split), strict=True))),
+        records=_record_numbers(plan, made),
+        expected_error=None if made is None or made.expected_error is None else tuple(made.expected_error),
+        whole_record=known or True,
+        whole_record_in_words=_KNOWN_IN_WORDS[known],
+        does_not_promise=_not_promised(plan, made, has_workers="workers" in confidential_inputs),
+        characteristics=[dict(each) for each in characteristics],
+        public_inputs=public_hashes(store),
+        confidential_inputs=dict(confidential_inputs),
+        versions=software_versions(),
+        beside=list(beside),
+        beside_in_words=beside_in_words(beside, "records"),
+    )
 
 
 def spent_by(plan: Plan) -> RecordsSpent:
@@ -240,14 +225,8 @@ def unit_of(known: str | None) -> str:
     return _UNIT[known]
 
 
-def public_hashes(store: Store) -> dict[str, str]:
-    """Sha256 of the public tables."""
-    files = store.manifest["files"]
-    return {table.name: files[f"{table.name}.parquet"]["sha256"] for table in PUBLIC_TABLES}
-
-
-def _amounts(amounts: Amounts) -> JsonObject:
-    return {"epsilon": exact_number(amounts.epsilon), "delta": exact_number(amounts.delta)}
+def _amounts(amounts: privacy_costs.Amounts) -> Amounts:
+    return Amounts(epsilon=ExactNumber.of(amounts.epsilon), delta=ExactNumber.of(amounts.delta))
 
 
 def _promise_in_words(plan: Plan) -> str:
@@ -279,21 +258,21 @@ def _factor(epsilon: Fraction) -> str:
     return f"{float(_UPWARD.create_decimal_from_float(math.exp(epsilon))):.3g}"
 
 
-def _seed_claims(plan: Plan, seeds: SeedPlan, made: Made | None) -> JsonObject:
+def _seed_claims(plan: Plan, seeds: SeedPlan, made: Made | None) -> SeedClaims:
     acceptance = seeds.acceptance
-    return {
-        "min_plausible_seeds": acceptance.min_plausible_seeds,
-        "similarity": str(seeds.similarity),
-        "threshold_epsilon": str(acceptance.threshold_epsilon),
-        "forced_fail": str(acceptance.forced_fail),
-        "seed_floor": acceptance.seed_floor,
-        "kept": list(plan.attributes.names[: seeds.kept]),
-        "n_min": seeds.n_min,
-        "tries": seeds.n_tries,
-        "passed": None if made is None else made.n_passed,
-        "rdp_order": None if seeds.rdp_order is None else float(f"{seeds.rdp_order:.6g}"),
-        "records_in_words": _seeds_in_words(acceptance),
-    }
+    return SeedClaims(
+        min_plausible_seeds=acceptance.min_plausible_seeds,
+        similarity=str(seeds.similarity),
+        threshold_epsilon=str(acceptance.threshold_epsilon),
+        forced_fail=str(acceptance.forced_fail),
+        seed_floor=acceptance.seed_floor,
+        kept=plan.attributes.names[: seeds.kept],
+        n_min=seeds.n_min,
+        tries=seeds.n_tries,
+        passed=None if made is None else made.n_passed,
+        rdp_order=None if seeds.rdp_order is None else float(f"{seeds.rdp_order:.6g}"),
+        records_in_words=_seeds_in_words(acceptance),
+    )
 
 
 def _seeds_in_words(acceptance: Acceptance) -> str:
@@ -307,63 +286,63 @@ def _seeds_in_words(acceptance: Acceptance) -> str:
     )
 
 
-def _model_claims(plan: Plan, made: Made | None) -> JsonObject:
+def _model_claims(plan: Plan, made: Made | None) -> ModelClaims:
     names = plan.attributes.names
     structure = plan.structure.structure if made is None else made.structure
     public = plan.choice.structure == "public"
-    return {
-        "epsilon": exact_number(plan.model_epsilon),
-        "structure": plan.choice.structure,
-        "parents": {
-            name: [names[parent] for parent in structure.parents[place]] for place, name in enumerate(names)
+    return ModelClaims(
+        epsilon=ExactNumber.of(plan.model_epsilon),
+        structure=plan.choice.structure,
+        parents={
+            name: tuple(names[parent] for parent in structure.parents[place])
+            for place, name in enumerate(names)
         },
-        "coarser_parents": [
-            {"attribute": names[child], "parent": names[parent], "groups": int(bucket.max()) + 1}
+        coarser_parents=tuple(
+            CoarserParent(attribute=names[child], parent=names[parent], groups=int(bucket.max()) + 1)
             for child in range(len(names))
             for parent, bucket in zip(structure.parents[child], structure.buckets[child], strict=True)
             if bucket is not None
-        ],
-        "dropped_parents": [
-            {
-                "attribute": names[child],
-                "parent": names[parent],
-                "why": f"with it, the table would have more cells than a thirtieth of {plan.n_parameters:,} records",
-            }
+        ),
+        dropped_parents=tuple(
+            DroppedParent(
+                attribute=names[child],
+                parent=names[parent],
+                why=f"with it, the table would have more cells than a thirtieth of {plan.n_parameters:,} records",
+            )
             for child, parent in (plan.structure.dropped if public else ())
-        ],
-        "missing_attributes": list(plan.attributes.missing),
-        "n_parameters": plan.n_parameters,
-        "cells": {name: structure.n_cells(place) for place, name in enumerate(names)},
-        "learned": None if made is None else _learned_claims(plan, made.fewest_records),
-    }
+        ),
+        missing_attributes=tuple(plan.attributes.missing),
+        n_parameters=plan.n_parameters,
+        cells={name: structure.n_cells(place) for place, name in enumerate(names)},
+        learned=None if made is None else _learned_claims(plan, made.fewest_records),
+    )
 
 
-def _learned_claims(plan: Plan, fewest_records: int | None) -> JsonObject | None:
+def _learned_claims(plan: Plan, fewest_records: int | None) -> LearnedClaims | None:
     """How a learned structure was learned; all of it follows from the plan and from the noisy number of records."""
     if fewest_records is None:
         return None
     n_entropies = len(needed_entropies(len(plan.attributes.names), learning_rules(plan)))
     delta = plan.choice.delta or DEFAULT_DELTA
     each = epsilon_of_one_entropy(plan.model_epsilon, delta, n_entropies)
-    return {
-        "n_entropies": n_entropies,
-        "entropy_epsilon": str(each),
-        "fewest_records": fewest_records,
-        "noise_bits": float(f"{entropy_sensitivity(fewest_records) / float(each):.6g}"),
-    }
+    return LearnedClaims(
+        n_entropies=n_entropies,
+        entropy_epsilon=str(each),
+        fewest_records=fewest_records,
+        noise_bits=float(f"{entropy_sensitivity(fewest_records) / float(each):.6g}"),
+    )
 
 
-def _record_claims(plan: Plan, made: Made | None) -> JsonObject:
-    n_tried = 0 if plan.seeds is None else plan.seeds.n_tries
+def _record_numbers(plan: Plan, made: Made | None) -> RecordNumbers:
     n_passed, n_total = (0, plan.n_total) if made is None else (made.n_passed, made.n_total)
-    return {
-        "n_tried": n_tried,
-        "n_passed": n_passed,
-        "topped_up": n_total - n_passed,
-        "n_total": n_total,
-        "wanted": plan.n_total,
-        "top_up": plan.choice.top_up,
-    }
+    return RecordNumbers(
+        n_tried=0 if plan.seeds is None else plan.seeds.n_tries,
+        n_passed=n_passed,
+        topped_up=n_total - n_passed,
+        n_total=n_total,
+        wanted=plan.n_total,
+        top_up=plan.choice.top_up,
+    )
 
 
 def _not_promised(plan: Plan, made: Made | None, *, has_workers: bool) -> list[str]:

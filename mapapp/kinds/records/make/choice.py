@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
+from mapapp.answers.records.claims import AccountantName, StructureName
 from mapapp.base.errors import UsageError
 from mapapp.kinds.base.option import Control, Option, declared, exact, whole
 
@@ -17,13 +18,8 @@ __all__ = [
     "DEFAULT_THRESHOLD_EPSILON",
     "RECORD_OPTIONS",
     "SWEPT_OF_RECORDS",
-    "AccountantName",
     "Choice",
-    "StructureName",
 ]
-
-StructureName = Literal["public", "learned"]
-AccountantName = Literal["sound", "paper"]
 
 DEFAULT_EPSILON: Final = Fraction(1)
 DEFAULT_MIN_SEEDS: Final = 1000

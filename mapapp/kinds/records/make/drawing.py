@@ -24,8 +24,8 @@ from engine.records.structure import Structure
 from engine.records.tables import FamilyCounts, Model, learn_model
 from engine.records.topping_up import TopUp, draw_top_up, missing_sums
 from engine.streams import SecretKey
-from geodata.json_objects import JsonObject
 from geodata.store.store import Store
+from mapapp.answers.records.claims import ErrorTerm
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.records.make.choice import DEFAULT_DELTA
@@ -190,7 +190,7 @@ def sums_of_missing(source: RecordSource, n_in_group: Ints) -> Ints:
 
 def error_terms(
     source: RecordSource, *, threads: int, check: Callable[[], object] | None = None
-) -> list[JsonObject]:
+) -> list[ErrorTerm]:
     """Terms of the expected errors of counts by one to three attributes, where the model tops records up.
 
     An exception that `check` raises, which is called often, ends the work.
@@ -201,13 +201,13 @@ def error_terms(
         source.model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads, check=check
     )
     return [
-        {
-            "attributes": [names[place] for place in terms.attributes],
-            "constant": terms.constant,
-            "per_worker": terms.per_worker,
-            "per_worker_squared": terms.per_worker_squared,
-            "is_covered": terms.is_covered,
-        }
+        ErrorTerm(
+            attributes=tuple(names[place] for place in terms.attributes),
+            constant=terms.constant,
+            per_worker=terms.per_worker,
+            per_worker_squared=terms.per_worker_squared,
+            is_covered=terms.is_covered,
+        )
         for terms in found
     ]
 

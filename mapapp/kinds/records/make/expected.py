@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mapapp.answers.claims import as_json
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.residents_only import open_dataset
 from mapapp.kinds.records.make.certificate import make_records_certificate
@@ -100,7 +101,7 @@ def plan_only(dataset_path: Path, choice: Choice, *, report: Report = silent) ->
         beside=[],
         characteristics=[],
     )
-    return ExpectedRecords(plan=plan, certificate=certificate)
+    return ExpectedRecords(plan=plan, certificate=as_json(certificate))
 
 
 def _names(names: tuple[str, ...], places: tuple[int, ...]) -> str:

@@ -14,31 +14,31 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from engine.placement.points import CellTriangles
-from geodata.errors import StoreError
-from geodata.json_objects import JsonMapping, JsonObject
+from geodata.json_objects import JsonMapping
 from geodata.store.schema import RECORDS
 from geodata.store.store import Store, open_store
-from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
+from mapapp.answers.claims import refusal
+from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.records.claims import RecordsCertificate
 from mapapp.kinds.base.block_cells import read_cells
-from mapapp.kinds.base.certificate import RUN_ID, CertificateCheck, has_run_id, require_hashes, without_run_id
-from mapapp.kinds.base.certificate_comparison import is_written_alike
+from mapapp.kinds.base.certificate import UNREADABLE, CertificateCheck
 from mapapp.kinds.base.overlapping_publications import check_beside
 from mapapp.kinds.base.publication_check import (
     check_facts,
     check_files,
     check_geography,
     check_publication,
+    check_schema,
     check_sizes,
 )
 from mapapp.kinds.base.row_checks import PlacesCheck, PointsCheck
 from mapapp.kinds.base.rows_in_order import NotInOrder, blocks_to_compare, blocks_with_work
-from mapapp.kinds.records.make.certificate import FIELDS
 from mapapp.kinds.records.make.remade_certificate import (
     STANDARD,
-    UNREADABLE,
     check_again,
     check_counts,
     check_errors,
@@ -75,22 +75,20 @@ def check_records(path: Path) -> list[CertificateCheck]:
         They are no records, their files are not those of the manifest, or the certificate cannot be read.
     """
     store = open_store(path, "records")
+    certificate = store.document(CERTIFICATE)
     try:
-        certificate = store.document(CERTIFICATE)
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"{path}/{CERTIFICATE}: not readable ({type(error).__name__}); do not use these records"
-        ) from error
-    checks = [_check_columns(store, certificate), check_sizes(store)]
+        stated = msgspec.convert(certificate, RecordsCertificate)
+    except msgspec.ValidationError as error:
+        return [check_files(store), CertificateCheck("schema", False, refusal(error))]
+    checks = [_check_columns(store, stated), check_sizes(store)]
     if not all(check.ok for check in checks):
         return checks
     used = blocks_with_work(store, "records")
-    checks += [*check_publication(store, certificate), check_facts(store, np.flatnonzero(used))]
+    checks += [*check_publication(store, stated.publication), check_facts(store, np.flatnonzero(used))]
     checks += check_geography(store)
     tables: list[RowCheck] = [PointsCheck(), SameWorkersCheck(), PlacesCheck(store)]
-    claims = ClaimsCheck(
-        store, certificate, read_cells(store, blocks_to_compare(used), threads=os.cpu_count() or 1)
-    )
+    cells = read_cells(store, blocks_to_compare(used), threads=os.cpu_count() or 1)
+    claims = ClaimsCheck(store, stated, certificate, cells)
     try:
         for rows in rows_by_workplace(store):
             for each in tables:
@@ -107,21 +105,25 @@ class ClaimsCheck:
     Parameters
     ----------
     store : Store
-    certificate : dict
+    stated : RecordsCertificate
+    document : mapping
+        The same as it is written.
     cells : CellTriangles
         Of all workplaces.
     """
 
-    def __init__(self, store: Store, certificate: JsonObject, cells: CellTriangles) -> None:
+    def __init__(
+        self, store: Store, stated: RecordsCertificate, document: JsonMapping, cells: CellTriangles
+    ) -> None:
         self._store = store
         self._cells = cells
         self._n_rows = 0
-        self._certificate = certificate
-        self._schema = _check_schema(certificate)
-        self._lacking = without_run_id(certificate) if self._schema.ok else []
+        self._stated = stated
+        self._document = document
+        self._schema = check_schema(stated, document)
         self._rows: list[RowCheck] = []
         self._error: Exception | None = None
-        if self._schema.ok:
+        if self._schema[0].ok:
             self._try(self._begin)
 
     def add(self, rows: WorkplaceRows) -> None:
@@ -132,8 +134,8 @@ class ClaimsCheck:
 
     def results(self) -> list[CertificateCheck]:
         """All checks, after all rows."""
-        checks = [self._schema, *self._lacking]
-        if self._schema.ok and self._error is None:
+        checks = [*self._schema]
+        if self._schema[0].ok and self._error is None:
             self._try(lambda: checks.extend(self._made_again()))
         if self._error is not None:
             wrong = f"cannot be interpreted ({type(self._error).__name__})"
@@ -148,50 +150,35 @@ class ClaimsCheck:
                 self._error = error
 
     def _begin(self) -> None:
-        self._attributes = stated_attributes(self._store, self._certificate)
-        self._plan = stated_plan(self._attributes, self._certificate)
-        self._structure = stated_structure(self._plan, self._certificate["model"])
+        self._attributes = stated_attributes(self._store, self._stated)
+        self._plan = stated_plan(self._attributes, self._stated)
+        self._structure = stated_structure(self._plan, self._stated.model)
         self._rows = [
             JobsCheck(),
             ValuesCheck(self._attributes),
             BandsCheck(self._structure, self._attributes),
-            KeyCheck(self._certificate, self._cells),
+            KeyCheck(self._stated.status_reasons, self._cells),
         ]
 
     def _made_again(self) -> list[CertificateCheck]:
-        certificate, plan, structure = self._certificate, self._plan, self._structure
+        stated, plan, structure = self._stated, self._plan, self._structure
         *of_rows, of_key = (each.result() for each in self._rows)
-        require_hashes(certificate["public_inputs"], certificate["confidential_inputs"])
         return [
             *of_rows,
-            check_counts(certificate, plan, self._n_rows),
-            check_errors(certificate, plan, structure),
-            check_trusted(certificate, plan, structure),
-            check_again(self._store, certificate, plan, structure),
-            check_beside(certificate, "records"),
+            check_counts(stated, plan, self._n_rows),
+            check_errors(stated, plan, structure),
+            check_trusted(stated, plan, structure),
+            check_again(self._store, stated, self._document, plan, structure),
+            check_beside(stated.beside, stated.beside_in_words, "records"),
             of_key,
         ]
 
 
-def _check_columns(store: Store, certificate: JsonMapping) -> CertificateCheck:
+def _check_columns(store: Store, stated: RecordsCertificate) -> CertificateCheck:
     """Files and columns as usual; of `records`, the further columns are the certificate's attributes."""
     check = check_files(store)
-    try:
-        stated = {each["name"] for each in certificate["attributes"]} - set(STANDARD)
-    except (KeyError, TypeError):
-        return CertificateCheck("files and columns", False, "the certificate does not list its attributes")
-    strange = sorted((set(store.columns("records")) - set(RECORDS.columns)) ^ stated)
+    further = {each.name for each in stated.attributes} - set(STANDARD)
+    strange = sorted((set(store.columns("records")) - set(RECORDS.columns)) ^ further)
     if strange:
         return CertificateCheck("files and columns", False, f"unexpected or missing: {', '.join(strange)}")
     return check
-
-
-def _check_schema(certificate: JsonMapping) -> CertificateCheck:
-    is_earlier = certificate.get("schema_version") == FIRST_BOUND_SCHEMA
-    expected = {*FIELDS, BOUND_FIELD} - ({RUN_ID} if is_earlier else set())
-    strange = sorted(set(certificate) ^ expected)
-    stated = [certificate.get(name) for name in ("schema_version", "kind")]
-    schema = FIRST_BOUND_SCHEMA if is_earlier else BOUND_SCHEMA
-    ok = not strange and has_run_id(certificate) and is_written_alike(stated, [schema, "records"])
-    detail = f"unexpected or missing: {strange}" if strange else f"all {len(expected)} fields"
-    return CertificateCheck("schema", ok, detail)

@@ -17,15 +17,19 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
+import msgspec
+
 from engine.precompile import RECORD_STAGES, ensure_compiled
 from engine.streams import SecretKey
 from geodata.errors import StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.store.schema import COPIED_TABLES, PUBLIC_TABLES
 from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
+from mapapp.answers.records.claims import ErrorTerm
 from mapapp.base.progress import Report, silent
-from mapapp.kinds.base.certificate import RUN_ID, TEST_KEY_REASON, keyed_file_hash, new_run_id
+from mapapp.kinds.base.certificate import TEST_KEY_REASON, keyed_file_hash, new_run_id
 from mapapp.kinds.base.geography import copy_public_tables
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import LedgerEntry, at_least, promised_amounts
@@ -255,7 +259,7 @@ def make_records(
             expected_error=expected if drawn.n_total == plan.n_total else [],
             fewest_records=fitted.fewest_records,
         )
-        claims = make_records_certificate(
+        certified = make_records_certificate(
             dataset,
             plan,
             made,
@@ -264,10 +268,10 @@ def make_records(
             beside=beside,
             characteristics=dataset.manifest.get("characteristics", ()),
         )
-        claims[RUN_ID] = run_id
         copy_public_tables(dataset, writer)
         dataset.require_unchanged(digests=False)
         facts = public_facts(dataset.manifest)
+        claims = as_json(msgspec.structs.replace(certified, run_id=run_id))
         certificate = bind_publication(claims, facts, writer.listed())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**facts)
@@ -299,7 +303,7 @@ class _Ended(Exception):
 
 
 @contextmanager
-def _expecting_errors(source: RecordSource, threads: int) -> Iterator[Future[list[JsonObject]]]:
+def _expecting_errors(source: RecordSource, threads: int) -> Iterator[Future[list[ErrorTerm]]]:
     """Expect errors while records are drawn: they follow from the model alone. An interrupt ends both."""
     ended = Event()
 
@@ -333,9 +337,9 @@ def worker_hashes(dataset: Store) -> dict[str, str]:
 
 def _enter(
     dataset: Store, records: Path, plan: Plan, reasons: Sequence[str], run_id: str
-) -> tuple[list[JsonObject], tuple[Fraction, Fraction]]:
+) -> tuple[list[BesideClaim], tuple[Fraction, Fraction]]:
     """Enter the promise in the dataset's ledger; return the publications beside the records, and what is spent."""
-    ledger, beside = Ledger(dataset.path), list[JsonObject]()
+    ledger, beside = Ledger(dataset.path), list[BesideClaim]()
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
         beside[:] = publications_beside(
@@ -345,14 +349,14 @@ def _enter(
             plan.choice.beside,
             on_purpose=plan.choice.given_segments,
         )
-        return tuple(str(each["digest"] or each["name"]) for each in beside)
+        return tuple(each.digest or each.name for each in beside)
 
     others(ledger.entries())  # records that are refused must not create a ledger
     claims = make_records_certificate(
         dataset, plan, None, reasons=reasons, confidential_inputs={}, beside=[], characteristics=[]
     )
     ledger.spend(
-        **promised_amounts({**claims, RUN_ID: run_id}),
+        **promised_amounts(as_json(msgspec.structs.replace(claims, run_id=run_id))),
         release=records.name,
         records=spent_by(plan),
         beside=others,

@@ -30,11 +30,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.errors import StoreError
-from geodata.json_objects import JsonObject
 from geodata.store.store import Store, open_store
 from mapapp.analyst.validity.drawn import require_same_geography
-from mapapp.answers.publication import CERTIFICATE
+from mapapp.answers.records.certificate import read_records_certificate
+from mapapp.answers.records.claims import RecordsCertificate
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.compared_homes import Commutes, Places, compare_commutes
@@ -50,7 +49,6 @@ __all__ = [
     "distance_tables",
     "measure_records",
     "measure_tables",
-    "records_certificate",
     "require_records_of",
 ]
 
@@ -143,7 +141,7 @@ def measure_records(dataset_path: Path, path: Path, *, report: Report = silent) 
     store = open_store(path, "records")
     require_same_geography(store, dataset)
     attributes = read_attributes(dataset)
-    certificate = records_certificate(store)
+    certificate = read_records_certificate(store)
     require_records_of(store, dataset, certificate, attributes)
     report("reading the workers", 0, 0)
     real, drawn = (np.concatenate(list(read_codes(each, attributes))) for each in (dataset, store))
@@ -162,16 +160,8 @@ def measure_records(dataset_path: Path, path: Path, *, report: Report = silent) 
     )
 
 
-def records_certificate(store: Store) -> JsonObject:
-    """Read the certificate of worker records; StoreError if that cannot be done."""
-    try:
-        return store.document(CERTIFICATE)
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{store.path}/{CERTIFICATE}: not readable ({type(error).__name__})") from error
-
-
 def require_records_of(
-    store: Store, dataset: Store, certificate: JsonObject, attributes: RecordAttributes
+    store: Store, dataset: Store, certificate: RecordsCertificate, attributes: RecordAttributes
 ) -> None:
     """Refuse records of other jobs than a dataset's, as far as public facts show it, and records without rows."""
     for fact in ("year", "job_type"):
@@ -182,14 +172,7 @@ def require_records_of(
                 "were made from"
             )
     own_values = {each.name: list(each.codes) for each in attributes.attributes}
-    try:
-        values = {
-            each["name"]: [value["code"] for value in each["values"]] for each in certificate["attributes"]
-        }
-    except (KeyError, TypeError) as error:
-        raise StoreError(
-            f"{store.path}/{CERTIFICATE}: does not list the attributes and their values"
-        ) from error
+    values = {each.name: [value.code for value in each.values] for each in certificate.attributes}
     differ = [name for name in {**own_values, **values} if own_values.get(name) != values.get(name)]
     if differ:
         raise UsageError(
@@ -266,26 +249,20 @@ def _summary(tables: dict[str, pandas.DataFrame]) -> dict[str, float]:
 
 
 def _facts(
-    store: Store, dataset: Store, certificate: JsonObject, n_workers: int, n_records: int
+    store: Store, dataset: Store, certificate: RecordsCertificate, n_workers: int, n_records: int
 ) -> RecordsFacts:
-    try:
-        promise = certificate["promise"]
-        amounts = {
-            f"{amount}_{reading}": float(promise[reading][amount]["value"])
-            for reading in ("add_remove", "replace_one")
-            for amount in ("epsilon", "delta")
-        }
-        status, stated = str(certificate["status"]), certificate["confidential_inputs"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{store.path}/{CERTIFICATE}: does not say what the records promise ({type(error).__name__})"
-        ) from error
+    alone, replaced = certificate.promise.add_remove, certificate.promise.replace_one
     return {
         "scope": {"workers": n_workers, "records": n_records},
-        "promise": amounts,
+        "promise": {
+            "epsilon_add_remove": alone.epsilon.value,
+            "delta_add_remove": alone.delta.value,
+            "epsilon_replace_one": replaced.epsilon.value,
+            "delta_replace_one": replaced.delta.value,
+        },
         "records": {
             "path": str(store.path),
-            "status": status,
-            "is_of_these_workers": stated == worker_hashes(dataset),
+            "status": certificate.status,
+            "is_of_these_workers": certificate.confidential_inputs == worker_hashes(dataset),
         },
     }

@@ -16,8 +16,10 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
+from msgspec import UNSET, convert
 from numpy.typing import NDArray
 
 from engine.accountant.paper import RULES, Accounting, SynthesizerClasses, pruned_epsilon, theorem_4_4_bound
@@ -26,9 +28,16 @@ from engine.errors import CertificateError
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.json_objects import JsonObject
+from mapapp.answers.claims import ExactNumber, ReadingClaim, as_json
 from mapapp.answers.publication import CLAIMS_SCHEMA
+from mapapp.answers.release_claims import (
+    AccountingClaims,
+    LoneWorkerClaims,
+    ParameterClaims,
+    ReleaseCertificate,
+    WorstSynthesizer,
+)
 from mapapp.kinds.base.certificate import (
-    FIELDS,
     FOR_RELEASE,
     MARGINS_CAVEAT,
     NOT_FOR_RELEASE,
@@ -142,24 +151,24 @@ def build_certificate(
         claims = exponential_claims(privacy, synthesis, rows)
     else:
         claims = _accounted_claims(privacy, synthesis, rows, is_published)
-    failed = [item["name"] for item in claims["preconditions"] if not item["holds"]]
+    failed = [item.name for item in claims["preconditions"] if not item.holds]
     why = [*reasons, *synthesis.not_for_release_reasons(), *(f"does not hold: {name}" for name in failed)]
-    whole = {
-        **claims,
-        "schema_version": CLAIMS_SCHEMA,
-        "status": NOT_FOR_RELEASE if why else FOR_RELEASE,
-        "status_reasons": why,
-        "parameters": {
-            "privacy": stated_privacy(privacy, synthesis.mechanism),
-            "synthesis": synthesis.to_dict(),
-        },
-        "construction": dict(construction or {}),
-        **({} if lone_worker is None else {"lone_worker": dict(lone_worker)}),
-        "public_inputs": dict(sorted(public_inputs.items())),
-        "confidential_inputs": dict(sorted(confidential_inputs.items())),
-        "versions": dict(software_versions() if versions is None else versions),
-    }
-    return {name: whole[name] for name in (*FIELDS, "mechanism") if name in whole}
+    return as_json(
+        ReleaseCertificate(
+            **claims,
+            schema_version=CLAIMS_SCHEMA,
+            status=NOT_FOR_RELEASE if why else FOR_RELEASE,
+            status_reasons=why,
+            parameters=ParameterClaims(
+                privacy=stated_privacy(privacy, synthesis.mechanism), synthesis=synthesis.to_dict()
+            ),
+            construction=dict(construction or {}),
+            lone_worker=UNSET if lone_worker is None else convert(lone_worker, LoneWorkerClaims),
+            public_inputs=dict(sorted(public_inputs.items())),
+            confidential_inputs=dict(sorted(confidential_inputs.items())),
+            versions=dict(software_versions() if versions is None else versions),
+        )
+    )
 
 
 def _accounted_claims(
@@ -172,40 +181,34 @@ def _accounted_claims(
     if not rows:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     worst = max(rows, key=lambda row: (Fraction(row["epsilon_final"]["exact"]), row["delta_bound"]))
-    final = worst["epsilon_final"]
-    delta = exact_number(privacy.delta)
+    final, delta = convert(worst["epsilon_final"], ExactNumber), ExactNumber.of(privacy.delta)
+    reading = partial(ReadingClaim, epsilon=final, delta=delta)
     return {
         "accountant": privacy.accountant,
-        "epsilon": exact_number(privacy.epsilon),
+        "epsilon": ExactNumber.of(privacy.epsilon),
         "delta": delta,
         "epsilon_final": final,
         "readings": {
-            "probabilistic_differential_privacy": {
-                "epsilon": final,
-                "delta": delta,
-                "holds_for": each_by_itself(synthesis.unit),
-                "delta_of_all_together": delta_of_all(rows),
-            },
-            "differential_privacy": {
-                "epsilon": final,
-                "delta": delta,
-                "holds_for": "the whole release",
-                "survives_post_processing": True,
-            },
+            "probabilistic_differential_privacy": reading(
+                holds_for=each_by_itself(synthesis.unit), delta_of_all_together=delta_of_all(rows)
+            ),
+            "differential_privacy": reading(holds_for="the whole release", survives_post_processing=True),
         },
         "neighbours": neighbors(synthesis.unit),
         "unit_of_protection": UNIT,
         "composition": composition(synthesis.unit),
-        "worst_synthesizer": {name: worst[name] for name in ("published_count", "rule", "epsilon_final")},
+        "worst_synthesizer": WorstSynthesizer(
+            published_count=worst["published_count"], rule=worst["rule"], epsilon_final=final
+        ),
         "preconditions": (sound_preconditions if is_sound else theorem_preconditions)(
             privacy, synthesis, rows
         ),
-        "accounting": {
-            "published_counts_replace_likelihood_counts": is_published,
-            "weight_units_per_worker": WEIGHT_UNITS,
-            "retention_units": RETENTION_UNITS,
-            "rows": rows,
-        },
+        "accounting": AccountingClaims(
+            published_counts_replace_likelihood_counts=is_published,
+            weight_units_per_worker=WEIGHT_UNITS,
+            retention_units=RETENTION_UNITS,
+            rows=[dict(row) for row in rows],
+        ),
         "caveats": [*_CAVEATS, *(SOUND_CAVEATS if is_sound else _PAPER_CAVEATS)],
     }
 

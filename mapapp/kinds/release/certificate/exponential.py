@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from engine.errors import CertificateError
@@ -14,6 +15,9 @@ from engine.mechanisms.exponential import ExponentialPromise, exponential_promis
 from engine.mechanisms.prices import law_of, unpriced_law
 from engine.mechanisms.thetas import MOST_EXACT_WORKERS
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from geodata.json_objects import JsonObject
+from mapapp.answers.claims import ExactNumber, ReadingClaim
+from mapapp.answers.release_claims import AccountingClaims, MechanismClaims, ParameterClaims, Precondition
 from mapapp.kinds.base.certificate import (
     DRAWN_TOGETHER,
     MARGINS_CAVEAT,
@@ -23,7 +27,6 @@ from mapapp.kinds.base.certificate import (
     Row,
     composition,
     each_by_itself,
-    exact_number,
     neighbors,
 )
 
@@ -63,13 +66,13 @@ _UNREAD: Final = {"delta": "1e-6", "min_retention": "1", "accountant": "sound"}
 """Placeholders for parameters that the exponential mechanism does not use; nothing depends on these values."""
 
 
-def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> Certificate:
+def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> JsonObject:
     """The privacy parameters that a certificate repeats: those that the mechanism uses."""
     values = privacy.to_dict()
     return {"epsilon": values["epsilon"]} if mechanism == "exponential" else values
 
 
-def read_privacy(parameters: Certificate) -> PrivacyParameters:
+def read_privacy(parameters: ParameterClaims) -> PrivacyParameters:
     """The privacy parameters of a certificate's `parameters`, from :func:`stated_privacy`'s values.
 
     Raises
@@ -79,8 +82,8 @@ def read_privacy(parameters: Certificate) -> PrivacyParameters:
     ParameterError
         A value is outside its range.
     """
-    given = dict(parameters["privacy"])
-    if parameters["synthesis"].get("mechanism") != "exponential":
+    given = parameters.privacy
+    if parameters.synthesis.get("mechanism") != "exponential":
         return PrivacyParameters.from_dict(given)
     if set(given) != {"epsilon"}:
         raise CertificateError(
@@ -113,40 +116,39 @@ def exponential_claims(
     if sum(row["synthesizers"] for row in rows) < 1:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     promise = exponential_promise(privacy.epsilon, priced=priced)
-    epsilon, delta = exact_number(promise.epsilon), exact_number(Fraction(0))
-    numbers = {"epsilon": epsilon, "delta": delta}
+    epsilon, delta = ExactNumber.of(promise.epsilon), ExactNumber.of(Fraction(0))
+    reading = partial(ReadingClaim, epsilon=epsilon, delta=delta)
     return {
         "accountant": NO_ACCOUNTANT,
         "epsilon": epsilon,
         "delta": delta,
         "epsilon_final": epsilon,
         "readings": {
-            "differential_privacy": numbers
-            | {"holds_for": "the whole release", "survives_post_processing": True},
-            "probabilistic_differential_privacy": numbers
-            | {"holds_for": each_by_itself(synthesis.unit), "delta_of_all_together": 0.0},
+            "differential_privacy": reading(holds_for="the whole release", survives_post_processing=True),
+            "probabilistic_differential_privacy": reading(
+                holds_for=each_by_itself(synthesis.unit), delta_of_all_together=0.0
+            ),
         },
         "neighbours": neighbors(synthesis.unit),
         "unit_of_protection": UNIT,
         "composition": composition(synthesis.unit),
         "worst_synthesizer": None,
         "preconditions": [
-            {
-                "name": "neighboring tables have the same number of workers",
-                "holds": synthesis.editing != "drop",
-                "evidence": f"editing is {synthesis.editing!r}",
-            }
+            Precondition(
+                name="neighboring tables have the same number of workers",
+                holds=synthesis.editing != "drop",
+                evidence=f"editing is {synthesis.editing!r}",
+            )
         ],
-        "accounting": {
-            "published_counts_replace_likelihood_counts": False,
-            "rows": _rows(promise, rows, priced=priced),
-        },
+        "accounting": AccountingClaims(
+            published_counts_replace_likelihood_counts=False, rows=_rows(promise, rows, priced=priced)
+        ),
         "mechanism": _section(promise, synthesis.unit),
         "caveats": [*_CAVEATS, *_UNIT_CAVEATS[synthesis.unit]],
     }
 
 
-def _rows(promise: ExponentialPromise, rows: Sequence[Row], *, priced: bool) -> list[Row]:
+def _rows(promise: ExponentialPromise, rows: Sequence[Row], *, priced: bool) -> list[JsonObject]:
     """One row for each number of support points.
 
     Its `inverse_theta` and `price` are those of 1, 2, ..., 20 workers and of more, in units of 2^-20 and of 2^-12.
@@ -182,7 +184,7 @@ def _laws(epsilon: Fraction, n_support: int, *, priced: bool) -> Row:
     return found | ({"price": " ".join(str(law.price) for law in laws)} if priced else {})
 
 
-def _section(promise: ExponentialPromise, unit: Unit) -> Certificate:
+def _section(promise: ExponentialPromise, unit: Unit) -> MechanismClaims:
     """The certificate's `mechanism`; left out for the Dirichlet-multinomial."""
     of_unit = (
         ()
@@ -192,10 +194,10 @@ def _section(promise: ExponentialPromise, unit: Unit) -> Certificate:
             "segment holds for them",
         )
     )
-    return {
-        "name": "exponential",
-        "is_private": True,
-        "rule": promise.rule,
-        "taken_for_granted": [*promise.taken_for_granted, *of_unit],
-        "numbers": promise.numbers,
-    }
+    return MechanismClaims(
+        name="exponential",
+        is_private=True,
+        rule=promise.rule,
+        taken_for_granted=[*promise.taken_for_granted, *of_unit],
+        numbers=dict(promise.numbers),
+    )

@@ -9,43 +9,41 @@ draws were made as described, and that their key was secret (the published test 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from engine.errors import EngineError
 from engine.mechanisms.dirichlet_multinomial import Synthesizers, SyntheticPoints
 from engine.parameters import Mechanism, SynthesisParameters
 from engine.placement.placement import place_blocks
 from engine.placement.points import CellTriangles
 from engine.streams import PublicSeed, SecretKey
 from engine.support.coarsening import LEVEL_REMAINDER, Coarsening
-from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store
+from mapapp.answers.claims import as_json, refusal
 from mapapp.answers.publication import (
     BOUND_FIELD,
     BOUND_SCHEMA,
-    CLAIMS_SCHEMA,
+    CERTIFICATE,
     FIRST_BOUND_SCHEMA,
     open_publication,
 )
+from mapapp.answers.release_claims import ReleaseCertificate
 from mapapp.kinds.base.block_cells import read_cells
 from mapapp.kinds.base.certificate import (
     EARLIER_MARGINS_CAVEAT,
-    FIELDS,
-    LATER_FIELDS,
     LATER_FIELDS_CHECK,
     MARGINS_CAVEAT,
     RUN_ID,
     TEST_KEY_REASON,
+    UNREADABLE,
     Certificate,
     CertificateCheck,
-    has_run_id,
-    require_hashes,
 )
 from mapapp.kinds.base.certificate_comparison import compare_again
 from mapapp.kinds.base.geography import Geography, Ints
@@ -207,8 +205,12 @@ def check_release(path: Path) -> list[CertificateCheck]:
         has left.
     """
     release = open_publication(path, "release")
-    certificate = _read_certificate(release)
+    certificate = release.document(CERTIFICATE)
     checks = [check_files(release), check_sizes(release)]
+    try:
+        stated = msgspec.convert(certificate, ReleaseCertificate)
+    except msgspec.ValidationError as error:
+        checks.append(CertificateCheck("schema", False, refusal(error)))
     if not all(check.ok for check in checks):
         return checks
     used = blocks_with_work(release, "jobs")
@@ -216,41 +218,43 @@ def check_release(path: Path) -> list[CertificateCheck]:
     checks.append(rows.jobs.result())
     if not checks[-1].ok:
         return checks
-    checks += [*check_publication(release, certificate), check_facts(release, np.flatnonzero(used))]
+    checks += [*check_publication(release, stated.publication), check_facts(release, np.flatnonzero(used))]
     checks += check_geography(release)
     checks += [rows.points.result(), rows.places.result()]
     try:
-        checks += check_claims(release, certificate, rows.key)
-    except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        checks += check_claims(release, stated, certificate, rows.key)
+    except UNREADABLE as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be interpreted ({type(error).__name__})")
         )
     return checks
 
 
-def check_claims(release: Store, certificate: Certificate, key: KeyCheck) -> Iterator[CertificateCheck]:
-    """Check what a certificate says of a release whose rows have been looked at.
+def check_claims(
+    release: Store, stated: ReleaseCertificate, document: Certificate, key: KeyCheck
+) -> Iterator[CertificateCheck]:
+    """Check what a certificate says of a release whose rows have been looked at; `document` is as it is written.
 
     Raises
     ------
-    EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError
+    ValueError, LookupError, ArithmeticError
         The certificate cannot be interpreted.
     """
-    source = _source(release, certificate)
-    yield _check_schema(certificate, source.parameters.mechanism)
-    yield from _check_later_fields(certificate)
-    yield _check_hashes(certificate)
+    source = _source(release, stated)
+    yield _check_schema(stated, source.parameters.mechanism)
+    yield from _check_later_fields(stated)
+    inputs = stated.confidential_inputs
+    yield CertificateCheck("hashes", bool(inputs), f"{len(inputs)} confidential inputs")
     yield from _check_segments(release, source.parameters)
     homes = HomesOfKey(source.geography, source.parameters)
-    noise = NoiseCheck(source.geography, source.privacy, source.parameters, priced=_is_priced(certificate))
-    yield _check_again(source, certificate, homes, noise)
+    noise = NoiseCheck(source.geography, source.privacy, source.parameters, priced=_is_priced(stated))
+    yield _check_again(source, stated, document, homes, noise)
     yield noise.result()
-    is_stated = TEST_KEY_REASON in certificate["status_reasons"]
-    yield key.result(is_stated, homes_agree=homes.are_too_many)
-    if "beside" in certificate:
-        yield check_beside(certificate)
-    if "design" in certificate["construction"]:
-        yield check_design(release, certificate)
+    yield key.result(TEST_KEY_REASON in stated.status_reasons, homes_agree=homes.are_too_many)
+    if stated.beside is not msgspec.UNSET:
+        yield check_beside(stated.beside, str(stated.beside_in_words))
+    if stated.made_from.design is not msgspec.UNSET:
+        yield check_design(release, stated.parameters, stated.made_from.design)
 
 
 class _RowChecks:
@@ -281,58 +285,39 @@ def _checked_rows(release: Store, used: npt.NDArray[np.bool_]) -> _RowChecks:
     return checks
 
 
-def _read_certificate(release: Store) -> Certificate:
-    try:
-        certificate = release.document("certificate.json")
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"{release.path}/certificate.json: not readable ({error}); do not use this release"
-        ) from error
-    if not isinstance(certificate, dict):
-        raise StoreError(f"{release.path}/certificate.json: not a certificate; do not use this release")
-    return certificate
-
-
-def _source(release: Store, certificate: Certificate) -> SynthesisSource:
+def _source(release: Store, stated: ReleaseCertificate) -> SynthesisSource:
     """What the release says it was made from."""
     return open_source(
         release,
-        PublicSeed(certificate["construction"]["editing_seed"]),
-        read_privacy(certificate["parameters"]),
-        SynthesisParameters.from_dict(certificate["parameters"]["synthesis"]),
+        PublicSeed(stated.made_from.editing_seed),
+        read_privacy(stated.parameters),
+        SynthesisParameters.from_dict(stated.parameters.synthesis),
     )
 
 
-def _check_schema(certificate: Certificate, mechanism: Mechanism) -> CertificateCheck:
+def _check_schema(stated: ReleaseCertificate, mechanism: Mechanism) -> CertificateCheck:
     """The fields that its schema has, and no others; :func:`_check_later_fields` has those that it may lack."""
-    stated = certificate["schema_version"]
-    known = type(stated) is int and CLAIMS_SCHEMA <= stated <= BOUND_SCHEMA
-    expected = {
-        *FIELDS,
-        *(["mechanism"] if mechanism == "exponential" else []),
-        *([BOUND_FIELD] if known and stated >= FIRST_BOUND_SCHEMA else []),
-    }
-    missing = expected - set(certificate)
-    if stated != BOUND_SCHEMA:
-        missing -= set(LATER_FIELDS)
-    strange = sorted(missing | (set(certificate) - expected))
-    detail = f"unexpected or missing: {strange}" if strange else f"the fields of schema {stated}"
-    return CertificateCheck("schema", known and not strange and has_run_id(certificate), detail)
+    schema, wrong = stated.schema_version, _missing(stated)
+    if schema != BOUND_SCHEMA:
+        is_bound = stated.publication is not msgspec.UNSET
+        wrong = [BOUND_FIELD] if is_bound != (schema >= FIRST_BOUND_SCHEMA) else []
+    if (stated.mechanism is msgspec.UNSET) == (mechanism == "exponential"):
+        wrong = [*wrong, "mechanism"]
+    detail = f"unexpected or missing: {wrong}" if wrong else f"the fields of schema {schema}"
+    return CertificateCheck("schema", not wrong, detail)
 
 
-def _check_later_fields(certificate: Certificate) -> list[CertificateCheck]:
+def _check_later_fields(stated: ReleaseCertificate) -> list[CertificateCheck]:
     """Name the fields that a certificate of an earlier schema lacks: earlier versions did, but anyone can delete them.
 
     The digest alone tells the two apart, so the check fails if a field of version 0.1 is missing. No check for schema
     3, which has all fields.
     """
-    if certificate["schema_version"] == BOUND_SCHEMA:
+    if stated.schema_version == BOUND_SCHEMA:
         return []
-    missing = [name for name in (*LATER_FIELDS, BOUND_FIELD) if name not in certificate]
-    if _lacks_true_tract(certificate):
-        missing.append(_TRUE_TRACT)
+    missing = [*_missing(stated), *([_TRUE_TRACT] if _lacks_true_tract(stated) else [])]
     good = set(missing) <= {RUN_ID, _TRUE_TRACT}
-    detail = f"schema {certificate['schema_version']} without {', '.join(missing)}"
+    detail = f"schema {stated.schema_version} without {', '.join(missing)}"
     return [
         CertificateCheck(
             LATER_FIELDS_CHECK,
@@ -342,15 +327,11 @@ def _check_later_fields(certificate: Certificate) -> list[CertificateCheck]:
     ]
 
 
-def _check_hashes(certificate: Certificate) -> CertificateCheck:
-    """Hashes of confidential inputs have the form of hashes; those of public inputs are compared with the tables'."""
-    inputs = certificate["confidential_inputs"]
-    require_hashes(inputs)
-    return CertificateCheck("hashes", bool(inputs), f"{len(inputs)} confidential inputs")
-
-
 def _check_again(
-    source: SynthesisSource, certificate: Certificate, *homes: HomesOfKey | NoiseCheck
+    source: SynthesisSource,
+    stated: ReleaseCertificate,
+    document: Certificate,
+    *homes: HomesOfKey | NoiseCheck,
 ) -> CertificateCheck:
     """Make the certificate again from the public tables, and compare it field by field; show all homes to `homes`."""
     certified = []
@@ -366,20 +347,20 @@ def _check_again(
         source.seed,
         source.privacy,
         source.parameters,
-        confidential_inputs=certificate["confidential_inputs"],
+        confidential_inputs=stated.confidential_inputs,
         reasons=(
-            *([TEST_KEY_REASON] if TEST_KEY_REASON in certificate["status_reasons"] else []),
+            *([TEST_KEY_REASON] if TEST_KEY_REASON in stated.status_reasons else []),
             *reasons_of_homes(source.store.manifest),
         ),
-        design=certificate["construction"].get("design"),
-        versions=certificate["versions"],
+        design=stated.made_from.design or None,
+        versions=stated.versions,
     )
-    if source.parameters.mechanism == "exponential" and not _is_priced(certificate):
+    if source.parameters.mechanism == "exponential" and not _is_priced(stated):
         again |= _unpriced_claims(source, again)
-    if certificate["schema_version"] != BOUND_SCHEMA:  # a later one lacks no field
-        _leave_out_later_fields(again, certificate)
+    if stated.schema_version != BOUND_SCHEMA:  # a later one lacks no field
+        _leave_out_later_fields(again, stated)
     return compare_again(
-        again, certificate, "public tables", skipped=("schema_version",), with_floats=_WITH_FLOATS
+        again, document, "public tables", skipped=("schema_version",), with_floats=_WITH_FLOATS
     )
 
 
@@ -387,15 +368,14 @@ def _unpriced_claims(source: SynthesisSource, again: Certificate) -> JsonObject:
     """The claims of a release of the exponential mechanism from before small tables had a price."""
     rows = again["accounting"]["rows"]
     claims = exponential_claims(source.privacy, source.parameters, rows, priced=False)
-    return {name: claims[name] for name in ("accounting", "mechanism")}
+    return as_json({name: claims[name] for name in ("accounting", "mechanism")})
 
 
-def _leave_out_later_fields(again: JsonObject, certificate: Certificate) -> None:
+def _leave_out_later_fields(again: JsonObject, stated: ReleaseCertificate) -> None:
     """Leave out what a certificate of an earlier schema lacks, and say what it says of margins."""
-    for field in LATER_FIELDS:
-        if field not in certificate:
-            again.pop(field, None)
-    if _lacks_true_tract(certificate):
+    for field in _missing(stated):
+        again.pop(field, None)
+    if _lacks_true_tract(stated):
         again["lone_worker"].pop("true_tract", None)
     again["caveats"] = [
         EARLIER_MARGINS_CAVEAT if each == MARGINS_CAVEAT else each for each in again["caveats"]
@@ -411,12 +391,17 @@ def _check_segments(release: Store, parameters: SynthesisParameters) -> list[Cer
     return [CertificateCheck("segments", good, f"numbers of workers {detail} from the margins of workplaces")]
 
 
-def _is_priced(certificate: Certificate) -> bool:
+def _is_priced(stated: ReleaseCertificate) -> bool:
     """Whether tables of up to 20 workers were drawn with a price; those of earlier versions were not."""
-    return "price_bits" in certificate.get("mechanism", {}).get("numbers", {})
+    return stated.mechanism is not msgspec.UNSET and "price_bits" in stated.mechanism.numbers
 
 
-def _lacks_true_tract(certificate: Certificate) -> bool:
+def _missing(stated: ReleaseCertificate) -> list[str]:
+    """The fields that a certificate lacks; which mechanism it is of decides on `mechanism`."""
+    return [name for name in stated.missing if name != "mechanism"]
+
+
+def _lacks_true_tract(stated: ReleaseCertificate) -> bool:
     """Whether a certificate states what a lone worker risks, but is from before it stated the true tract."""
-    lone = certificate.get("lone_worker")
-    return isinstance(lone, Mapping) and "true_tract" not in lone
+    lone = stated.lone_worker
+    return lone is not msgspec.UNSET and lone.true_tract is msgspec.UNSET

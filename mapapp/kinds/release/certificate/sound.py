@@ -16,7 +16,8 @@ from engine.accountant.sound import SOUND_RULES, SoundAccounting, WeightGroup, g
 from engine.errors import CertificateError
 from engine.kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from mapapp.kinds.base.certificate import Precondition, Row, exact_number
+from mapapp.answers.release_claims import Precondition
+from mapapp.kinds.base.certificate import Row, exact_number
 from mapapp.kinds.release.make.certified_weights import badness_of
 
 __all__ = [
@@ -185,7 +186,7 @@ def sound_preconditions(
             f"largest bound {worst:.6g}, delta {float(privacy.delta):g}",
         ),
     ]
-    return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
+    return [Precondition(name=name, holds=bool(holds), evidence=evidence) for name, holds, evidence in items]
 
 
 def _log_least(groups: Sequence[WeightGroup]) -> float:

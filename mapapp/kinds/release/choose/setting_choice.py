@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+import msgspec
+
 from engine.parameters import Mechanism, Prior, PrivacyParameters, SynthesisParameters, Unit
-from geodata.json_objects import JsonMapping
+from geodata.json_objects import JsonMapping, JsonObject
 from geodata.store.store import Store
+from mapapp.answers.claims import as_json
+from mapapp.answers.release_claims import ParameterClaims
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import Certificate, CertificateCheck
 from mapapp.kinds.release.certificate.exponential import read_privacy, stated_privacy
@@ -179,37 +183,48 @@ def exposure_line(facts: JsonMapping) -> str:
     return f"{shown}: no setting keeps to {facts['most_exposed']:.1%}, so the least exposed one was taken"
 
 
-def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
+class _StatedChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What was to be chosen, and how close it was, in the design of a certificate; earlier ones say less."""
+
+    priors: tuple[Prior, ...] = ()
+    units: tuple[Unit, ...] = ("cell",)
+    mechanisms: tuple[str, ...] = ()
+    most_exposed: float | None = None
+    clean: bool = False
+    delta: str = "1e-6"
+    settings_tried: int = 0
+    least: str = ""
+    runner_up: str | None = None
+
+
+def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject) -> CertificateCheck:
     """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
-    stated, parameters = certificate["construction"]["design"], certificate["parameters"]
-    given, privacy = SynthesisParameters.from_dict(parameters["synthesis"]), read_privacy(parameters)
-    compared = tuple(stated.get("mechanisms", ()))
-    left = [mechanism for mechanism in compared if mechanism not in COMPARED_MECHANISMS]
+    wanted = msgspec.convert(stated, _StatedChoice)
+    given, privacy = SynthesisParameters.from_dict(parameters.synthesis), read_privacy(parameters)
+    left = [name for name in wanted.mechanisms if name not in COMPARED_MECHANISMS]
     choice = Choice(
-        priors=tuple(stated.get("priors", ())),
-        units=tuple(stated.get("units", ("cell",))),
-        mechanisms=tuple(mechanism for mechanism in compared if mechanism not in left),
+        priors=wanted.priors,
+        units=wanted.units,
+        mechanisms=tuple(each for each in COMPARED_MECHANISMS if each in wanted.mechanisms),
         cleaning="expected_misplaced_if_cleaned" in stated,
-        most_exposed=stated.get("most_exposed"),
+        most_exposed=wanted.most_exposed,
     )
     if choice.cleaning:
         given = replace(given, clean=True)
     if choice.mechanisms:
         # What mechanisms other than the chosen one would have used is stated with the choice.
-        given = replace(given, mechanism="exponential", clean=stated["clean"])
-        privacy = PrivacyParameters(
-            epsilon=privacy.epsilon, delta=stated.get("delta", "1e-6"), accountant="sound"
-        )
+        given = replace(given, mechanism="exponential", clean=wanted.clean)
+        privacy = PrivacyParameters(epsilon=privacy.epsilon, delta=wanted.delta, accountant="sound")
     public = read_public_part(release, choice.units)
     found = choose_setting(public, privacy, given, choice)
     if left:
-        return _check_earlier_choice(public, certificate, found[2], left)
+        return _check_earlier_choice(public, parameters, stated, found[2], left)
     again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
     facts: JsonMapping = {**found[2]}
     if "most_exposed" not in stated:  # from before there were ceilings
         facts = {name: fact for name, fact in facts.items() if name != "most_exposed"}
     expected = [name for name in facts if name.startswith("expected_")]
-    same = again == {name: parameters[name] for name in again} and set(stated) == set(facts)
+    same = again == as_json(parameters) and set(stated) == set(facts)
     # Another machine may round differently, and so skip a setting that this one tries.
     rounded = ("settings_tried", "least", "runner_up", *expected)
     same = same and all(stated[name] == fact for name, fact in facts.items() if name not in rounded)
@@ -221,21 +236,24 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
     return CertificateCheck(
         "design",
         False,
-        f"stated: {_described(parameters)}; from the release's public tables: {_described(again)}; {values}",
+        f"stated: {_described(as_json(parameters))}; from the release's public tables: {_described(again)}; {values}",
     )
 
 
 def _check_earlier_choice(
-    public: PublicPart, certificate: Certificate, facts: JsonMapping, left: Sequence[Mechanism]
+    public: PublicPart,
+    parameters: ParameterClaims,
+    stated: JsonObject,
+    facts: JsonMapping,
+    left: Sequence[str],
 ) -> CertificateCheck:
     """Check a choice in which mechanisms took part that have left, which decided how the search began.
 
     `facts` are those of the choice among the mechanisms that remain. Radii near the minimum are about equally good, so
     the stated setting may differ, but what it is expected to misplace must be as stated, and hardly more.
     """
-    stated, parameters = certificate["construction"]["design"], certificate["parameters"]
     share = expected_misplaced(
-        public, read_privacy(parameters), SynthesisParameters.from_dict(parameters["synthesis"])
+        public, read_privacy(parameters), SynthesisParameters.from_dict(parameters.synthesis)
     )
     good = _is_near(share, stated["expected_misplaced"]) and share <= _EQUAL * facts["expected_misplaced"]
     detail = (
@@ -245,8 +263,8 @@ def _check_earlier_choice(
     return CertificateCheck("design", good, detail)
 
 
-def _is_near(value: float | None, stated: float | None) -> bool:
-    if value is None or stated is None:
+def _is_near(value: float | None, stated: object) -> bool:
+    if value is None or not isinstance(stated, int | float):
         return value is stated
     return abs(value - stated) <= _SAME * value
 

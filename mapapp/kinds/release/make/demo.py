@@ -39,6 +39,11 @@ class Demo:
         """Where the release with a preset is, or will be."""
         return self.home / f"demo-{_EDITION}-{preset}.release"
 
+    @property
+    def published(self) -> Path:
+        """Where its jobs as published counts are, or will be."""
+        return self.home / f"demo-{_EDITION}.published"
+
     def make(self, preset: Preset, report: Report) -> Path:
         """Make the dataset and its release with a preset where they are missing; return the path of the release."""
         release = self.release(preset)

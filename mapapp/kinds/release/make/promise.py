@@ -15,9 +15,8 @@ from engine.errors import CertificateError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.json_objects import JsonObject
-from geodata.store.schema import PUBLIC_TABLES
 from geodata.store.store import Store
-from mapapp.kinds.base.certificate import BLOCK_MARGINS_CAVEAT, MARGINS_CAVEAT, Row
+from mapapp.kinds.base.certificate import BLOCK_MARGINS_CAVEAT, MARGINS_CAVEAT, Row, public_hashes
 from mapapp.kinds.base.inputs import WorkplaceCounts
 from mapapp.kinds.release.certificate.certificate import build_certificate, certificate_rows, merge_rows
 from mapapp.kinds.release.make.certified_weights import (
@@ -160,7 +159,7 @@ def make_certificate(
         synthesis=parameters,
         rows=_rows_of_all(batches, privacy, parameters.mechanism),
         is_published=False,
-        public_inputs=_public_hashes(store),
+        public_inputs=public_hashes(store),
         confidential_inputs=confidential_inputs,
         construction=prior.facts | facts,
         lone_worker=lone_worker_facts([batch.lone_workers for batch in batches], parameters),
@@ -195,9 +194,3 @@ def _rows_of_all(
     if mechanism == "exponential":
         return [row for rows in parts for row in rows]
     return merge_rows(privacy, parts)
-
-
-def _public_hashes(store: Store) -> dict[str, str]:
-    """Sha256 of what was public before: the geography and the prior flows."""
-    files = store.manifest["files"]
-    return {table.name: files[f"{table.name}.parquet"]["sha256"] for table in PUBLIC_TABLES}

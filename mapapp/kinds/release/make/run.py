@@ -14,13 +14,18 @@ from engine.precompile import ensure_compiled, stages_of
 from engine.streams import PublicSeed, SecretKey
 from geodata.json_objects import JsonObject
 from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.base.progress import Report, silent
 from mapapp.kinds.base.certificate import FOR_RELEASE, RUN_ID, TEST_KEY_REASON, Certificate, new_run_id
 from mapapp.kinds.base.geography import Workplaces, copy_public_tables, read_geography, read_workplaces
 from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.base.ledger_entry import LedgerEntry, promised_amounts
-from mapapp.kinds.base.overlapping_publications import beside_claims, confidential_hashes, publications_beside
+from mapapp.kinds.base.overlapping_publications import (
+    beside_in_words,
+    confidential_hashes,
+    publications_beside,
+)
 from mapapp.kinds.base.residents_only import open_dataset, reasons_of_homes
 from mapapp.kinds.cluster.client import cluster_client
 from mapapp.kinds.cluster.dask_types import Client
@@ -338,7 +343,8 @@ def _beside(
 ) -> JsonObject:
     """Claims about publications beside the release; UsageError if the ledger has one that was not given."""
     is_public = certificate["status"] == FOR_RELEASE
-    return beside_claims(publications_beside(dataset, "release", entries if is_public else (), given))
+    beside = publications_beside(dataset, "release", entries if is_public else (), given)
+    return {"beside": as_json(beside), "beside_in_words": beside_in_words(beside, "release")}
 
 
 def _spend(dataset: Store, release: Path, certificate: Certificate, given: Sequence[Path]) -> JsonObject:

@@ -6,31 +6,31 @@ It is a function of public inputs and of the released values, so that `certify` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+import msgspec
+
 from engine.suppression.sum_tree import DecidedTree
 from engine.suppression.suppressed import share_delta
-from geodata.json_objects import JsonMapping
 from geodata.store.schema import GEOGRAPHY
 from geodata.store.store import Store
+from mapapp.answers.claims import BesideClaim, ExactNumber
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.answers.tables.certificate import (
-    BesideClaim,
     BreachClaim,
     Decide,
-    ExactNumber,
+    KeyedHashes,
     PriorClaim,
     PromiseClaim,
     TableCertificate,
 )
-from mapapp.kinds.base.certificate import FOR_RELEASE, NOT_FOR_RELEASE, software_versions
-from mapapp.kinds.base.overlapping_publications import beside_claims
+from mapapp.kinds.base.certificate import FOR_RELEASE, NOT_FOR_RELEASE, public_hashes, software_versions
+from mapapp.kinds.base.overlapping_publications import beside_in_words
 from mapapp.kinds.tables.make.forest import Forest
 from mapapp.kinds.tables.make.frames import name_of
 
-__all__ = ["TEST_KEY_REASON", "Promise", "make_table_certificate", "public_hashes"]
+__all__ = ["TEST_KEY_REASON", "Promise", "make_table_certificate"]
 
 TEST_KEY_REASON: Final = "test key: asked for by the publisher, for trying things out"
 
@@ -71,7 +71,7 @@ def make_table_certificate(
     prior: PriorClaim,
     reasons: Sequence[str],
     confidential_inputs: Mapping[str, str],
-    beside: Sequence[JsonMapping],
+    beside: Sequence[BesideClaim],
 ) -> TableCertificate:
     """Write the claims of a table's certificate; `mapapp.answers.publication.bind_publication` completes them.
 
@@ -88,7 +88,7 @@ def make_table_certificate(
         Why the table is not for release.
     confidential_inputs : mapping of str to str
         Keyed hashes.
-    beside : sequence of mapping
+    beside : sequence of BesideClaim
         From `publications_beside`.
     """
     more = [_PRIOR_DECLARED] if prior.origin != "release" else []
@@ -111,14 +111,14 @@ def make_table_certificate(
         decision_delta=ExactNumber.of(share_delta(promise.delta, n_decisions)),
         remainders=forest.has_remainders,
         tables=[spec.claim() for spec in forest.specs],
-        prior=replace(prior, smoothing=smoothing[0] if len(smoothing) == 1 else smoothing),
+        prior=msgspec.structs.replace(prior, smoothing=smoothing[0] if len(smoothing) == 1 else smoothing),
         breach=_breach_claim(forest, decided),
         does_not_promise=[*DOES_NOT_PROMISE, *more],
-        public_inputs=public_hashes(store),
-        confidential_inputs=dict(confidential_inputs),
+        public_inputs=public_hashes(store, GEOGRAPHY),
+        confidential_inputs=KeyedHashes(**confidential_inputs),
         versions=software_versions(),
-        beside=[BesideClaim(**each) for each in beside],
-        beside_in_words=beside_claims(beside, "table")["beside_in_words"],
+        beside=list(beside),
+        beside_in_words=beside_in_words(beside, "table"),
     )
 
 
@@ -146,9 +146,3 @@ def _breach_claim(forest: Forest, decided: Sequence[DecidedTree]) -> BreachClaim
             "not hold for it, and everything after it is suppressed. The prior does not seem to fit."
         ),
     )
-
-
-def public_hashes(store: Store) -> dict[str, str]:
-    """Sha256 of the geography."""
-    files = store.manifest["files"]
-    return {table.name: files[f"{table.name}.parquet"]["sha256"] for table in GEOGRAPHY}

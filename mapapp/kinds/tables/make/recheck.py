@@ -17,32 +17,31 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from engine.errors import EngineError
 from engine.streams import SecretKey
 from engine.suppression.rates import Rates
 from engine.suppression.sum_tree import DecidedTree
 from engine.suppression.suppressed import share_delta
-from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.store.schema import CELL_KINDS, CELL_STATES
 from geodata.store.store import Store, open_store, store_digest
 from mapapp.answers.areas.areas import Areas
-from mapapp.answers.publication import BOUND_SCHEMA, CERTIFICATE, FIRST_BOUND_SCHEMA
+from mapapp.answers.claims import as_json, refusal
+from mapapp.answers.publication import CERTIFICATE
 from mapapp.answers.tables.certificate import (
     PriorClaim,
     PromiseClaim,
     TableCertificate,
     read_table_certificate,
 )
-from mapapp.base.errors import UsageError
-from mapapp.kinds.base.certificate import CertificateCheck, require_hashes, without_run_id
-from mapapp.kinds.base.certificate_comparison import compare_again, is_written_alike
+from mapapp.kinds.base.certificate import UNREADABLE, CertificateCheck
+from mapapp.kinds.base.certificate_comparison import compare_again
 from mapapp.kinds.base.overlapping_publications import check_beside
 from mapapp.kinds.base.publication_check import (
     check_facts,
     check_files,
     check_geography,
     check_publication,
+    check_schema,
     check_sizes,
 )
 from mapapp.kinds.base.residents_only import reasons_of_homes
@@ -62,12 +61,9 @@ from mapapp.kinds.tables.make.nodes import Nodes, fill_in
 from mapapp.kinds.tables.make.prior import Planned, Prior, plan_table
 from mapapp.kinds.tables.make.spec import TableSpec
 
-__all__ = ["UNREADABLE", "check_prior", "check_table"]
+__all__ = ["check_prior", "check_table"]
 
 Ints = npt.NDArray[np.int64]
-
-UNREADABLE: Final = (EngineError, UsageError, KeyError, ValueError, ArithmeticError, IndexError)
-"""What a certificate whose fields have the right types can still raise if it does not go with its tables."""
 
 _NO_BLOCKS: Final = np.zeros(0, dtype=np.int64)
 _NOT_COMPARED: Final = ("schema_version", "versions", "beside", "beside_in_words")
@@ -87,22 +83,21 @@ def check_table(path: Path) -> list[CertificateCheck]:
         It is no table, its files are not those of its manifest, or its certificate cannot be read.
     """
     table = open_store(path, "table")
-    try:
-        certificate = table.document(CERTIFICATE)
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"{path}/{CERTIFICATE}: not readable ({type(error).__name__}); do not use this table"
-        ) from error
+    certificate = table.document(CERTIFICATE)
     checks = [check_files(table), check_sizes(table)]
+    try:
+        stated = msgspec.convert(certificate, TableCertificate)
+    except msgspec.ValidationError as error:
+        checks.append(CertificateCheck("schema", False, refusal(error)))
     if not all(check.ok for check in checks):
         return checks
     checks += [
-        *check_publication(table, certificate),
+        *check_publication(table, stated.publication),
         check_facts(table, _NO_BLOCKS),
         *check_geography(table),
     ]
     try:
-        checks += _claims(table, certificate)
+        checks += _claims(table, stated, certificate)
     except UNREADABLE as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be interpreted ({type(error).__name__})")
@@ -140,37 +135,19 @@ def _prior_again(plan: Planned, earlier: Store) -> bool:
     return bool(same and np.array_equal(again.row, plan.row) and np.array_equal(again.column, plan.column))
 
 
-def _claims(table: Store, certificate: JsonObject) -> list[CertificateCheck]:
-    try:
-        stated = msgspec.convert(certificate, TableCertificate)
-    except msgspec.ValidationError as error:
-        return [CertificateCheck("schema", False, str(error))]
+def _claims(table: Store, stated: TableCertificate, certificate: JsonObject) -> list[CertificateCheck]:
     cells, prior = table.table("table_cells"), table.table("table_prior")
-    checks = [_check_schema(stated, certificate), _check_cells(cells, prior)]
+    checks = [*check_schema(stated, certificate), _check_cells(cells, prior)]
     if not all(check.ok for check in checks):
         return checks
-    checks += without_run_id(certificate)
     forest = _forest(table, stated, prior)
     values = [_released_values(nodes, part) for nodes, part in _parts(forest, cells)]
     decided = _decided_again(forest, stated, values)
     checks.append(_check_decisions(forest, decided, values, stated.promise))
     checks.append(_check_rows(forest, cells, prior, decided, values))
     checks.append(_check_claims(table, forest, decided, stated, certificate))
-    checks.append(check_beside(certificate, "table"))
-    require_hashes(stated.public_inputs, {"jobs": stated.confidential_inputs["jobs"]})
+    checks.append(check_beside(stated.beside, stated.beside_in_words, "table"))
     return checks
-
-
-def _check_schema(stated: TableCertificate, certificate: JsonObject) -> CertificateCheck:
-    """All fields of its schema are there, and no others."""
-    is_earlier = stated.run_id is msgspec.UNSET
-    ok = (
-        is_written_alike(msgspec.to_builtins(stated), certificate)
-        and stated.publication is not msgspec.UNSET
-        and stated.schema_version == (FIRST_BOUND_SCHEMA if is_earlier else BOUND_SCHEMA)
-    )
-    detail = f"all {len(certificate)} fields" if ok else "fields that its schema lacks, or too few"
-    return CertificateCheck("schema", ok, detail)
 
 
 def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> CertificateCheck:
@@ -340,7 +317,7 @@ def _check_claims(
             *([TEST_KEY_REASON] if TEST_KEY_REASON in stated.status_reasons else []),
             *reasons_of_homes(table.manifest),
         ],
-        confidential_inputs=stated.confidential_inputs,
-        beside=msgspec.to_builtins(stated.beside),
+        confidential_inputs=as_json(stated.confidential_inputs),
+        beside=stated.beside,
     )
-    return compare_again(msgspec.to_builtins(again), certificate, "the table", skipped=_NOT_COMPARED)
+    return compare_again(as_json(again), certificate, "the table", skipped=_NOT_COMPARED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from geodata.json_objects import JsonObject
 from geodata.store.schema import GEOGRAPHY
 from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
 from mapapp.answers.areas.areas import Areas
+from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.answers.tables.certificate import Decide
 from mapapp.base.errors import UsageError
@@ -195,7 +196,7 @@ def make_table(
             confidential_inputs=confidential_hashes(dataset),
             beside=beside,
         )
-        claims = msgspec.to_builtins(replace(certificate, run_id=run_id))
+        claims = as_json(msgspec.structs.replace(certificate, run_id=run_id))
         report("writing the table", 0, 0)
         _write(writer, dataset, *rows_of_all(forest.trees, decided, values), claims)
     return _outcome(table_path, forest, values, claims)
@@ -330,13 +331,13 @@ def _enter(
     reasons: Sequence[str],
     run_id: str,
     entered: list[LedgerEntry],
-) -> list[JsonObject]:
+) -> list[BesideClaim]:
     """Enter the table in the dataset's ledger, note the line if it is for release, and return what is beside it."""
-    ledger, beside = Ledger(dataset.path), list[JsonObject]()
+    ledger, beside = Ledger(dataset.path), list[BesideClaim]()
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
         beside[:] = publications_beside(dataset, "table", () if reasons else entries, choice.beside)
-        return tuple(str(each["digest"] or each["name"]) for each in beside)
+        return tuple(each.digest or each.name for each in beside)
 
     others(ledger.entries())  # a table that is refused must not create a ledger
     line = ledger.enter_table(

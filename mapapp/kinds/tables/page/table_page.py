@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import BAND_LABELS, PART, Attributes, aria, may_be_released
-from mapapp.explore.pages.certificate import summary_card
+from mapapp.explore.pages.certificate import RELEASE_BADGES, summary_card
 from mapapp.kinds.tables.page.addresses import file_url
 from mapapp.kinds.tables.read import words
 from mapapp.kinds.tables.read.published import Cell, OneTable
@@ -404,6 +404,6 @@ def about(served: ServedTable) -> list[Component]:
             "Certificate",
             words.facts_of(published),
             ("How such a table is made", "./method"),
-            may_be_released=may_be_released(served.certificate),
+            badge=RELEASE_BADGES[may_be_released(served.certificate)],
         ),
     ]

@@ -17,9 +17,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.store.store import Store, store_digest
-from mapapp.answers.areas.areas import Areas
-from mapapp.answers.areas.cells import Cells
-from mapapp.answers.commutes.prepared import prepare_cells
+from mapapp.answers.areas.areas import open_areas
 from mapapp.answers.publication import CERTIFICATE, open_publication, title_with_year
 from mapapp.answers.tables.certificate import (
     Counted,
@@ -193,9 +191,7 @@ class PublishedTable:
                 f"{store.path / CERTIFICATE}: does not go with its tables ({str(error)[:80]}); do not use this table"
             ) from error
         self.promise = _promise(self.claims)
-        prepared = prepare_cells(store, report=report)
-        self._lease = prepared.lease
-        self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        self.areas = open_areas(store, report=report)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:

@@ -1,0 +1,120 @@
+"""What readers are told of published counts: where they are from, what protects people, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mapapp.answers import words
+from mapapp.answers.analyses.about import Note
+from mapapp.answers.opened_publication import OpenedPublication
+from mapapp.answers.promise.chapters import Chapter
+from mapapp.answers.published.certificate import PublishedCertificate, published_certificate
+from mapapp.question.filters import Filters
+
+GUIDANCE: Final = (
+    "Counts are as they were published. By the Census Bureau's guidance for OnTheMap, use counts of 10 and more as "
+    "they are, and 3 to 9 with caution; counts of 1 and 2 vary substantially, because of the noise and the model that "
+    "protect people."
+)
+ASSIGNED: Final = (
+    "LODES publishes age, earnings, and industry one at a time for each pair of blocks. Counts by two of them at once "
+    "are therefore not published ones: how they go together was assigned, so that each published count is kept."
+)
+COUNTED: Final = {
+    "JT00": "All jobs count, so a person with two jobs counts twice.",
+    "JT01": "The primary job of each worker counts: the one that paid most.",
+    "JT02": "All private jobs count, so a person with two of them counts twice.",
+    "JT03": "The primary private job of each worker counts: the one that paid most.",
+    "JT04": "All federal jobs count, so a person with two of them counts twice.",
+    "JT05": "The primary federal job of each worker counts: the one that paid most.",
+}
+"""What LODES counts, by its code of the job type."""
+_TOGETHER: Final = ("age", "earnings", "industry")
+
+
+def number_notes(analysis: str, filters: Filters, facts: Mapping[str, object]) -> tuple[Note, ...]:
+    """Return the notes that stand beside the numbers of an answer."""
+    job_type = str(facts.get("job_type") or "")
+    counted = (Note("jobs", COUNTED[job_type]),) if job_type in COUNTED else ()
+    several = sum(bool(getattr(filters, name)) for name in _TOGETHER) > 1
+    is_joint = several or analysis == "cross-table"
+    assigned = (Note("assigned", ASSIGNED),) if is_joint and facts.get("segments") == "assigned" else ()
+    return (*counted, *assigned, Note("published", GUIDANCE))
+
+
+def source_rows(certificate: Mapping[str, object], *, digest: str = "") -> list[tuple[str, str]]:
+    """Return the facts of a certificate for a card and for reports: terms and values."""
+    found = published_certificate(certificate)
+    compared = f"{found.n_compared} of {len(found.sources)} equal to the publisher's list of checksums"
+    rows = [
+        (
+            "Published by",
+            found.publisher.name + (" (as declared by the importer)" if found.publisher.declared else ""),
+        ),
+        ("Title", found.publisher.title),
+        ("Address", found.publisher.address),
+        ("Format and vintage", ", ".join(filter(None, (found.format_version, found.data_vintage)))),
+        ("Files", compared),
+        ("Promise", "none of CommuteMap's: public before"),
+        ("Counts digest", digest),
+    ]
+    return [(term, value) for term, value in rows if value]
+
+
+def published_chapters(release: OpenedPublication) -> list[Chapter]:
+    """Return the sections of text on published counts."""
+    found = published_certificate(release.certificate)
+    publisher = found.publisher
+    states = words.covered_states(release)
+    job_type = str(release.facts.get("job_type") or "")
+    sources = tuple(
+        f"{source.file}: {source.rows:,} rows, {source.bytes:,} bytes, SHA-256 {source.sha256}, {source.checksum}"
+        for source in found.sources
+    )
+    return [
+        Chapter(
+            title="These are published counts",
+            parts=(
+                f"They are from {words.by_name(publisher.name)}: {publisher.title} ({publisher.address}). "
+                f"{found.statement} "
+                f"{found.points_in_words}",
+                f"What protects people is its publisher's work. {publisher.protection}"
+                if not publisher.declared
+                else publisher.protection.capitalize() + ".",
+                *([f"Source: {publisher.reference}."] if publisher.reference else []),
+            ),
+        ),
+        Chapter(
+            title="How to read the numbers",
+            parts=(
+                (
+                    words.coverage(states, of_residents=True)
+                    or "The counts do not state which workplaces they cover.",
+                    *_left_out(found, release),
+                    *([COUNTED[job_type]] if job_type in COUNTED else []),
+                    GUIDANCE,
+                    found.segments_in_words,
+                    "A dot on the map is a job. It is in the right block; its position within the block is random.",
+                    "Homes outside the mapped area are known by state only. They are in every count and table but have "
+                    "no dot. Distances are great-circle miles between block centers, not road miles.",
+                ),
+            ),
+        ),
+        Chapter(title="The files", parts=(sources,)),
+        Chapter(
+            title="Are these the counts that were published?",
+            parts=(
+                "The certificate lists each file with its size and SHA-256, and says whether that is the one of its "
+                "publisher's own list of checksums. “commutemap certify COUNTS” checks that all files are unchanged, "
+                "that jobs add up to each published column, and that each dot is where the public key puts it.",
+            ),
+        ),
+    ]
+
+
+def _left_out(found: PublishedCertificate, release: OpenedPublication) -> list[str]:
+    if not found.homes_left_out:
+        return []
+    named = words.listed(words.covered_states(release))
+    return [f"Workers in {named} who live in other states are not in these counts: their file was not given."]

@@ -1,0 +1,1 @@
+"""Published counts: jobs as somebody else published them, opened with nothing drawn."""
