@@ -27,6 +27,7 @@ from mapapp.answers import words
 from mapapp.answers.analyses.about import Note
 from mapapp.answers.analyses.counts import cautions
 from mapapp.answers.areas.selection import Selected
+from mapapp.answers.published.words import GUIDANCE
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
