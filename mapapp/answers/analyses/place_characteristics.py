@@ -42,7 +42,8 @@ _FILES: Final[dict[Side, str]] = {
     "work": "workplace area characteristics (WAC)",
     "home": "residence area characteristics (RAC)",
 }
-_HOW: Final = "import it with --public-characteristics, or with --published"
+_HOW: Final = "import them with --public-characteristics or --published, or use lodes --characteristics"
+_HOW_ONE: Final = "import it with --public-characteristics or --published, or use lodes --segments"
 _KEPT_BYTES: Final = 96 << 20
 
 
@@ -287,7 +288,7 @@ class AreaCounts:
         )
         if wrong:
             raise UsageError(
-                f"{self._file_name(wrong[0], lacking[wrong[0]])} is not in this publication; {_HOW}"
+                f"{self._file_name(wrong[0], lacking[wrong[0]])} is not in this publication; {_HOW_ONE}"
             )
         if not found:
             raise UsageError("nothing is published by block for this area: it is outside the imported states")
