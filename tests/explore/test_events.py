@@ -234,7 +234,9 @@ def test_every_row_leads_where_its_analysis_declares(release: Release, analysis:
         "rows"
     ]
     units = [row["unit"] for row in rows if row["unit"]]
-    assert bool(units) == (analysis in ("destinations", "comparison", "job-balance", "characteristics", "flow-matrix"))
+    assert bool(units) == (
+        analysis in ("destinations", "comparison", "job-balance", "characteristics", "flow-matrix")
+    )
     for row in rows:
         if not row["unit"]:
             continue
