@@ -218,7 +218,7 @@ def import_jobs(
     Returns
     -------
     Imported
-        With the tables `jobs` and, where there are files, `characteristics`.
+        With the tables `jobs` and, where there are files, `characteristic_counts`.
 
     Raises
     ------

@@ -78,6 +78,7 @@ class CharacteristicsFile:
             "end": self.end,
             "file": self.text.path.name,
             "job_type": self.job_type,
+            "rows": self.text.rows,
             "segment": self.segment,
             "sha256": self.text.sha256,
             "state": self.state_id,

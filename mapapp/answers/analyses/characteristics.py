@@ -14,7 +14,7 @@ import pandas
 
 from geodata.store.characteristic_groups import GROUP_OF, CharacteristicGroup
 from mapapp.answers import words
-from mapapp.answers.analyses.counts import n_places
+from mapapp.answers.analyses.counts import cautions, n_places
 from mapapp.answers.analyses.entry import (
     BarsEntry,
     ColumnEntry,
@@ -26,7 +26,7 @@ from mapapp.answers.analyses.entry import (
     to_unit,
 )
 from mapapp.answers.analyses.measures import Number, Row
-from mapapp.answers.analyses.place_characteristics import AreaCounts
+from mapapp.answers.analyses.place_characteristics import AreaCounts, with_cautions
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.areas.layer_units import LayerUnits
 from mapapp.answers.findings.words import EVERYWHERE, capital, first_spoken, share_text, where
@@ -147,7 +147,7 @@ def unit_rows(counts: AreaCounts, units: LayerUnits, characteristic: str) -> pan
             "workers": workers[rows],
             "share": workers[rows] / max(int(workers.sum()), 1),
             "expected_error": np.full(len(rows), math.nan),
-            "caution": np.full(len(rows), "", dtype=object),
+            "caution": cautions(workers[rows]),
             "share_of_jobs": share[rows],
         }
     )
@@ -165,7 +165,7 @@ def two_way_rows(counts: AreaCounts) -> pandas.DataFrame:
             n = int(jobs[at, band])
             rows.append((title, *(bands.get(name, 0) for name in CHARACTERISTICS), label, n, n / whole))
     names = ["title", *CHARACTERISTICS, "label", "workers", "share"]
-    return pandas.DataFrame(rows, columns=names).assign(expected_error=np.nan, caution="")
+    return with_cautions(pandas.DataFrame(rows, columns=names))
 
 
 # How it is shown
@@ -291,7 +291,7 @@ ENTRY: Final = Entry(
     counts=_nothing,
     findings=_findings,
     is_published=True,
-    unit=("job", "jobs"),
+    unit="jobs",
     counted=lambda answer: f"{jobs_words(answer)} of the class “{answer.label}”",
     headline=lambda answer: answer.counted,
     n_about=lambda answer: answer.jobs.value,

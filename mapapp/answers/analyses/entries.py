@@ -40,7 +40,6 @@ from mapapp.answers.analyses.results import (
 )
 from mapapp.answers.findings import sentences
 from mapapp.answers.findings.words import covered_in, residents
-from mapapp.answers.publication import is_published
 from mapapp.question.question import OTHER_END
 
 # Tables on the page with several counts in a row.
@@ -116,11 +115,10 @@ def clause_of(result: Result) -> str:
     return text_of(entry_of(result).clause, result)
 
 
-def counted_unit(result: Result, n: int) -> str:
-    """Return what the first number of an answer counts, such as "synthetic workers"."""
-    one, several = entry_of(result).unit
-    unit = one if n == 1 else several
-    return unit.removeprefix("synthetic ") if is_published(result.about.promise) else unit
+def counted_unit(result: Result, n: int, subject: str) -> str:
+    """Return what the first number of an answer counts: of most analyses the publication's subject, in the plural."""
+    unit = entry_of(result).unit or subject
+    return unit.removesuffix("s") if n == 1 else unit
 
 
 def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Value]]:

@@ -324,10 +324,10 @@ class Entry:
     lists_largest : bool
         Whether a report lists the largest rows of `units` among the key numbers.
     is_published : bool
-        Whether its numbers are copied from published files: nothing is drawn, so they have no expected error and no
-        caution, and they also count the jobs of residents who work in other states.
-    unit : tuple of (str, str)
-        What its first number counts: one, and several.
+        Whether its numbers are copied from published files: nothing is drawn, so they have no expected error, and
+        they also count the jobs of residents who work in other states.
+    unit : str
+        What its first number counts, in the plural; empty for what the publication counts, such as synthetic workers.
     counted : callable or None
         The same in an area, for comparisons, such as "jobs in Warwick"; by default, people who work or live there.
     characteristics : bool
@@ -366,7 +366,7 @@ class Entry:
     distance_tables: tuple[str, ...] = ()
     lists_largest: bool = False
     is_published: bool = False
-    unit: tuple[str, str] = ("synthetic worker", "synthetic workers")
+    unit: str = ""
     counted: Read[str] | None = None
     characteristics: bool = False
     compared: str

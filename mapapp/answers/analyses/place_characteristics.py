@@ -25,7 +25,9 @@ from geodata.store.characteristic_groups import (
 from geodata.store.store import Store
 from mapapp.answers import words
 from mapapp.answers.analyses.about import Note
+from mapapp.answers.analyses.counts import cautions
 from mapapp.answers.areas.selection import Selected
+from mapapp.answers.published.words import GUIDANCE
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
@@ -40,7 +42,8 @@ _FILES: Final[dict[Side, str]] = {
     "work": "workplace area characteristics (WAC)",
     "home": "residence area characteristics (RAC)",
 }
-_HOW: Final = "import it with --public-characteristics, or with --published"
+_HOW: Final = "import them with --public-characteristics or --published, or use lodes --characteristics"
+_HOW_ONE: Final = "import it with --public-characteristics or --published, or use lodes --segments"
 _KEPT_BYTES: Final = 96 << 20
 
 
@@ -227,6 +230,7 @@ class AreaCounts:
         for group in GROUPS:
             if why := self.why_not_published(group):
                 reasons.setdefault(why, []).append(group.title.split(" (")[0])
+        notes.append(Note("published", GUIDANCE))
         notes += [
             Note(NOT_PUBLISHED, f"{self._not_published(titles)}: {why}.") for why, titles in reasons.items()
         ]
@@ -284,7 +288,7 @@ class AreaCounts:
         )
         if wrong:
             raise UsageError(
-                f"{self._file_name(wrong[0], lacking[wrong[0]])} is not in this publication; {_HOW}"
+                f"{self._file_name(wrong[0], lacking[wrong[0]])} is not in this publication; {_HOW_ONE}"
             )
         if not found:
             raise UsageError("nothing is published by block for this area: it is outside the imported states")
@@ -313,7 +317,12 @@ def class_rows(counts: AreaCounts) -> pandas.DataFrame:
             for code, label, n in zip(group.codes, group.labels, jobs.tolist(), strict=True)
         ]
     names = ["attribute", "title", "code", "label", "workers", "share"]
-    return pandas.DataFrame(rows, columns=names).assign(expected_error=np.nan, caution="")
+    return with_cautions(pandas.DataFrame(rows, columns=names))
+
+
+def with_cautions(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows of workers with the last two worker columns: published counts have cautions, but no error of ours."""
+    return rows.assign(expected_error=np.nan, caution=cautions(rows["workers"].to_numpy(np.int64)))
 
 
 class AreaCharacteristics(NamedTuple):

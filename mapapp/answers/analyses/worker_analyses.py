@@ -21,7 +21,6 @@ from mapapp.answers.analyses.cross_table import (
     total_rows,
 )
 from mapapp.answers.analyses.job_balance import JobBalance, balance_units, notes_on, ratio_of
-from mapapp.answers.analyses.measures import Number
 from mapapp.answers.analyses.place_characteristics import (
     AreaCharacteristics,
     area_characteristics,
@@ -112,16 +111,16 @@ class WorkerAnalyses(OpenedRelease):
         known = published.jobs(group.codes)
         n_known, n = int(known.sum()), int(known[group.codes.index(code)])
         about = self._about("characteristics", chosen, filters, side)
-        notes = tuple(note for note in about.notes if note.code != COVERAGE)
+        notes = tuple(note for note in about.notes if note.code not in (COVERAGE, "published"))
         answer = Characteristics(
             about=replace(about, notes=(*published.notes, *notes)),
             layer=units.level,
             characteristic=code,
             label=LABEL_OF[code],
-            counted=Number(n),
+            counted=counted.number(n),
             share_of_known=n / n_known if n_known else None,
-            known=Number(n_known),
-            jobs=Number(int(published.jobs()[0])),
+            known=counted.number(n_known),
+            jobs=counted.number(int(published.jobs()[0])),
             units=unit_rows(published, units, code),
             classes=class_rows(published),
             two_way=two_way_rows(published),

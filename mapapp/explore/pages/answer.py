@@ -168,7 +168,7 @@ def place_card(release: Release, question: Question) -> Component | None:
         return None
     parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
     for title, rows in found.classes.groupby("title", sort=False):
-        parts += [html.H3(str(title)), bar_table(bars_of(rows, is_published=True), str(title))]
+        parts += [html.H3(str(title)), bar_table(bars_of(rows), str(title))]
     return html.Section([html.H2(found.title), *parts], className="card", id="characteristics")
 
 
@@ -183,7 +183,7 @@ def headline(release: Release, question: Question, result: Result, missing: str)
     """What the answer found in sentences, how many workers it counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
-    unit = counted_unit(shown, number.value)
+    unit = counted_unit(shown, number.value, words.subject(release.certificate))
     about, of_file = shown.about, entry_of(shown).is_published
     return html.Section(
         [

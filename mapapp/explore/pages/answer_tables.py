@@ -148,9 +148,8 @@ def _cut(row: TableRow, n_cells: int) -> TableRow:
 def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     if isinstance(result, Change):
         first, second, noun = result.words.heads
-        entry, rows = entry_of(result.after), largest_change(result.rows)
-        row = _change_row(entry.measure.kind, is_published=entry.is_published)
-        return noun, ["", first, second, "%", noun, "±"], rows, row
+        rows, kind = largest_change(result.rows), entry_of(result.after).measure.kind
+        return noun, ["", first, second, "%", noun, "±"], rows, _change_row(kind)
     entry = entry_of(result)
     page = entry.page_table
     if page is None:
@@ -176,7 +175,7 @@ def _units(
         text_of(title, result),
         heads,
         result.units,
-        _unit_row(result.layer, entry.cells, is_published=entry.is_published),
+        _unit_row(result.layer, entry.cells),
     )
 
 
@@ -204,7 +203,7 @@ def _exceeds(row: Row) -> str:
     return EXCEEDS if error_exceeds(row.workers, row.expected_error) else ""
 
 
-def _unit_row(layer: str, columns: dict[str, ColumnEntry], *, is_published: bool) -> RowOf:
+def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
     def cells(row: Row) -> TableRow:
         texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
         name, sub = (row.name, "") if layer in NAMED else name_parts(row.name)
@@ -212,8 +211,7 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry], *, is_published: bool
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly, _exceeds(row)) if part)
         counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
-        marks = () if is_published else _marks(*counts)
-        return _row(name, texts, marks=marks, unit=unit, sub=more)
+        return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more)
 
     return cells
 
@@ -252,7 +250,7 @@ def _pair_row(result: FlowMatrix) -> RowOf:
     return cells
 
 
-def _change_row(kind: str, *, is_published: bool) -> RowOf:
+def _change_row(kind: str) -> RowOf:
     """Returns a function that formats a change in counts or ratios as a row."""
     change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
 
@@ -266,7 +264,7 @@ def _change_row(kind: str, *, is_published: bool) -> RowOf:
         share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f}%"
         texts = [_TEXTS[kind](row.before), _TEXTS[kind](row.after), share, _TEXTS[change](row.change)]
         texts.append(_TEXTS[error](row.expected_error))
-        marks = _marks(row.before, row.after) if kind == "count" and not is_published else ()
+        marks = _marks(row.before, row.after) if kind == "count" else ()
         unclear = WITHIN if row.expected_error and within_errors(row.change, row.expected_error) else ""
         return _row(" → ".join(name for name in names if name), texts, marks=marks, sub=unclear)
 

@@ -61,7 +61,6 @@ def class_menu(value: str) -> dmc.Select:
         data=groups,
         value=value,
         allowDeselect=False,
-        searchable=True,
         comboboxProps={"zIndex": 400, "withinPortal": False},
         withScrollArea=False,
         size="sm",

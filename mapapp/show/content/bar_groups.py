@@ -34,10 +34,8 @@ class Bar:
         return words.error_text(self.error) or self.no_error
 
 
-def bars_of(
-    frame: pandas.DataFrame, name: str = "label", no_error: str = "", *, is_published: bool = False
-) -> list[Bar]:
-    """Bars of a table of workers; `no_error` marks those without an expected error, and published ones no caution."""
+def bars_of(frame: pandas.DataFrame, name: str = "label", no_error: str = "") -> list[Bar]:
+    """Bars of a table of workers; `no_error` marks those without an expected error."""
     columns = (frame[column].tolist() for column in (name, "workers", "share", "expected_error"))
     return [
         Bar(
@@ -45,7 +43,7 @@ def bars_of(
             int(workers),
             float(share),
             float(error),
-            "" if is_published else caution(int(workers)),
+            caution(int(workers)),
             no_error if math.isnan(error) else "",
         )
         for text, workers, share, error in zip(*columns, strict=True)
@@ -94,18 +92,16 @@ def _chart(title: str, groups: list[Group]) -> BarChart:
 
 def _groups(bars: BarsEntry, result: Result) -> list[Group]:
     frame, mark = result.tables()[bars.table], result.about.no_errors.get(bars.table, "")
-    is_published = entry_of(result).is_published
     if bars.group:
         return [
-            Group(str(heading), tuple(bars_of(rows, bars.name, mark, is_published=is_published)))
+            Group(str(heading), tuple(bars_of(rows, bars.name, mark)))
             for heading, rows in frame.groupby(bars.group, sort=False)
         ]
     if bars.by_size:
         frame = frame.sort_values("workers", ascending=False, kind="stable")
         frame = frame.head(max(int((frame["workers"] > 0).sum()), 1))
     if not bars.by_characteristic:
-        rows = frame.head(bars.n_rows or len(frame))
-        return [Group("", tuple(bars_of(rows, bars.name, mark, is_published=is_published)))]
+        return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name, mark)))]
     return [
         Group(title, tuple(bars_of(frame[frame["characteristic"] == name], bars.name, mark)))
         for name, title in words.BAND_TITLES.items()

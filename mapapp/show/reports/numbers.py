@@ -160,7 +160,7 @@ def sentence(release: Release, question: Question, result: Result) -> str:
     whole = "all areas of the release"
     here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
     clause = clause_of(result) or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
-    who = f"{n:,} {counted_unit(result, n)}"
+    who = f"{n:,} {counted_unit(result, n, words.subject(release.certificate))}"
     if result.about.side == "home" and not clause_of(result) and here != whole:
         clause += and_work(result.about, f"in {here}", "{s}")
     covered = covered_in(result.about)

@@ -62,6 +62,23 @@ def failed(path: Path) -> list[str]:
     return [check.check for check in check_published(path) if not check.ok]
 
 
+def test_characteristics_are_answered_from_their_files(copied: Path, tmp_path: Path) -> None:
+    """Of all workers and of one segment; totals that differ from the OD files are noted, not refused."""
+    rows = {samples.block_id(samples.RI_TRACTS[0], 1): 5, samples.block_id(samples.RI_TRACTS[1], 2): 7}
+    for name in ("ri_wac_S000", "ri_wac_SA01"):
+        (copied / f"{name}_JT00_2019.csv").write_text(samples.characteristics(rows, "work"))
+    made = import_published(tmp_path / "ri.published", sources_in(copied, characteristics=True)[0])
+    assert any("ri_wac_S000_JT00_2019.csv: 12 jobs in RI (WAC)" in note for note in made.facts["notes"])
+    assert failed(tmp_path / "ri.published") == []
+    opened = Release.open(tmp_path / "ri.published")
+    found = opened.characteristics("all", "manufacturing", layer="tract")
+    assert (found.counted.value, found.share_of_known) == (12, 1.0)
+    assert sorted(found.units["workers"][found.units["workers"] > 0]) == [5, 7]
+    assert opened.characteristics("all", "female", Filters(age=(1,))).counted.value == 12
+    with pytest.raises(UsageError, match="ri_wac_SA02_JT00_2019"):
+        opened.characteristics("all", "female", Filters(age=(2,)))
+
+
 def test_each_published_count_is_kept(counts: Path) -> None:
     """A job that moved, or a margin that changed, in one pair of blocks."""
     store = open_store(counts, "published")
