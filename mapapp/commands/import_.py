@@ -27,6 +27,7 @@ from mapapp.commands.options import (
 
 if TYPE_CHECKING:
     from geodata.sources.recognize import Sources
+    from mapapp.answers.published.certificate import PublishedCertificate
 
 FILES = click.Path(path_type=Path, dir_okay=False)
 
@@ -202,17 +203,28 @@ def _import_published(
         "publisher": publisher_name,
         "files": {source.file: source.checksum for source in certificate.sources},
         "unused": {str(path): why for path, why in unused.items()},
-        "notes": made.facts.get("notes", []),
+        "notes": [*made.facts.get("notes", []), *_list_notes(certificate)],
     }
     lines = [
         f"{counts}: {made.facts['title']}, {made.facts['n_jobs']:,} jobs, as published by {publisher_name}",
         *(f"  read      {source.file}: {source.role}, {source.checksum}" for source in certificate.sources),
         *(f"  not read  {path.name}: {why}" for path, why in unused.items()),
-        *(f"  note      {note}" for note in made.facts.get("notes", [])),
+        *(f"  note      {note}" for note in [*made.facts.get("notes", []), *_list_notes(certificate)]),
         f"  {certificate.statement}",
         f"next: commutemap serve {counts}",
     ]
     print_result(result, lines, as_json=as_json)
+
+
+def _list_notes(certificate: PublishedCertificate) -> list[str]:
+    """What to add so that readers can see that the files are the publisher's."""
+    od = [source for source in certificate.sources if source.totals is not None]
+    if certificate.publisher.declared or any(source.checksum != "not compared" for source in od):
+        return []
+    return [
+        "nothing shows that these files are the Bureau's; add its lodes_STATE.sha256sum to the folder, and they are "
+        "compared with it"
+    ]
 
 
 def _import(

@@ -21,6 +21,9 @@ ASSIGNED: Final = (
     "LODES publishes age, earnings, and industry one at a time for each pair of blocks. Counts by two of them at once "
     "are therefore not published ones: how they go together was assigned, so that each published count is kept."
 )
+NOT_COMPARED: Final = (
+    "No file of jobs was compared with a list of {name}, so nothing here shows that they are as published."
+)
 COUNTED: Final = {
     "JT00": "All jobs count, so a person with two jobs counts twice.",
     "JT01": "The primary job of each worker counts: the one that paid most.",
@@ -103,7 +106,7 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
                 ),
             ),
         ),
-        Chapter(title="The files", parts=(sources,)),
+        Chapter(title="The files", parts=(*_not_compared(found), sources)),
         Chapter(
             title="Are these the counts that were published?",
             parts=(
@@ -113,6 +116,14 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
             ),
         ),
     ]
+
+
+def _not_compared(found: PublishedCertificate) -> list[str]:
+    """Say that nothing shows that the counts are their publisher's, if no OD file was compared with its list."""
+    od = [source for source in found.sources if source.totals is not None]
+    if not od or any(source.checksum != "not compared" for source in od):
+        return []
+    return [NOT_COMPARED.format(name=words.by_name(found.publisher.name))]
 
 
 def _left_out(found: PublishedCertificate, release: OpenedPublication) -> list[str]:

@@ -329,6 +329,7 @@ def test_the_command_makes_certifies_and_names_what_it_read(folder: Path, tmp_pa
     assert done.code == 0, done.err
     assert "24 jobs, as published by U.S. Census Bureau" in done.out
     assert "CommuteMap promises nothing about these counts" in done.out
+    assert "nothing shows that these files are the Bureau's; add its lodes_STATE.sha256sum" in done.out
     done = run_here("certify", path)
     assert (done.code, "FAIL" in done.out) == (0, False)
 
