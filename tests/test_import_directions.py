@@ -31,7 +31,8 @@ ROOMS = {
     "kinds.*.read": ("base", "question", "answers"),
     "kinds.*.files": (*READS, "kinds.OWN.read", "kinds.OWN.page"),
     "kinds.*.page": (*READS, "explore", "kinds.OWN.read", "kinds.OWN.files"),
-    "explore": (*READS, "kinds.*.read", "kinds.*.page"),
+    "explore": (*READS, "kinds.*.read", "kinds.pages"),
+    "kinds.pages": ("base", "explore", "kinds.*.page"),
     "kinds.base": ("base", "question", "answers"),
     "kinds.cluster": ("base", "kinds.base", "kinds.*.make"),
     "kinds.*.make": (*MAKES, "kinds.OWN.certificate", "kinds.OWN.choose"),
@@ -66,7 +67,7 @@ FLOORS = (
     {"question"},
     {"answers"},
     {"show"},
-    {"explore", "kinds.*.read", "kinds.*.files", "kinds.*.page"},
+    {"explore", "kinds.*.read", "kinds.*.files", "kinds.*.page", "kinds.pages"},
     {"kinds.base"},
     {"kinds.cluster", "kinds.*.make", "kinds.*.certificate", "kinds.*.choose"},
     {room for room in ROOMS if room.startswith("analyst.")}
@@ -114,7 +115,7 @@ def room_of(module: str) -> str:
     A name may also be one that is imported from a module, so all that is known of it is what it begins with.
     """
     parts = module.split(".")[1:]
-    deep = {"kinds": 2 if parts[1:2] in (["base"], ["cluster"]) else 3, "analyst": 2}
+    deep = {"kinds": 2 if parts[1:2] in (["base"], ["cluster"], ["pages"]) else 3, "analyst": 2}
     return ".".join(parts[: deep.get(parts[0], 1)]) if parts else ""
 
 

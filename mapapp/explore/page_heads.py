@@ -12,8 +12,9 @@ from mapapp.answers.areas.unit_names import base_name, name_parts, unplaced_name
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
-from mapapp.explore.callbacks.views import METHOD_PAGE, TABLES_PAGE, Views
+from mapapp.explore.callbacks.views import METHOD_PAGE, Views
 from mapapp.kinds.tables.read import words
+from mapapp.kinds.tables.read.view import TABLES_PATH
 from mapapp.question.address import Address
 from mapapp.question.fields import ThemeChoice
 
@@ -129,7 +130,7 @@ class PageHead:
 def page_head(views: Views, pathname: object, query: object) -> PageHead:
     """Return what to say about the page of an address."""
     path = views.page(pathname)
-    if path == TABLES_PAGE or not views.releases:
+    if path == TABLES_PATH or not views.releases:
         return _of_table(views, path, query)
     address, _ = views.parse(query)
     release, before = views.release(address), views.releases.get(address.against)

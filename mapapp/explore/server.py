@@ -48,7 +48,7 @@ from mapapp.explore.processes.messages import Setup
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
 from mapapp.explore.web_app import ListenOptions
-from mapapp.kinds.tables.page import addresses, callbacks, routes
+from mapapp.kinds.pages import PAGES
 from mapapp.kinds.tables.read.served_table import ServedTable, open_tables
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
@@ -95,7 +95,7 @@ def create_app(
     StoreError
         If one is not a complete, unaltered release or table; a dataset is refused.
     """
-    views = Views(*_opened(publications), prefix, tuple(awaited), tuple(embed_from))
+    views = Views(*_opened(publications), prefix, tuple(awaited), tuple(embed_from), PAGES)
     is_worker = uploads is not None
     if uploads is not None:
         views.uploads = uploads
@@ -118,7 +118,6 @@ def create_app(
     routing.register(app, views)
     choices.register(app, views)
     explore.register(app, views)
-    callbacks.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     flow_routes.register_flows(app.server, views)
@@ -143,7 +142,8 @@ def create_app(
         app.server.extensions[_POOL] = pool = Pool(setup, heavy_requests.n_places(processes) + MAX_AT_ONCE)
         forwarding.register(app.server, views, pool, places)
     downloads.register(app.server, views, places, partial(_drawn, views))
-    routes.register(app.server, views, places)
+    for page in views.kind_pages:
+        page.register(app, views, places)
     upload_routes.register(app.server, views)
     web_app.add_headers(app.server, app.csp_hashes(), embed_from)
     return app
@@ -382,7 +382,8 @@ def _log(views: Views, error: Exception) -> None:
     views.log.error(f"a request could not be answered: {web_app.error_line(error)}")
 
 
-_HEAVY: Final = ("density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, addresses.STARRED_PATH)
+_OF_KINDS: Final = tuple(path for page in PAGES for path in page.shapes)
+_HEAVY: Final = ("density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, *_OF_KINDS)
 
 
 def _is_heavy(views: Views, request: flask.Request) -> bool:

@@ -7,12 +7,8 @@ from dash.development.base_component import Component
 
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
-from mapapp.explore.callbacks.views import MAP_PAGE, RECORDS_PAGE, TABLES_PAGE, Views
+from mapapp.explore.callbacks.views import MAP_PAGE, Views
 from mapapp.explore.pages import controls, explore, frame, method
-from mapapp.kinds.records.page import rows_page
-from mapapp.kinds.tables.page import table_page
-from mapapp.kinds.tables.read.view import TableView
-from mapapp.kinds.tables.read.view import to_query as table_query
 from mapapp.question.address import to_query
 
 
@@ -39,12 +35,9 @@ def register(app: Dash, views: Views) -> None:
             layers = views.layers(address)
             page = explore.page(views.releases, address, figure, layers, views.awaited, views.embed_from)
             return page, controls.release_choice(views.releases, address), marks
-        if path == RECORDS_PAGE:
-            number = rows_page.page_number(query)
-            shown = rows_page.page(views.release(address), address, number, views.releases.values())
-            return shown, None, marks
-        if path == TABLES_PAGE:
-            return table_page.page(), None, marks
+        for of_kind in views.kind_pages:
+            if of_kind.path == path:
+                return of_kind.show(views, query), None, marks
         release = views.release(address) if views.releases else None
         return method.page(release, views.releases.values(), views.tables.values()), None, marks
 
@@ -52,5 +45,5 @@ def register(app: Dash, views: Views) -> None:
 def page_links(views: Views, query: str | None) -> list[str]:
     """Links to the pages, in their order, that keep the view of an address."""
     address, _ = views.parse(query)
-    queries = {TABLES_PAGE: table_query(TableView(theme=address.view.theme))}
+    queries = {page.path: page.query(address) for page in views.kind_pages}
     return [f".{page}{queries.get(page, to_query(address))}" for page in views.pages]

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol
 
+from dash import Dash
+from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from geodata.errors import GeodataError, GeometryError
@@ -20,6 +22,7 @@ from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
+from mapapp.explore.admission import Admission
 from mapapp.explore.uploads import Uploads
 from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.view import TableView, table_view
@@ -70,8 +73,48 @@ class LimitedLog:
 
 
 _KEPT_ADDRESSES: Final = 100
-MAP_PAGE, TABLES_PAGE, METHOD_PAGE, RECORDS_PAGE = "/", "/tables", "/method", "/records"
+MAP_PAGE, METHOD_PAGE = "/", "/method"
 _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
+
+
+class KindPage(Protocol):
+    """The page of one kind of publication; `mapapp.kinds.pages` lists them all.
+
+    Attributes
+    ----------
+    path, title : str
+        Where it is, and its name in the menu.
+    shapes, files : tuple of str
+        How the addresses begin of the shapes that it draws, which need work, and of the files that it offers.
+    """
+
+    @property
+    def path(self) -> str: ...  # noqa: D102  # see the attributes
+
+    @property
+    def title(self) -> str: ...  # noqa: D102
+
+    @property
+    def shapes(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def files(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    def is_offered(self, views: Views) -> bool:
+        """Whether the app has a publication for it."""
+        ...
+
+    def show(self, views: Views, query: str | None) -> Component:
+        """Return the page for an address."""
+        ...
+
+    def query(self, address: Address) -> str:
+        """Return the query of a link to it from a view."""
+        ...
+
+    def register(self, app: Dash, views: Views, places: Admission) -> None:
+        """Attach its callbacks and the addresses of its files to an app."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +122,7 @@ class Views:
     """The releases and tables of an app by their names in addresses, where it is mounted, its log, and its uploads.
 
     `awaited` has a few words for each release that is still being made; `embed_from` has the origins of sites that may
-    embed the map.
+    embed the map; `kind_pages` are the pages beside those of the map and of the method.
     """
 
     releases: dict[str, Release]
@@ -87,6 +130,7 @@ class Views:
     prefix: str = "/"
     awaited: tuple[str, ...] = ()
     embed_from: tuple[str, ...] = ()
+    kind_pages: tuple[KindPage, ...] = ()
     log: LimitedLog = field(default_factory=LimitedLog, repr=False, compare=False)
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
     _parsed: ResultCache[tuple[Address, tuple[str, ...]]] = field(
@@ -120,17 +164,9 @@ class Views:
 
     @property
     def pages(self) -> dict[str, str]:
-        """Names of the pages by path: the map needs a release, and the pages of tables and of records one of these."""
-        return (
-            ({MAP_PAGE: "Explore"} if self.releases else {})
-            | (
-                {RECORDS_PAGE: "Records"}
-                if any(each.attributes.further for each in self.releases.values())
-                else {}
-            )
-            | ({TABLES_PAGE: "Tables"} if self.tables else {})
-            | {METHOD_PAGE: "Method"}
-        )
+        """Names of the pages by path: the map needs a release, and the page of a kind a publication of it."""
+        offered = {page.path: page.title for page in self.kind_pages if page.is_offered(self)}
+        return ({MAP_PAGE: "Explore"} if self.releases else {}) | offered | {METHOD_PAGE: "Method"}
 
     def page(self, pathname: object) -> str:
         """The page that a path names, such as `/method`, wherever the app is mounted; `/` is the first page."""

@@ -26,14 +26,15 @@ from mapapp.explore.processes.file_process import DRAWN, FileProcess
 from mapapp.explore.processes.messages import Asked, Response
 from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
-from mapapp.kinds.tables.page import addresses
+from mapapp.kinds.pages import PAGES
 
 KEPT_BYTES: Final = 64 << 20
 """Most bytes of kept shapes and pictures; the least recently used are dropped first."""
 _MOST_KEPT_EACH: Final = 8 << 20
 _CALLBACK: Final = "_dash-update-component"
-_SHAPES: Final = ("geo/", "density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, addresses.STARRED_PATH)
-_FILES: Final = (downloads.PATH, addresses.FILES_PATH)
+_OF_KINDS: Final = tuple(path for page in PAGES for path in page.shapes)
+_SHAPES: Final = ("geo/", "density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, *_OF_KINDS)
+_FILES: Final = (downloads.PATH, *(path for page in PAGES for path in page.files))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
-from dash import dcc, html
+from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import words
@@ -14,11 +14,38 @@ from mapapp.answers.records.words import NO_PERSON
 from mapapp.answers.release import Release
 from mapapp.answers.release_names import setting_words
 from mapapp.answers.words import aria
+from mapapp.explore.admission import Admission
+from mapapp.explore.callbacks.views import Views
 from mapapp.question.address import Address, to_query
 from mapapp.question.filters import Filters
 
 _PAGE = "page"
 _MAX_DIGITS = 4
+
+
+class RecordsPage:
+    """The page of worker records; see `mapapp.explore.callbacks.views.KindPage`."""
+
+    path = "/records"
+    title = "Records"
+    shapes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    def is_offered(self, views: Views) -> bool:
+        """Whether a publication has records with further attributes."""
+        return any(each.attributes.further for each in views.releases.values())
+
+    def show(self, views: Views, query: str | None) -> Component:
+        """Return the page of an address."""
+        address, _ = views.parse(query)
+        return page(views.release(address), address, page_number(query), views.releases.values())
+
+    def query(self, address: Address) -> str:
+        """Return the query of a link to it, which keeps the view."""
+        return to_query(address)
+
+    def register(self, app: Dash, views: Views, places: Admission) -> None:
+        """Nothing: the page has no callbacks and no files."""
 
 
 def page_number(query: object) -> int:

@@ -21,6 +21,8 @@ SHADES: Final[dict[Shade, str]] = {
 }
 """What the map of a table shows, with the words of its menu."""
 
+TABLES_PATH: Final = "/tables"
+"""Where the page of tables is."""
 MAX_FIND: Final = 80
 MAX_QUERY: Final = 4_000
 MAX_PAGE: Final = 9_999
