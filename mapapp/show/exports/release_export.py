@@ -340,7 +340,7 @@ def _write_points(
             done += len(frame)
             report(WRITING_POINTS, done, total)
     return [
-        f"points.csv.gz: one row for each of the {subject(store)}; coordinates are WGS 84",
+        f"points.csv.gz: one row per {subject(store).removesuffix('s')}; coordinates are WGS 84",
         *field_notes(store),
     ], []
 
