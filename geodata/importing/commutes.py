@@ -131,6 +131,9 @@ class OdCommutes:
             if file.state_id not in main:
                 outflow[file.state_id] += int(file.by_home_state[numbers].sum())
         imported = [file for file in files if file.state_id in main]
+        if is_published:
+            for file in files:
+                _check_name(file)
         rest = [file.without_rows() for file in files]
         return cls(rest, imported, outflow, inside, year, job_type, is_published)
 
@@ -380,6 +383,20 @@ def _check_residents_only(file: OdFile, state: str, allowed: bool, main: Sequenc
         raise SourceFileError(
             f"{file.text.path}: all homes are in {_postal(state)}, but workplaces in {len(main)} states are imported; "
             f"with --residents-only, import one state at a time, or add {aux}"
+        )
+
+
+def _check_name(file: OdFile) -> None:
+    """Refuse a file whose name says another state or part than its jobs."""
+    name = file.text.path.name
+    match = re.match(r"^(?P<postal>[a-z]{2})_od_(?P<part>main|aux)_", name, re.IGNORECASE)
+    if match is None or not file.text.rows:
+        return
+    part = "main" if file.main else "aux"
+    if match["postal"].upper() != _postal(file.state_id) or match["part"].lower() != part:
+        raise SourceFileError(
+            f"{file.text.path}: its jobs are those of an OD {part} file of {_postal(file.state_id)}; rename it, or "
+            "download it again"
         )
 
 

@@ -44,6 +44,7 @@ from geodata.workers.columns import read_worker_columns
 from geodata.workers.spool import WorkerSource, count_jobs
 
 _KEY = re.compile(r"^[0-9a-f]{64}$")
+_LONGEST_TITLE = 200
 READING = "reading files"
 READING_CHARACTERISTICS = "reading characteristics"
 WRITING = "writing tables"
@@ -121,6 +122,8 @@ def import_dataset(
         raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
     if title is not None and not is_utf8(title):
         raise SourceFileError("the title is not UTF-8; write it in UTF-8")
+    if title is not None and (not title.isprintable() or len(title) > _LONGEST_TITLE):
+        raise SourceFileError(f"the title: give one printable line of at most {_LONGEST_TITLE} characters")
     workers = _worker_files(sources, scratch, threads, residents_only) if sources.workers else None
     read = _read(sources, threads, progress, is_published=is_published)
     planned = (

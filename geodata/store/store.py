@@ -74,6 +74,7 @@ _PERMISSIONS: Final[dict[StoreKind, tuple[int, int]]] = {
     "published": _PUBLIC,
 }
 """Permissions of a store's folder and of its files. Those of a dataset, which is confidential, ignore the umask."""
+_NOUNS: Final = {"published": "published counts"}
 _MADE_BY: Final[dict[StoreKind, str]] = {
     "release": "commutemap synthesize {} RELEASE",
     "table": "commutemap table {} TABLE",
@@ -284,11 +285,13 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema version {manifest.get('schema_version')!r}, but this program reads "
-            f"{SCHEMA_VERSION}; make the {kind} again"
+            f"{SCHEMA_VERSION}; make the {_NOUNS.get(kind, kind)} again"
         )
     for table in TABLES[kind]:
         if f"{table.name}.parquet" not in manifest["files"]:
-            raise StoreError(f"{path / MANIFEST}: table {table.name!r} is not listed; make the {kind} again")
+            raise StoreError(
+                f"{path / MANIFEST}: table {table.name!r} is not listed; make the {_NOUNS.get(kind, kind)} again"
+            )
     _require_listed(path, kind, manifest)
     if not verify:
         return Store(path, kind, manifest)
@@ -335,7 +338,7 @@ def refuse_within_store(path: Path) -> None:
             continue
         if kind in TABLES:
             raise StoreError(
-                f"{path}: lies within a {kind}, which may hold nothing else; name a place beside it"
+                f"{path}: lies within {_article(kind)}, which may hold nothing else; name a place beside it"
             )
 
 
@@ -481,6 +484,10 @@ def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
     return f"{path}: {what}, but {_needed(wanted)} needed here; check the order of the arguments"
 
 
+def _article(kind: str) -> str:
+    return {"records": "records", "published": "published counts"}.get(kind, f"a {kind}")
+
+
 def _needed(kind: StoreKind) -> str:
     return {"records": "records are", "published": "published counts are"}.get(kind, f"a {kind} is")
 
@@ -500,7 +507,7 @@ def _require_listed(path: Path, kind: StoreKind, manifest: JsonObject) -> None:
     for entry in sorted(path.iterdir()):
         if entry.name not in known:
             raise StoreError(
-                f"{entry}: not listed in the manifest, and a {kind} may hold nothing else; remove it"
+                f"{entry}: not listed in the manifest, and {_article(kind)} may hold nothing else; remove it"
             )
         require_regular(entry)
 
@@ -514,7 +521,7 @@ def _verified_files(path: Path, kind: StoreKind, manifest: JsonObject) -> dict[s
         if state.sha256 != listed[name]["sha256"]:
             raise StoreError(
                 f"{path / name}: its sha256 differs from the manifest, so it was changed or damaged after it was "
-                f"written; make the {kind} again or restore the file"
+                f"written; make the {_NOUNS.get(kind, kind)} again or restore the file"
             )
         if state.n_bytes != listed[name]["bytes"]:
             raise StoreError(

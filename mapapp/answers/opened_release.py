@@ -164,7 +164,7 @@ class OpenedRelease(OpenedPublication):
         if side == "home":
             notes += self._cover_notes()
         if is_published(self.certificate):
-            notes += number_notes(analysis, filters, self.facts)
+            notes += number_notes(analysis, filters, self.facts, self.certificate)
         return About(
             analysis=analysis,
             title=ANALYSES[analysis].title,

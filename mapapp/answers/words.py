@@ -154,6 +154,19 @@ def publisher(certificate: Mapping[str, object]) -> str:
     return str(section.get("name") or "its publisher") if isinstance(section, dict) else "its publisher"
 
 
+def _doubt(certificate: Mapping[str, object]) -> str:
+    """Return what follows the name of a publisher whom only the importer, or the names of files, vouch for."""
+    section, sources = certificate.get("publisher"), certificate.get("sources")
+    if isinstance(section, dict) and section.get("declared"):
+        return ", as declared by the importer"
+    od = (
+        [each for each in sources if isinstance(each, dict) and each.get("totals")]
+        if isinstance(sources, list)
+        else []
+    )
+    return "" if all(each.get("listed_sha256") for each in od) else " (not compared with its list)"
+
+
 def by_name(publisher: str) -> str:
     """Return a publisher's name as a sentence has it: with an article if it is the Bureau's."""
     return (
@@ -164,7 +177,7 @@ def by_name(publisher: str) -> str:
 def promise(certificate: Mapping[str, object]) -> str:
     """Return epsilon_final and delta in one line; of published counts, who published them."""
     if is_published(certificate):
-        return f"as published by {by_name(publisher(certificate))}"
+        return f"as published by {by_name(publisher(certificate))}{_doubt(certificate)}"
     shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
     return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
 

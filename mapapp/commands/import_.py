@@ -183,6 +183,7 @@ def _import_published(
     declared = options["declare_public"]
     publisher = None if declared is None else declared_publisher(declared)
     sources, unused = _sources(directory, {**options, "public_characteristics": True})
+    _require_never_confidential(counts, sources)
     with no_collection(), show_progress(quiet=quiet) as report:
         made = import_published(
             counts,
@@ -216,10 +217,25 @@ def _import_published(
     print_result(result, lines, as_json=as_json)
 
 
+def _require_never_confidential(counts: Path, sources: Sources) -> None:
+    """Refuse files of jobs from which a dataset beside the counts was imported, and something published."""
+    from geodata.store.manifest import read_manifest
+    from geodata.store.store import sha256_of
+    from mapapp.kinds.base.ledger import LEDGER_NAME
+
+    digests = {sha256_of(path) for path in sources.od}
+    for ledger in sorted(counts.absolute().parent.glob(f"*/{LEDGER_NAME}")):
+        listed = read_manifest(ledger.parent).get("sources") or ()
+        if digests & {str(each.get("sha256")) for each in listed if isinstance(each, dict)}:
+            raise UsageError(
+                f"{ledger.parent}: a dataset of the same files, from which something was published under a promise; "
+                "counts that are public need none, so import them into another folder if they are"
+            )
+
+
 def _list_notes(certificate: PublishedCertificate) -> list[str]:
     """What to add so that readers can see that the files are the publisher's."""
-    od = [source for source in certificate.sources if source.totals is not None]
-    if certificate.publisher.declared or any(source.checksum != "not compared" for source in od):
+    if certificate.publisher.declared or certificate.is_compared:
         return []
     return [
         "nothing shows that these files are the Bureau's; add its lodes_STATE.sha256sum to the folder, and they are "

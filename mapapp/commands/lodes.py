@@ -82,12 +82,22 @@ def lodes(
         )
     paths = [each.path for each in made]
     result = {
-        "publications": [{"path": str(each.path), "year": each.year, "is_new": each.is_new} for each in made],
+        "publications": [
+            {"path": str(each.path), "year": each.year, "is_new": each.is_new, "notes": list(each.notes)}
+            for each in made
+        ],
         "left_out": plan.left_out,
         "cache": str(plan.folder),
         "files": [plain_file(file) for file in files],
     }
-    lines = [f"{each.path}: {'made' if each.is_new else 'present'}" for each in made]
+    lines = [
+        line
+        for each in made
+        for line in (
+            f"{each.path}: {'made' if each.is_new else 'present'}",
+            *(f"  note  {note}" for note in each.notes),
+        )
+    ]
     lines += missing_line(files)
     if no_serve:
         print_result(result, [*lines, f"next: commutemap serve {' '.join(map(str, paths))}"], as_json=as_json)

@@ -21,9 +21,10 @@ from mapapp.answers.publication import is_published
 from mapapp.base.errors import UsageError
 
 _COST: Final = (
-    "One of the two was published as it is, and the other was drawn: "
-    "their {noun} is the error of the drawn workers."
+    "One of the two was published as it is, and the other was drawn. "
+    "If it was drawn from these counts, their {noun} is the error of the drawn workers."
 )
+_OTHER_JOBS: Final = "One of the two was published as it is, and the other was drawn, from other jobs."
 _NOISE: Final = {
     (False, False): "Both releases contain independent noise, so small {noun}s mean nothing.",
     (True, False): _COST,
@@ -147,7 +148,10 @@ def _question_key(result: Result) -> tuple[object, ...]:
 def _notes(found: Change) -> tuple[Note, ...]:
     before, after, (first, second) = found.before, found.after, found.words.releases
     noun = found.words.noun
-    notes = [Note("both-noisy", _NOISE[published_sides(before, after)].format(noun=noun))]
+    public = published_sides(before, after)
+    same = (before.about.year, before.about.job_type) == (after.about.year, after.about.job_type)
+    said = _NOISE[public] if same or not any(public) else _OTHER_JOBS
+    notes = [Note("both-noisy", said.format(noun=noun))]
     if entry_of(after).is_published:
         notes = []
     elif is_published(before.about.promise) and is_published(after.about.promise):

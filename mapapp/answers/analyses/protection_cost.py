@@ -24,7 +24,7 @@ def differences_by_size(rows: pandas.DataFrame, public: tuple[bool, bool]) -> pa
     Returns
     -------
     DataFrame or None
-        ``size`` (published workers), ``rows``, ``workers`` (published), ``mean_difference`` (absolute),
+        ``size`` (published workers), ``rows``, ``workers`` (published), ``mean_absolute_difference``,
         ``rms_difference``, ``stated_error`` (root mean square of the expected errors of the drawn counts; NaN without
         one), and ``compared`` (rows that have one); None unless one side is published and the other drawn.
     """
@@ -44,7 +44,7 @@ def differences_by_size(rows: pandas.DataFrame, public: tuple[bool, bool]) -> pa
                     "size": _size(number, least),
                     "rows": int(inside.sum()),
                     "workers": int(published[inside].sum()),
-                    "mean_difference": float(np.abs(difference[inside]).mean()),
+                    "mean_absolute_difference": float(np.abs(difference[inside]).mean()),
                     "rms_difference": float(np.sqrt(np.mean(difference[inside] ** 2))),
                     "stated_error": float(np.sqrt(np.mean(error[known] ** 2)))
                     if known.any()

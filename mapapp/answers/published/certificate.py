@@ -38,6 +38,10 @@ class PublisherClaim(Claim, frozen=True, kw_only=True):
     declared: bool
 
 
+DECLARED_PROTECTION: Final = (
+    "Whoever imported them declared them public. "
+    "Their publisher's own description says how people are protected."
+)
 LODES: Final = PublisherClaim(
     name="U.S. Census Bureau",
     title="LEHD Origin-Destination Employment Statistics (LODES)",
@@ -55,7 +59,7 @@ GENERATED: Final = PublisherClaim(
     name="CommuteMap",
     title="A generated country",
     address="commutemap demo",
-    protection="nobody in it is real",
+    protection="Nobody in it is real.",
     reference="",
     declared=False,
 )
@@ -63,15 +67,23 @@ GENERATED: Final = PublisherClaim(
 
 
 class SourceClaim(Claim, frozen=True, kw_only=True):
-    """A file that was read: its bytes, whether they equal the publisher's own sha256, and, of OD files, their jobs."""
+    """A file that was read, with its own sha256; the one that its publisher lists for it, and, of OD files, their jobs.
+
+    The Bureau lists the sha256 of the decompressed text, so that of a compressed file is another one.
+    """
 
     file: str
     role: str
     bytes: int
     rows: int
     sha256: Hash
-    checksum: Literal["equals the publisher's", "not compared"]
+    listed_sha256: Hash | None
     totals: dict[str, int] | None
+
+    @property
+    def checksum(self) -> str:
+        """Whether the file was compared with its publisher's list, in words."""
+        return "not compared" if self.listed_sha256 is None else "equals the publisher's"
 
 
 class PublishedCertificate(Claim, frozen=True, kw_only=True):
@@ -99,7 +111,13 @@ class PublishedCertificate(Claim, frozen=True, kw_only=True):
     @property
     def n_compared(self) -> int:
         """Number of files whose sha256 equals the publisher's."""
-        return sum(source.checksum != "not compared" for source in self.sources)
+        return sum(source.listed_sha256 is not None for source in self.sources)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether every file of jobs equals its publisher's list."""
+        od = [source for source in self.sources if source.totals is not None]
+        return all(source.listed_sha256 is not None for source in od)
 
 
 def published_certificate(document: Mapping[str, object]) -> PublishedCertificate:

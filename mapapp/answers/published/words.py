@@ -9,7 +9,7 @@ from mapapp.answers import words
 from mapapp.answers.analyses.about import ASSIGNED_TOGETHER, Note
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chapters import Chapter
-from mapapp.answers.published.certificate import PublishedCertificate, published_certificate
+from mapapp.answers.published.certificate import LODES, PublishedCertificate, published_certificate
 from mapapp.question.filters import Filters
 
 GUIDANCE: Final = (
@@ -22,7 +22,8 @@ ASSIGNED: Final = (
     "are therefore not published ones: how they go together was assigned, so that each published count is kept."
 )
 NOT_COMPARED: Final = (
-    "No file of jobs was compared with a list of {name}, so nothing here shows that they are as published."
+    "Not every file of jobs was compared with a list of {name}, "
+    "so nothing here shows that they are as published."
 )
 COUNTED: Final = {
     "JT00": "All jobs count, so a person with two jobs counts twice.",
@@ -36,8 +37,12 @@ COUNTED: Final = {
 _TOGETHER: Final = ("age", "earnings", "industry")
 
 
-def number_notes(analysis: str, filters: Filters, facts: Mapping[str, object]) -> tuple[Note, ...]:
+def number_notes(
+    analysis: str, filters: Filters, facts: Mapping[str, object], certificate: Mapping[str, object]
+) -> tuple[Note, ...]:
     """Return the notes that stand beside the numbers of an answer."""
+    if not is_lodes(certificate):
+        return (Note("published", f"Counts are {words.promise(certificate)}."),)
     job_type = str(facts.get("job_type") or "")
     counted = (Note("jobs", COUNTED[job_type]),) if job_type in COUNTED else ()
     several = sum(bool(getattr(filters, name)) for name in _TOGETHER) > 1
@@ -46,6 +51,11 @@ def number_notes(analysis: str, filters: Filters, facts: Mapping[str, object]) -
         (Note(ASSIGNED_TOGETHER, ASSIGNED),) if is_joint and facts.get("segments") == "assigned" else ()
     )
     return (*counted, *assigned, Note("published", GUIDANCE))
+
+
+def is_lodes(certificate: Mapping[str, object]) -> bool:
+    """Whether counts are said to be LODES, whose guidance and ways of counting then hold."""
+    return published_certificate(certificate).publisher == LODES
 
 
 def source_rows(certificate: Mapping[str, object], *, digest: str = "") -> list[tuple[str, str]]:
@@ -60,7 +70,7 @@ def source_rows(certificate: Mapping[str, object], *, digest: str = "") -> list[
         ("Title", found.publisher.title),
         ("Address", found.publisher.address),
         ("Format and vintage", ", ".join(filter(None, (found.format_version, found.data_vintage)))),
-        ("Files", compared),
+        ("Files", compared if found.sources else ""),
         ("Promise", "none of CommuteMap's: public before"),
         ("Counts digest", digest),
     ]
@@ -84,9 +94,7 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
                 f"They are from {words.by_name(publisher.name)}: {publisher.title} ({publisher.address}). "
                 f"{found.statement} "
                 f"{found.points_in_words}",
-                f"What protects people is its publisher's work. {publisher.protection}"
-                if not publisher.declared
-                else publisher.protection.capitalize() + ".",
+                publisher.protection,
                 *([f"Source: {publisher.reference}."] if publisher.reference else []),
             ),
         ),
@@ -97,16 +105,15 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
                     words.coverage(states, of_residents=True)
                     or "The counts do not state which workplaces they cover.",
                     *_left_out(found, release),
-                    *([COUNTED[job_type]] if job_type in COUNTED else []),
-                    GUIDANCE,
-                    found.segments_in_words,
+                    *([COUNTED[job_type]] if job_type in COUNTED and publisher == LODES else []),
+                    *([GUIDANCE, found.segments_in_words] if publisher == LODES else []),
                     "A dot on the map is a job. It is in the right block; its position within the block is random.",
                     "Homes outside the mapped area are known by state only. They are in every count and table but have "
                     "no dot. Distances are great-circle miles between block centers, not road miles.",
                 ),
             ),
         ),
-        Chapter(title="The files", parts=(*_not_compared(found), sources)),
+        *([Chapter(title="The files", parts=(*_not_compared(found), sources))] if sources else []),
         Chapter(
             title="Are these the counts that were published?",
             parts=(
@@ -119,9 +126,8 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
 
 
 def _not_compared(found: PublishedCertificate) -> list[str]:
-    """Say that nothing shows that the counts are their publisher's, if no OD file was compared with its list."""
-    od = [source for source in found.sources if source.totals is not None]
-    if not od or any(source.checksum != "not compared" for source in od):
+    """Say that nothing shows that the counts are their publisher's, unless each OD file was compared with its list."""
+    if found.is_compared or found.publisher.declared:
         return []
     return [NOT_COMPARED.format(name=words.by_name(found.publisher.name))]
 

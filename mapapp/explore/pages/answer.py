@@ -248,7 +248,9 @@ def promise(release: Release) -> Component:
             )
         ),
         className="promise",
-        **aria(label="Privacy summary"),
+        **aria(
+            label="Where these counts are from" if is_published(release.certificate) else "Privacy summary"
+        ),
     )
 
 

@@ -103,7 +103,7 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
         _row("This view", [("Setup file", address("setup.json"), "setup file")], view=True),
     ]
     said = [
-        "Every file names its release and states its privacy promise.",
+        "Every file names the publication that it is from, and what it promises.",
         *([] if ready else ["For reports and charts, choose an area first."]),
     ]
     return [

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import ClassVar, Final, Protocol
 
 from geodata.store.store import Store, sha256_of, store_digest
+from mapapp.answers import words
 from mapapp.answers.publication import CERTIFICATE, DIGEST_NOTE, is_published
 
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
@@ -39,6 +40,8 @@ class Provenance:
     ----------
     what : str
         What the rows count.
+    publisher : str
+        Of published counts, who published them: name, title, and address; else empty.
     title, year, job_type : str
         As the release states them; empty if it does not.
     vintage_blocks, vintage_pumas : str
@@ -59,6 +62,7 @@ class Provenance:
 
     publication: ClassVar[str] = "release"
     what: str
+    publisher: str
     title: str
     year: str
     job_type: str
@@ -81,6 +85,7 @@ class Provenance:
         vintage = vintage if isinstance(vintage, dict) else {}
         return cls(
             what=_PUBLISHED if is_published(certificate) else _SYNTHETIC,
+            publisher=_publisher(certificate),
             title=str(facts.get("title") or store.path.name),
             year=str(facts.get("year") or ""),
             job_type=str(facts.get("job_type") or ""),
@@ -100,6 +105,7 @@ class Provenance:
         """Plain values, in reading order."""
         return {
             "what": self.what,
+            "publisher": self.publisher,
             "release": self.title,
             "year": self.year,
             "job_type": self.job_type,
@@ -123,6 +129,14 @@ class Provenance:
     def lines(self) -> list[str]:
         """The same as lines of text."""
         return [f"{name}: {value}" for name, value in self.texts().items()]
+
+
+def _publisher(certificate: Mapping[str, object]) -> str:
+    section = certificate.get("publisher")
+    if not is_published(certificate) or not isinstance(section, dict):
+        return ""
+    named = ", ".join(str(section.get(name) or "") for name in ("name", "title", "address"))
+    return f"{named}; {words.promise(certificate)}"
 
 
 def readable_texts(values: Mapping[str, object]) -> dict[str, str]:

@@ -185,16 +185,16 @@ def _subject(releases: Sequence[Release]) -> dict[str, str]:
     published = [release for release in releases if is_published(release.certificate)]
     if not published:
         return {}
-    name = words.by_name(words.publisher(published[0].certificate))
+    as_published = words.promise(published[0].certificate)
     if len(published) == len(releases):
         return {
             "contents": "Jobs as published",
-            "lead": f"Counts are as published by {name}.",
+            "lead": f"Counts are {as_published}.",
             "kept": "As published",
         }
     return {
         "contents": "Synthetic workers, and jobs as published",
-        "lead": f"Counts of {published[0].title} are as published by {name}. No record of the others is a real person.",
+        "lead": f"Counts of {published[0].title} are {as_published}. No record of the others is a real person.",
     }
 
 

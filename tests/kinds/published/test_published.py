@@ -112,7 +112,7 @@ def test_the_certificate_binds_the_sources_and_certify_recounts_them(counts: Pat
     assert listed[MAIN]["sha256"] == sha256_of(folder / MAIN)
     assert listed[MAIN]["bytes"] == (folder / MAIN).stat().st_size
     assert listed[MAIN]["totals"]["S000"] == samples.N_MAIN_JOBS
-    assert {source["checksum"] for source in listed.values()} == {"not compared"}
+    assert {source["listed_sha256"] for source in listed.values()} == {None}
     assert "epsilon" not in json.dumps(certificate)
 
 
@@ -140,6 +140,13 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "no OD file": (lambda c: c.update(sources=[]), "sources"),
     "a promise": (lambda c: c.update(statement="Formally private."), "statement"),
     "another publisher": (lambda c: c["publisher"].update(name="Somebody"), "statement"),
+    "another publisher of LODES": (lambda c: c["publisher"].update(declared=True), "statement"),
+    "a year of other files": (
+        lambda c: c["publication"]["facts"].update(year=2023),
+        "facts shown to readers",
+    ),
+    "a list of polygons": (lambda c: c["sources"][-1].update(listed_sha256="0" * 64), "sources"),
+    "homes left out": (lambda c: c.update(homes_left_out=["44"]), "homes"),
     "another title": (lambda c: c["publication"]["facts"].update(title="Ohio"), "facts shown to readers"),
 }
 
@@ -217,7 +224,7 @@ def test_files_of_unknown_origin_are_declared_public_or_refused(copied: Path, tm
         str(part) for chapter in chapters(Release.open(tmp_path / "a.published")) for part in chapter.parts
     )
     assert "City of Leeds" in said
-    assert "Declared public by whoever imported it" in said
+    assert "Whoever imported them declared them public" in said
 
 
 @pytest.mark.parametrize("text", ["", "Leeds", "Leeds, Commuters", "Leeds,, https://example.org", "a,b,\nc"])
@@ -358,3 +365,62 @@ def test_a_dataset_and_published_counts_are_not_taken_for_each_other(
     )
     with pytest.raises(StoreError, match="this is a dataset"):
         Release.open(demo_dataset)
+
+
+def test_exports_of_drawn_workers_are_not_taken_for_published_files(
+    copied: Path, counts: Path, tmp_path: Path
+) -> None:
+    """An export has a list of its own checksums, which would vouch for synthetic workers."""
+    done = run_here("export", counts, tmp_path / "lodes", "--to", "lodes", "-q")
+    assert done.code == 0, done.err
+    for file in (*copied.glob("*xwalk*"), *copied.glob("*PUMA*"), *copied.glob("Cen*")):
+        shutil.copy(file, tmp_path / "lodes")
+    with pytest.raises(UsageError, match="exported by CommuteMap, so not as its publisher published it"):
+        import_published(tmp_path / "a.published", sources_in(tmp_path / "lodes")[0])
+
+
+def test_files_of_a_dataset_with_a_ledger_are_not_made_public_beside_it(copied: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ri.dataset"
+    assert (
+        run_here(
+            "import", path, "--from", copied, "--budget-epsilon", "4", "--budget-delta", "1e-6", "-q"
+        ).code
+        == 0
+    )
+    said = refused("import", tmp_path / "ri.published", "--from", copied, "--published")
+    assert "a dataset of the same files" in said
+
+
+def test_a_shared_geography_is_verified_and_of_the_same_files(
+    copied: Path, counts: Path, tmp_path: Path
+) -> None:
+    damaged = Path(shutil.copytree(counts, tmp_path / "damaged.published"))
+    (damaged / "counties.parquet").write_bytes((damaged / "states.parquet").read_bytes())
+    with pytest.raises(StoreError, match="sha256 differs"):
+        import_published(tmp_path / "a.published", sources_in(copied)[0], geography=damaged)
+    samples.replace_text(copied / "ri_xwalk.csv.gz", "County 003", "County 999")
+    with pytest.raises(UsageError, match="made from another ri_xwalk"):
+        import_published(tmp_path / "a.published", sources_in(copied)[0], geography=counts)
+
+
+def test_a_name_that_says_another_state_or_part_is_refused(copied: Path, tmp_path: Path) -> None:
+    (copied / MAIN).rename(copied / "ny_od_main_JT00_2019.csv.gz")
+    with pytest.raises(SourceFileError, match="its jobs are those of an OD main file of RI"):
+        import_published(tmp_path / "a.published", sources_in(copied)[0])
+
+
+@pytest.mark.parametrize("title", ["red\x1b[31m", "a\nb", "x" * 201])
+def test_a_title_is_one_printable_line(title: str, copied: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceFileError, match="the title: give one printable line"):
+        import_published(tmp_path / "a.published", sources_in(copied)[0], title=title)
+
+
+def test_the_guidance_of_lodes_is_said_of_lodes_alone(copied: Path, tmp_path: Path) -> None:
+    publisher = declared_publisher("City of Leeds, Commuters, https://example.org/a")
+    import_published(tmp_path / "a.published", sources_in(copied)[0], declared=publisher)
+    found = Release.open(tmp_path / "a.published")
+    texts = [
+        note.text for note in found.profile("county:44001", Filters(age=(1,), earnings=(1,))).about.notes
+    ]
+    assert "Counts are as published by City of Leeds, as declared by the importer." in texts
+    assert not any("Census Bureau" in text or "LODES" in text for text in [*texts, str(chapters(found))])

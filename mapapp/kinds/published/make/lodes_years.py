@@ -79,11 +79,14 @@ class YearMade:
     year : int
     is_new : bool
         False if they were there before, made of the same files.
+    notes : tuple of str
+        What the import noticed.
     """
 
     path: Path
     year: int
     is_new: bool
+    notes: tuple[str, ...] = ()
 
 
 def years_in(text: str) -> tuple[int, ...]:
@@ -173,16 +176,20 @@ def make_years(
             _require_same(place, _of_year(files, year))
     made = {year for year, place in place_of.items() if not place.exists()}
     shared = next((place for year, place in place_of.items() if year not in made), None)
+    notes: dict[int, tuple[str, ...]] = {}
     for year in sorted(made):
-        _make_year(place_of[year], files, year, shared, progress)
+        notes[year] = _make_year(place_of[year], files, year, shared, progress)
         shared = shared or place_of[year]
-    years = [YearMade(path=place, year=year, is_new=year in made) for year, place in place_of.items()]
+    years = [
+        YearMade(path=place, year=year, is_new=year in made, notes=notes.get(year, ()))
+        for year, place in place_of.items()
+    ]
     return years, files
 
 
 def _make_year(
     place: Path, files: Sequence[Fetched], year: int, shared: Path | None, progress: Report
-) -> None:
+) -> tuple[str, ...]:
     from mapapp.kinds.published.make.run import import_published
 
     def report(stage: str, done: int, total: int) -> None:
@@ -190,7 +197,8 @@ def _make_year(
 
     # Nearly all objects are kept: collecting finds nothing to free among some hundred thousand shapes.
     with no_collection():
-        import_published(place, sources_of_year(files, year), geography=shared, progress=report)
+        made = import_published(place, sources_of_year(files, year), geography=shared, progress=report)
+    return tuple(str(note) for note in made.facts.get("notes", []))
 
 
 def sources_of_year(files: Sequence[Fetched], year: int) -> Sources:
@@ -230,7 +238,12 @@ def _require_same(place: Path, files: Sequence[Fetched]) -> None:
         raise StoreError(
             f"{place}: not complete published counts; remove it, or name another folder with -o"
         ) from error
-    changed = [file.file.name for file in files if stated.get(file.file.name, file.sha256) != file.sha256]
+    of_year = ("od", "wac", "rac")
+    changed = [
+        file.file.name
+        for file in files
+        if stated.get(file.file.name, "" if file.role in of_year else file.sha256) != file.sha256
+    ]
     if changed:
         raise StoreError(
             f"{place}: was made of an earlier {changed[0]}, which was published anew; remove it to make it again, or "

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas
 
+from geodata.geography.elsewhere import states
+from geodata.json_objects import JsonObject
 from geodata.sources.lodes import COUNTS
 from geodata.store.store import Store
 from mapapp.answers.publication import BOUND_SCHEMA, open_publication
 from mapapp.answers.published.certificate import (
+    DECLARED_PROTECTION,
     GENERATED,
     LODES,
     POINTS,
@@ -33,6 +37,9 @@ from mapapp.kinds.base.row_checks import JobsCheck, PointsCheck
 from mapapp.kinds.base.rows_in_order import NotInOrder, frames_by_workplace
 from mapapp.kinds.published.make.run import column_totals, point_rows, segments_sentence
 
+_NAME: Final = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT0[0-5])_(?P<year>\d{4})\b", re.IGNORECASE)
+_AUX: Final = re.compile(r"^(?P<postal>[a-z]{2})_od_aux_", re.IGNORECASE)
+_LISTED: Final = ("od", "crosswalks", "characteristics")
 _PLACES: Final = ("home_lon_deg", "home_lat_deg", "work_lon_deg", "work_lat_deg")
 
 
@@ -48,7 +55,7 @@ def check_published(path: Path) -> list[CertificateCheck]:
     certificate = read_published_certificate(store)
     jobs = JobsCheck(store.manifest["files"]["blocks.parquet"]["rows"])
     points, dots = PointsCheck(), _DotsCheck(store)
-    totals = _Totals()
+    totals, homes = _Totals(), _Homes(store)
     used = np.zeros(store.manifest["files"]["blocks.parquet"]["rows"], dtype=np.bool_)
     try:
         for rows in _rows(store):
@@ -56,6 +63,7 @@ def check_published(path: Path) -> list[CertificateCheck]:
             points.add(rows)
             dots.add(rows)
             totals.add(rows.jobs)
+            homes.add(rows.jobs)
             used[rows.jobs["destination_index"].to_numpy()] = True
     except NotInOrder:
         return [CertificateCheck("order", False, "jobs and points are not in the order of workplaces")]
@@ -65,8 +73,9 @@ def check_published(path: Path) -> list[CertificateCheck]:
         *check_publication(store, certificate.publication),
         check_facts(store, np.flatnonzero(used)),
         *check_geography(store),
-        _check_words(certificate, store.manifest.get("segments")),
-        _check_sources(certificate),
+        _check_words(certificate, store.manifest),
+        _check_sources(certificate, store.manifest),
+        _check_homes(certificate, homes.outside),
         jobs.result(),
         points.result(),
         dots.result(),
@@ -117,6 +126,20 @@ class _DotsCheck:
         )
 
 
+class _Homes:
+    """Whether somebody who works in a state lives in another, by the code of the state of work."""
+
+    def __init__(self, store: Store) -> None:
+        self._state = store.table("blocks", ["block_id"])["block_id"].str[:2].to_numpy(dtype=str)
+        self.outside: dict[str, bool] = {}
+
+    def add(self, jobs: pandas.DataFrame) -> None:
+        """Look at the jobs of some workplaces."""
+        work, home = (self._state[jobs[f"{end}_index"].to_numpy()] for end in ("destination", "origin"))
+        for code in np.unique(work).tolist():
+            self.outside[code] = self.outside.get(code, False) or bool(np.any(home[work == code] != code))
+
+
 class _Totals:
     """Jobs by column of an OD file."""
 
@@ -140,42 +163,72 @@ class _Totals:
         return CertificateCheck("published totals", not wrong and set(stated) == set(COUNTS), detail)
 
 
-def _check_words(certificate: PublishedCertificate, segments: object) -> CertificateCheck:
-    """Check that what the certificate says of itself is what this program says."""
+def _check_words(certificate: PublishedCertificate, facts: JsonObject) -> CertificateCheck:
+    """Check that what the certificate says of itself and of its publisher is what this program says of such counts."""
+    publisher, segments = certificate.publisher, facts.get("segments")
+    vintage = facts.get("vintage")
+    is_generated = isinstance(vintage, dict) and vintage.get("blocks") == "generated"
+    if publisher.declared:
+        is_right = publisher.protection == DECLARED_PROTECTION and not publisher.reference
+    else:
+        is_right = publisher == (GENERATED if is_generated else LODES)
     wrong = [
         name
         for name, found, wanted in (
             ("schema_version", certificate.schema_version, BOUND_SCHEMA),
             ("statement", certificate.statement, STATEMENT),
             ("segments_in_words", certificate.segments_in_words, segments_sentence(segments)),
+            ("segments", segments, "joint" if is_generated else "assigned"),
             ("points_in_words", certificate.points_in_words, POINTS),
-            (
-                "publisher",
-                certificate.publisher.declared or certificate.publisher in (LODES, GENERATED),
-                True,
-            ),
+            ("publisher", is_right, True),
         )
         if found != wanted
     ]
-    return CertificateCheck(
-        "statement", not wrong, f"differs in {', '.join(wrong)}" if wrong else certificate.statement
-    )
+    detail = f"differs in {', '.join(wrong)}" if wrong else certificate.statement
+    return CertificateCheck("statement", not wrong, detail)
 
 
-def _check_sources(certificate: PublishedCertificate) -> CertificateCheck:
-    """Check that the OD files are listed, each once and with totals that add up to those of all; the demo has none."""
+def _check_sources(certificate: PublishedCertificate, facts: JsonObject) -> CertificateCheck:
+    """Check the list of files: each once, OD files of one year and job type, whose totals add up to those of all."""
     names = [source.file for source in certificate.sources]
-    totals = [source.totals for source in certificate.sources if source.totals is not None]
-    generated = certificate.publisher == GENERATED
-    good = bool(totals) is not generated and len(set(names)) == len(names)
-    if totals:
-        good = good and all(set(each) == set(COUNTS) for each in totals)
-        good = good and certificate.totals == {
-            name: sum(each.get(name, 0) for each in totals) for name in COUNTS
-        }
+    od = [source for source in certificate.sources if source.role == "od"]
+    totals = [source.totals for source in od if source.totals is not None]
+    named = [match for source in od if (match := _NAME.match(source.file))]
+    wrong = {
+        "a file twice": len(set(names)) != len(names),
+        "no name of a file": any(not name.isprintable() or ".." in name for name in names),
+        "no file of jobs": bool(totals) is (certificate.publisher == GENERATED),
+        "another year or job type": any(
+            (int(match["year"]), match["job_type"].upper()) != (facts.get("year"), facts.get("job_type"))
+            for match in named
+        ),
+        "a list of what lists do not name": any(
+            source.listed_sha256 is not None and source.role not in _LISTED for source in certificate.sources
+        ),
+        "totals": bool(totals)
+        and certificate.totals != {name: sum(each.get(name, 0) for each in totals) for name in COUNTS},
+    }
+    found = [what for what, is_wrong in wrong.items() if is_wrong]
+    n = certificate.n_compared
     detail = (
-        f"{len(names)} files, {certificate.n_compared} of them equal to their publisher's list of checksums"
-        if good
-        else "the OD files are not listed as they should be"
+        ", ".join(found) or f"{len(names)} files; the certificate says that {n} equal their publisher's list"
     )
-    return CertificateCheck("sources", good, detail)
+    return CertificateCheck("sources", not found, detail)
+
+
+def _check_homes(certificate: PublishedCertificate, outside: Mapping[str, bool]) -> CertificateCheck:
+    """Check which states of work lack the workers who live in others: `outside` says whether a state has some."""
+    stated = set(certificate.homes_left_out)
+    with_aux = {
+        match["postal"].upper() for source in certificate.sources if (match := _AUX.match(source.file))
+    }
+    known = {state.state_id: state.postal for state in states().values()}
+    lacking = {code for code, has in outside.items() if not has and known.get(code) not in with_aux}
+    generated = certificate.publisher == GENERATED
+    good = generated or (stated <= {code for code, has in outside.items() if not has} and lacking <= stated)
+    detail = (
+        "as the jobs say"
+        if good
+        else f"without workers who live elsewhere: {', '.join(sorted(lacking)) or 'none'}"
+    )
+    return CertificateCheck("homes", good, detail)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +25,19 @@ from geodata.sources.checksums import agrees, listed_sha256, parse_checksums, ve
 from geodata.sources.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
 from geodata.sources.recognize import Sources
 from geodata.store.schema import BASE_TABLES, COPIED_TABLES, GEOGRAPHY
-from geodata.store.store import Store, StoreWriter, open_store, refuse_existing, store_digest, writing_store
+from geodata.store.store import (
+    Store,
+    StoreWriter,
+    open_store,
+    refuse_existing,
+    sha256_of,
+    store_digest,
+    writing_store,
+)
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, CLAIMS_SCHEMA, bind_publication, public_facts
 from mapapp.answers.published.certificate import (
+    DECLARED_PROTECTION,
     GENERATED,
     JOINT,
     LODES,
@@ -46,16 +57,18 @@ from mapapp.kinds.base.inputs import synthesizers_of
 
 _LODES_NAME: Final = re.compile(r"^[a-z]{2}_od_(main|aux)_JT0[0-5]_(19|20)\d\d\.csv(\.gz)?$", re.IGNORECASE)
 _YEAR_AND_TYPE: Final = re.compile(r"_(?P<job_type>JT0[0-5])_(?P<year>(19|20)\d\d)", re.IGNORECASE)
-_PLACED: Final = ("crosswalks", "tracts", "blocks", "tract_puma", "puma_names", "population")
+_PLACED: Final = ("crosswalks", "tracts", "blocks", "tract_puma", "puma_names", "population", "base_map")
 """Roles of the files that decide the geography."""
 BANDS: Final = {"age": AGE, "earnings": EARNINGS, "industry": INDUSTRY}
 """Columns of an OD file by attribute, in the order of `COUNTS`."""
 _SHARED: Final = (*GEOGRAPHY, *BASE_TABLES)
 """Tables that all years of a state have alike."""
+_OF_A_YEAR: Final = ("od", "characteristics", "checksums", "versions")
+"""Roles of the files that do not decide the geography."""
+_VINTAGE_OF: Final = {"5": 2000, "6": 2010, "7": 2010, "8": 2020}
+"""Census year of the blocks by format version of LODES: a version file of other blocks is about other files."""
+_LONGEST: Final = 300
 _ROWS_AT_ONCE: Final = 1 << 20
-_NOT_DECLARED: Final = (
-    "declared public by whoever imported it; its publisher's own description says how it is protected"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,16 +101,16 @@ def declared_publisher(text: str) -> PublisherClaim:
     name, _, rest = text.partition(",")
     title, _, address = rest.rpartition(",")
     parts = [part.strip() for part in (name, title, address)]
-    if not all(parts) or not text.isprintable():
+    if not all(parts) or not text.isprintable() or len(text) > _LONGEST:
         raise UsageError(
             f"--declare-public {text[:60]!r}: give publisher, title, and address, such as "
-            "'City of Leeds, Commuters 2021, https://example.org/commuters'"
+            "'City of Leeds, Commuters 2021, https://example.org/commuters', in one line of at most 300 characters"
         )
     return PublisherClaim(
         name=parts[0],
         title=parts[1],
         address=parts[2],
-        protection=_NOT_DECLARED,
+        protection=DECLARED_PROTECTION,
         reference="",
         declared=True,
     )
@@ -260,6 +273,12 @@ def _publisher_of(sources: Sources, declared: PublisherClaim | None) -> Publishe
         )
     if not sources.od:
         raise SourceFileError("no OD file given; add STATE_od_main_JT00_YEAR.csv.gz")
+    for path in sources.od:
+        if _is_exported(path.parent):
+            raise UsageError(
+                f"{path}: exported by CommuteMap, so not as its publisher published it; open the publication that it "
+                "is from, or download the published files"
+            )
     strange = [path for path in sources.od if not _LODES_NAME.match(path.name)]
     if strange and declared is None:
         raise UsageError(
@@ -269,13 +288,22 @@ def _publisher_of(sources: Sources, declared: PublisherClaim | None) -> Publishe
     return declared or LODES
 
 
-def _compared_with_lists(sources: Sources) -> set[str]:
-    """Names of the files whose sha256 equals that of their publisher's list.
+def _is_exported(folder: Path) -> bool:
+    """Whether a folder is an export of a publication: drawn workers must not be taken for published jobs."""
+    try:
+        origin = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(origin, dict) and "CommuteMap" in json.dumps(origin)
+
+
+def _compared_with_lists(sources: Sources) -> dict[str, str]:
+    """Return the sha256 that their publisher's lists state for files, by name; each file has been compared with it.
 
     Raises
     ------
     SourceFileError
-        One differs.
+        A file differs, or two lists do.
     """
     listed: dict[str, tuple[str, Path]] = {}
     for path in sources.checksums:
@@ -283,8 +311,13 @@ def _compared_with_lists(sources: Sources) -> set[str]:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SourceFileError(f"{path}: cannot be read ({error}); download it again") from error
-        listed |= {name: (digest, path) for name, digest in parse_checksums(text).items()}
-    equal = set()
+        for name, digest in parse_checksums(text).items():
+            stated, first = listed.setdefault(name, (digest, path))
+            if stated != digest:
+                raise SourceFileError(
+                    f"{path}: states another sha256 of {name} than {first}; keep one of the lists"
+                )
+    equal = {}
     for file in (*sources.od, *sources.crosswalks, *sources.characteristics):
         found = listed_sha256({name: digest for name, (digest, _) in listed.items()}, file.name)
         if found is None:
@@ -294,7 +327,7 @@ def _compared_with_lists(sources: Sources) -> set[str]:
             raise SourceFileError(
                 f"{file}: its sha256 is not the one that {source.name} states; download it again"
             )
-        equal.add(file.name)
+        equal[file.name] = found
     return equal
 
 
@@ -306,14 +339,16 @@ def _shared_geography(path: Path, sources: Sources) -> Store:
     UsageError
         They were made from other geographic files.
     """
-    store = open_store(path, "published", verify=False)
+    store = open_store(path, "published")
     stated = {
-        source.file: source.bytes
+        source.file: source.sha256
         for source in read_published_certificate(store).sources
         if source.role != "od"
     }
-    for file in (file for role in _PLACED for file in getattr(sources, role)):
-        if stated.get(file.name) != file.stat().st_size:
+    placed = [(role, file) for role in _PLACED for file in getattr(sources, role)]
+    for role, file in placed:
+        is_unread = role == "base_map" and file.name not in stated  # such as water of another county
+        if not is_unread and stated.get(file.name) != sha256_of(file):
             raise UsageError(f"{path}: made from another {file.name}, so its geography cannot be shared")
     return store
 
@@ -366,7 +401,7 @@ def _certificate(
     imported: Imported,
     sources: Sources,
     publisher: PublisherClaim,
-    equal: set[str],
+    equal: Mapping[str, str],
     shared: Store | None,
 ) -> PublishedCertificate:
     listed: list[SourceClaim] = []
@@ -392,17 +427,19 @@ def _certificate(
                 bytes=size_of.get(name, 0),
                 rows=int(str(source["rows"])),
                 sha256=str(source["sha256"]),
-                checksum="equals the publisher's" if name in equal else "not compared",
+                listed_sha256=equal.get(name),
                 totals=imported.totals.get(name),
             )
         )
     if shared is not None:
         listed += [
-            source
-            for source in read_published_certificate(shared).sources
-            if source.role not in ("od", "characteristics")
+            source for source in read_published_certificate(shared).sources if source.role not in _OF_A_YEAR
         ]
+    for role in ("checksums", "versions"):
+        listed += [_of_text(path, role) for path in getattr(sources, role)]
+    vintage = imported.facts["vintage"]["blocks"]
     stated = [version_of(path.read_text(encoding="utf-8", errors="replace")) for path in sources.versions]
+    stated = [each for each in stated if each[0] is None or _VINTAGE_OF.get(each[0][0]) == vintage]
     formats, vintages = (
         ({one for one in each if one} for each in zip(*stated, strict=True)) if stated else (set(), set())
     )
@@ -414,6 +451,20 @@ def _certificate(
         segments=str(imported.facts["segments"]),
         format_version=", ".join(sorted(formats)) or None,
         data_vintage=", ".join(sorted(vintages)) or None,
+    )
+
+
+def _of_text(path: Path, role: str) -> SourceClaim:
+    """A list of checksums or a version file, by the state that it is of, since all version files have one name."""
+    content = path.read_bytes()
+    return SourceClaim(
+        file=f"{path.parent.name}/{path.name}" if role == "versions" else path.name,
+        role=role,
+        bytes=len(content),
+        rows=content.count(b"\n"),
+        sha256=hashlib.sha256(content).hexdigest(),
+        listed_sha256=None,
+        totals=None,
     )
 
 
