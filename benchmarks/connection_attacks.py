@@ -6,7 +6,8 @@ county, each over a new connection. The table has the median and the slowest of 
 rest; how many were not answered; the attacker's connections that the server still holds; and the bytes of temporary
 files that it holds. Every attack is bounded by `--crowd` connections and ends with its measurement.
 
-`--source` serves with another checkout of this repository, so that two versions can be compared.
+`--source` serves with another checkout of this repository, so that two versions can be compared. `--address` attacks a
+server of this machine that already serves the release, such as another program with our app.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -136,8 +137,8 @@ def slow_heads(crowd: Crowd, n: int) -> None:
 
 def slow_bodies(crowd: Crowd, n: int) -> None:
     """Bodies of callbacks that arrive byte by byte."""
-    head = f"POST {crowd.target.path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".encode()
-    crowd.connect(n, head + b"x" * 1_000)
+    head = f"POST {crowd.target.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    crowd.connect(n, f"{head}Content-Length: 100000\r\n\r\n".encode() + b"x" * 1_000)
     crowd.drip()
 
 
@@ -190,6 +191,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", type=Path, nargs="?")
     parser.add_argument("--source", type=Path, help="another checkout to serve with")
+    parser.add_argument("--address", help="a server that runs already, such as http://127.0.0.1:8000/")
     parser.add_argument("--samples", type=int, default=30, help="requests of each kind during an attack")
     parser.add_argument("--crowd", type=int, default=1_100, help="connections of an attack, at most")
     parser.add_argument(
@@ -210,7 +212,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "| attack | style sheet: median, slowest | county: median, slowest | not answered | held | files MB |"
         )
         print("|---|---|---|---|---|---|")
-        with _serving(path, chosen.source) as (pid, address):
+        running = nullcontext((0, chosen.address)) if chosen.address else _serving(path, chosen.source)
+        with running as (pid, address):  # without a process id, no temporary files are counted
             target = target_at(pid, address, county, chosen.patience)
             sample(target, 3)
             quiet = sample(target, chosen.samples)
