@@ -78,7 +78,6 @@ SECOND_TIER: Final = (
     "tests/commands/test_demo_alone.py::test_both_presets_are_made_once_and_the_second_start_makes_nothing",
     "tests/commands/test_dry_run.py::test_a_dry_run_certifies_what_the_run_certifies",
     "tests/commands/test_exit.py::test_a_command_that_fails_keeps_its_exit_code_without_standard_error",
-    "tests/commands/test_exit.py::test_a_command_that_used_duckdb_prints_nothing_at_exit",
     "tests/commands/test_exit.py::test_a_server_stopped_during_startup_ends_cleanly",
     "tests/commands/test_exit.py::test_no_module_calls_os_exit",
     "tests/commands/test_exit.py::test_nothing_that_is_printed_gets_into_a_file_where_output_is_closed",

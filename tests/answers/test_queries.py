@@ -182,18 +182,6 @@ def test_overlapping_areas_count_a_worker_once(release: Release) -> None:
     )
 
 
-def test_the_database_reads_nothing_but_the_release(release: Release, tmp_path: Path) -> None:
-    import duckdb
-
-    secret = tmp_path / "secret.csv"
-    secret.write_text("a\n1\n")
-    cursor = release.flows._database._connection.cursor()
-    with pytest.raises(duckdb.Error):
-        cursor.execute("SELECT * FROM read_csv(?)", [str(secret)])
-    with pytest.raises(duckdb.Error):
-        cursor.execute("SET enable_external_access = true")
-
-
 def test_search_finds_every_kind_of_area_by_name(release: Release) -> None:
     assert release.areas.search("old harbour")[0].key == "stplc:4459"
     assert release.areas.search("county 10003")[0].key == "county:10003"
