@@ -26,6 +26,7 @@ from geodata.store.store import Store
 from mapapp.answers import words
 from mapapp.answers.analyses.about import Note
 from mapapp.answers.areas.selection import Selected
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
@@ -41,7 +42,6 @@ _FILES: Final[dict[Side, str]] = {
     "home": "residence area characteristics (RAC)",
 }
 _HOW: Final = "import it with --public-characteristics, or with --published"
-_KEPT_BYTES: Final = 96 << 20
 
 
 _TITLES: Final[dict[Side, str]] = {
@@ -63,7 +63,7 @@ class PlaceCharacteristics:
     def __init__(self, store: Store) -> None:
         self._counts = CharacteristicCounts.of(store)
         self._kept: ResultCache[SegmentCells] = ResultCache(
-            max_size=_KEPT_BYTES, size_of=lambda cells: cells.n_bytes
+            max_size=memory_limits.CHARACTERISTICS_BYTES, size_of=lambda cells: cells.n_bytes
         )
 
     def of(self, chosen: Selected, side: Side, filters: Filters) -> AreaCounts:

@@ -30,15 +30,11 @@ from mapapp.answers.commutes.pick import (
 from mapapp.answers.commutes.places import WorkerPlaces
 from mapapp.answers.commutes.prepared import N_OCTANTS, Prepared
 from mapapp.answers.commutes.rows import most_first, parts_of
-from mapapp.base import watch
+from mapapp.base import memory_limits, watch
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 
-_MOST_KEPT: Final = 1_000_000
-"""Most commutes that are kept for the next question, which is often about the same ones: 32 bytes each at most."""
-_EVERYWHERE_BYTES: Final = 64 << 20
-"""Most bytes of sums of all commutes that are kept."""
 _PART_ROWS: Final = 100_000
 """Rows of one part of a matrix."""
 
@@ -54,7 +50,7 @@ class Flows:
         self._columns = CommuteColumns(prepared.by_work, prepared.by_home, self._n_blocks, further)
         self._places = WorkerPlaces(store, attributes, self._n_blocks)
         self._of_everywhere: ResultCache[Ints] = ResultCache(
-            max_size=_EVERYWHERE_BYTES, size_of=lambda each: each.nbytes
+            max_size=memory_limits.SUMS_BYTES, size_of=lambda each: each.nbytes
         )
 
     def by_segment(self, pick: Pick) -> Ints:
@@ -263,7 +259,7 @@ class Flows:
             return last[1]
         marks = self._attributes.marks(pick.filters)
         found = self._columns.pick(pick.sorted_side, pick.work, pick.home, pick.filters.segments, marks)
-        if found.size <= _MOST_KEPT:
+        if found.size <= memory_limits.LAST_COMMUTES:
             self._last = pick, found
         return found
 
