@@ -24,7 +24,7 @@ from geodata.store.store import Store, open_store
 from mapapp.answers.commutes.attributes import Attributes
 from mapapp.answers.commutes.columns import mapped_columns, write_columns
 from mapapp.answers.commutes.flows import Flows
-from mapapp.answers.commutes.pick import Blocks, Pick
+from mapapp.answers.commutes.pick import Blocks, Ints, Pick
 from mapapp.answers.commutes.prepared import Prepared, prepare
 from mapapp.question.filters import Filters
 
@@ -40,7 +40,7 @@ def make_copies(store: Store, folder: Path, n_copies: int) -> tuple[Prepared, St
         return prepared, store
     columns, n_blocks = mapped_columns(prepared.by_work, ()), files["blocks.parquet"]["rows"]
     batches = (
-        columns | {end: columns[end] + np.int32(copy * n_blocks) for end in ("work", "home")}
+        columns | {end: np.add(columns[end], copy * n_blocks, dtype=np.int32) for end in ("work", "home")}
         for copy in range(n_copies)
     )
     made = replace(prepared, by_work=folder / "by_work", by_home=folder / "by_home")
@@ -49,7 +49,7 @@ def make_copies(store: Store, folder: Path, n_copies: int) -> tuple[Prepared, St
     return made, store.with_facts(files=files | {"blocks.parquet": blocks})
 
 
-def draw_areas(store: Store, n_jobs: Blocks) -> Iterator[tuple[str, Blocks | None]]:
+def draw_areas(store: Store, n_jobs: Ints) -> Iterator[tuple[str, Blocks | None]]:
     """The tract and the county with most commutes, all blocks of one copy, and everything."""
     blocks = store.table("blocks", ["tract_id", "county_id"])
     for unit in ("tract", "county"):
@@ -117,7 +117,7 @@ def measure(release: Path, n_copies: int, runs: int, folder: Path) -> None:
     county = np.unique(store.table("blocks", ["county_id"])["county_id"].astype(str), return_inverse=True)[1]
     code = np.concatenate([county + copy * (county.max() + 1) for copy in range(n_copies)]).astype(np.int32)
     work = mapped_columns(made.by_work, ())["work"]
-    n_jobs = np.bincount(work[: work.size // n_copies], minlength=county.size)
+    n_jobs: Ints = np.bincount(work[: work.size // n_copies], minlength=county.size)
     print(f"\n{work.size:,} rows of commutes\n\n| query | area | CPU ms | MiB |\n|---|---|---|---|")
     for area_name, area in draw_areas(store, n_jobs):
         for name, query in queries(area, code):

@@ -142,7 +142,8 @@ def test_every_sum_is_that_of_the_twin(
         distances = flows.distances(pick, end, edges, own_block=own_block)
         n_bands = len(edges) + 1 + own_block
         check(distances.workers, ["band", f"octant_{end}"], n_bands, 9, rows=banded(rows, edges, own_block))
-        assert (distances.n_near, distances.near_mi) == (len(near), pytest.approx(near.sum(), rel=1e-12))
+        assert distances.n_near == len(near)
+        assert distances.near_mi == pytest.approx(near.sum(), rel=1e-12)
     shape = n_blocks, len(EDGES) + 1, 9
     by_workplace = spread(flows.distances_by_workplace(pick, end, EDGES), shape)
     check(by_workplace, ["work_block", "band", f"octant_{end}"], *shape, rows=banded(rows, EDGES))

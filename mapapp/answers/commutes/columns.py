@@ -226,9 +226,8 @@ class PickedCommutes:
         work = self.column("work")
         starts = np.unique(np.searchsorted(work, work[::_MOST_READ]))
         for first, stop in pairwise([*starts.tolist(), self.size]):
-            rows = commute_rows.numbers(self._rows, np.arange(first, stop))
-            if isinstance(self._rows, slice):
-                rows = slice(int(rows[0]), int(rows[-1]) + 1)
+            numbers = commute_rows.numbers(self._rows, np.arange(first, stop))
+            rows = slice(numbers[0], numbers[-1] + 1) if isinstance(self._rows, slice) else numbers
             yield PickedCommutes(self._columns, rows, self._side, self._n_blocks, self._all_several)
 
     def column(self, name: str) -> npt.NDArray[np.int64]:
@@ -280,13 +279,13 @@ class PickedCommutes:
         """
         total, low = np.zeros(size, dtype=np.int64), 0
         several, more = self._several
-        for part, key in zip(commute_rows.parts(self.size), keys, strict=False):
+        for part, key in zip(commute_rows.parts(self.size), keys, strict=True):
             first = int(key.min()) if size > PART else 0
             if size > PART and int(key.max()) - first > FAR * PART:
-                key = np.concatenate([key, *keys])  # the rest at once
-                part, first = slice(part.start, self.size), 0
-            n = np.bincount(key - first if first else key)
-            total[first : first + n.size] += n
+                np.add.at(total, key.astype(np.intp), 1)
+            else:
+                n = np.bincount(key - first if first else key)
+                total[first : first + n.size] += n
             high = int(np.searchsorted(several, part.stop))
             np.add.at(total, key[several[low:high] - part.start], more[low:high])
             low = high
@@ -300,7 +299,7 @@ class PickedCommutes:
         """Return workers by the values of some attributes: int64, with one axis for each attribute."""
         shape = [each.size for each in attributes]
         values = zip(*(self._values(each) for each in attributes), strict=True)
-        keys = (np.ravel_multi_index(part, shape) for part in values)
+        keys = (np.asarray(np.ravel_multi_index(part, shape)) for part in values)
         return self._added(keys, math.prod(shape)).reshape(shape)
 
     def _values(self, attribute: Attribute) -> Iterator[npt.NDArray[np.integer]]:

@@ -49,7 +49,7 @@ class WorkerPlaces:
             for name, mark in (marks | values).items():
                 is_in &= mark[rows[name]]
             for name, column in zip(found, names, strict=True):
-                found[name].append(rows[column][is_in])
+                found[name].append(rows[column][is_in].astype(np.float32, copy=False))
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
     @cached_property

@@ -36,7 +36,8 @@ from geodata.progress import Progress, silent
 from geodata.store.atomic_writes import clear_abandoned, naming, partial_name, writing_beside
 from geodata.store.schema import BASE_TABLES, GEOGRAPHY, segment_code
 from geodata.store.store import Store, sha256_of, store_digest
-from mapapp.answers.commutes.columns import Column, attribute_column, write_columns
+from mapapp.answers.commutes.columns import attribute_column, write_columns
+from mapapp.answers.commutes.rows import Column
 from mapapp.base.errors import UsageError
 from mapapp.base.paths import data_home
 from mapapp.question.filters import CHARACTERISTICS
