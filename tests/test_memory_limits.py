@@ -34,12 +34,3 @@ def test_the_documented_total_is_that_of_the_limits() -> None:
     documented = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
     assert f"that is {memory_limits.most_bytes(1, 1) >> 20:,} MiB in all" in documented
     assert area_reader.MEMORY_BYTES == memory_limits.UPLOAD_PROCESS_BYTES
-
-
-def test_processes_share_the_answers_and_nothing_else() -> None:
-    one, four = (memory_limits.most_bytes(1, 1, n) for n in (1, 4))
-    of_each = (
-        memory_limits.most_bytes(1, 1, 1) - memory_limits.most_bytes(0, 0, 1) - memory_limits.ANSWERS_BYTES
-    )
-    shared = memory_limits.RESPONSES_BYTES + memory_limits.FREED_BYTES
-    assert four - one == 3 * (of_each + shared) + memory_limits.FORWARDED_BYTES

@@ -11,7 +11,6 @@ SECOND_TIER: Final = (
     "tests/answers/test_areas.py::test_text_and_steps_are_the_same",
     "tests/answers/test_change.py::test_menus_headlines_and_captions_use_these_names",
     "tests/answers/test_change.py::test_two_releases_of_one_year_differ_and_do_not_change",
-    "tests/answers/test_commute_columns.py::test_columns_and_database_add_up_alike",
     "tests/answers/test_entries.py",
     "tests/answers/test_largest_sizes.py::test_commands_accept_the_maximum_number_of_bands",
     "tests/answers/test_largest_sizes.py::test_reports_setups_and_batches_accept_the_maximum_number_of_bands",
