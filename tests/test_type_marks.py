@@ -21,10 +21,6 @@ USES_OF_ANY = {
         "a table of TOML or JSON becomes arguments of a constructor, which checks them",
     ),
     "geodata/json_objects.py": (2, "`json.loads` returns values without types"),
-    "mapapp/answers/commutes/database.py": (
-        1,
-        "columns of a DuckDB result: their types are those of the query",
-    ),
     "mapapp/answers/analyses/results.py": (2, "fields of an answer by name; numbers of a change by name"),
     "mapapp/answers/analyses/measures.py": (1, "pandas does not type the rows of `itertuples`"),
     "mapapp/answers/words.py": (1, "Dash's components type no `aria-` and `data-` attributes"),

@@ -17,11 +17,9 @@ from geodata.json_objects import JsonObject
 from geodata.store.store import Store
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.publication import title_with_year
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 
-CACHED_ANSWERS: Final = 500
-"""Results of about 50 questions: a question has about ten, such as its answer, its units, and its outlines."""
-CACHED_BYTES: Final = 256 << 20
 _CELL_BYTES: Final = 16
 """About what a cell of a table takes, numbers or names; to ask a table for its size takes milliseconds."""
 _CORNER_BYTES: Final = 16
@@ -66,9 +64,7 @@ class OpenedPublication:
         self.slug = slug
         self.facts: JsonObject = store.manifest
         self._shapes: ResultCache[object] = ResultCache()
-        self._answers: ResultCache[object] = ResultCache(
-            max_entries=CACHED_ANSWERS, max_size=CACHED_BYTES, size_of=_weight
-        )
+        self.share_memory(1)
 
     @property
     def title(self) -> str:
@@ -85,8 +81,10 @@ class OpenedPublication:
 
     def share_memory(self, n_processes: int) -> None:
         """Keep at most this process's share of the answers, if several processes serve the publication."""
-        self._answers = ResultCache(
-            max_entries=CACHED_ANSWERS, max_size=CACHED_BYTES // n_processes, size_of=_weight
+        self._answers: ResultCache[object] = ResultCache(
+            max_entries=memory_limits.ANSWERS,
+            max_size=memory_limits.answers_bytes(n_processes),
+            size_of=_weight,
         )
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:

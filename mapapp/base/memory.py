@@ -15,6 +15,8 @@ import os
 import resource
 from typing import Final
 
+from mapapp.base.memory_limits import FREED_BYTES
+
 # Options of mallopt(3), by the names of <malloc.h>.
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -22,8 +24,6 @@ _M_MMAP_MAX: Final = -4
 _M_ARENA_MAX: Final = -8
 _NEVER: Final = -1
 
-KEPT_BYTES: Final = 64 << 20
-"""Most freed memory that a server keeps at the end of its heap; a question needs some tens of megabytes."""
 _RESERVED_PART: Final = 2  # of the machine's memory; a nation needs 6 GiB
 _PAGE: Final = 2 << 20  # a large page, on most machines
 _MADV_HUGEPAGE: Final = 14  # Linux; Python's mmap module lists it only where its C library did
@@ -31,7 +31,7 @@ _MADV_HUGEPAGE: Final = 14  # Linux; Python's mmap module lists it only where it
 
 def keep_some_freed_memory() -> bool:
     """Let the arrays of an answer take the memory of earlier ones, up to a limit; call it before threads start."""
-    return _set((_M_MMAP_THRESHOLD, KEPT_BYTES // 2), (_M_TRIM_THRESHOLD, KEPT_BYTES))
+    return _set((_M_MMAP_THRESHOLD, FREED_BYTES // 2), (_M_TRIM_THRESHOLD, FREED_BYTES))
 
 
 def keep_all_freed_memory() -> bool:

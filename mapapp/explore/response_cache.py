@@ -17,13 +17,12 @@ from typing import Final, TypeVar
 
 import flask
 
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.web_app import takes_gzip
 
-KEPT_BYTES: Final = 64 << 20
-"""Most bytes of kept responses; the least recently used are dropped first."""
 _MOST_REQUEST_BYTES: Final = 256 << 10
 _MARK: Final = "kept_for"
 Callback = TypeVar("Callback", bound=Callable[..., object])
@@ -63,7 +62,9 @@ def register(server: flask.Flask, callbacks: Mapping[str, Mapping[str, Sized]], 
     views : Views
     """
     keys = _marked(callbacks)
-    kept: ResultCache[_Kept] = ResultCache(max_size=KEPT_BYTES, size_of=lambda each: len(each.content))
+    kept: ResultCache[_Kept] = ResultCache(
+        max_size=memory_limits.RESPONSES_BYTES, size_of=lambda each: len(each.content)
+    )
     path = f"{views.prefix}_dash-update-component"
 
     @server.before_request

@@ -15,12 +15,12 @@ from typing import Final
 
 from geodata.errors import GeodataError
 from geodata.geography.area_files import AreaFile, read_area_upload
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.watch import Refused
 from mapapp.explore.background import run_in_background
 
 MAX_WAITING: Final = 8
-MAX_WAITING_BYTES: Final = 64 << 20
 MAX_PER_CLIENT: Final = 2
 MAX_KEPT: Final = 32
 GONE_S: Final = 60.0
@@ -84,7 +84,7 @@ class Uploads:
             open_ones = [self._uploads[token] for token in (*self._waiting, self._reading) if token]
             if (
                 len(self._waiting) >= MAX_WAITING
-                or sum(len(one.content) for one in open_ones) + n_bytes > MAX_WAITING_BYTES
+                or sum(len(one.content) for one in open_ones) + n_bytes > memory_limits.UPLOADS_BYTES
                 or sum(one.client == client for one in open_ones) >= MAX_PER_CLIENT
             ):
                 raise Refused(503, _BUSY)

@@ -14,14 +14,10 @@ from hypothesis import strategies as st
 
 from geodata.errors import StoreError
 from geodata.geography.distance import distance_mi
-from geodata.store.schema import N_SEGMENTS
 from mapapp.answers import served_answers
 from mapapp.answers.analyses.measures import caution
 from mapapp.answers.commutes import lines
-from mapapp.answers.commutes.pick import Pick
 from mapapp.answers.release import Release, open_releases
-from mapapp.question.fields import Side
-from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from tests.addresses import settled
 from tests.oracles.analyses import is_in_order
@@ -125,42 +121,6 @@ def test_summary_and_tables_equal_the_twin(
         assert table["share"].sum() == pytest.approx(1.0 if len(mine) else 0.0)
 
 
-@pytest.mark.parametrize("kept", [Filters(), Filters(age=(1,)), Filters(earnings=(3,), industry=(1, 2))])
-@pytest.mark.parametrize("end", ["home", "work"])
-@pytest.mark.parametrize("area", ["-county:10003", "county:10003", "all", "-circle:-75,39,20"])
-def test_segments_of_most_blocks_are_those_of_everywhere_without_the_others(
-    release: Release, area: str, end: Side, kept: Filters
-) -> None:
-    flows = release.flows
-    pick = Pick.at(end, release.areas.select(area).blocks, kept)
-    _, segment, workers = flows.by_block_and_segment(pick, "work")
-    expected = numpy.bincount(segment, workers, N_SEGMENTS).astype(numpy.int64)
-    assert flows.by_segment(pick).tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("kept", [Filters(), Filters(age=(1,))])
-@pytest.mark.parametrize(
-    ("home", "work"),
-    [
-        ("all", "all"),
-        ("county:10003", "-county:10003"),
-        ("-county:10003", "county:10003"),
-        ("circle:-75,39,20", "all"),
-        ("tract:10001000000", "circle:0,0,1"),
-    ],
-)
-def test_a_pair_is_read_at_once_as_its_parts_are(
-    release: Release, home: str, work: str, kept: Filters
-) -> None:
-    flows, edges = release.flows, (1.0, 10.0, 25.5)
-    pick = Pick(home=release.areas.select(home).blocks, work=release.areas.select(work).blocks, filters=kept)
-    segments, bands, median_mi = flows.of_pair(pick, edges)
-    assert segments.tolist() == flows.by_segment(pick).tolist()
-    apart = flows.distances(pick, "home", edges, own_block=False).workers.sum(axis=1)
-    assert bands.tolist() == apart.tolist()
-    assert median_mi == flows.median_mi(pick)
-
-
 def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: Release, twin: Any) -> None:
     state = Question(areas=("county:10001",))
     points = served_answers.places(release, state, "home")
@@ -180,18 +140,6 @@ def test_overlapping_areas_count_a_worker_once(release: Release) -> None:
         )
         == one
     )
-
-
-def test_the_database_reads_nothing_but_the_release(release: Release, tmp_path: Path) -> None:
-    import duckdb
-
-    secret = tmp_path / "secret.csv"
-    secret.write_text("a\n1\n")
-    cursor = release.flows._database._connection.cursor()
-    with pytest.raises(duckdb.Error):
-        cursor.execute("SELECT * FROM read_csv(?)", [str(secret)])
-    with pytest.raises(duckdb.Error):
-        cursor.execute("SET enable_external_access = true")
 
 
 def test_search_finds_every_kind_of_area_by_name(release: Release) -> None:

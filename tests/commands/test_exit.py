@@ -13,7 +13,6 @@ import pytest
 
 from geodata.store.store import open_store
 from mapapp.commands.cli import EXIT_OUTPUT
-from tests.commands.running import commutemap
 
 ROOT = Path(__file__).parents[2]
 MAIN = """
@@ -123,9 +122,3 @@ def test_a_server_stopped_during_startup_ends_cleanly(demo_release: Path) -> Non
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, "")
-
-
-def test_a_command_that_used_duckdb_prints_nothing_at_exit(demo_release: Path) -> None:
-    done = commutemap("analyze", demo_release, "--analysis", "destinations", "--json")
-    assert done.code == 0, done.err
-    assert "nanobind" not in done.err

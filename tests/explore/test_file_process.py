@@ -13,6 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from mapapp.base import memory_limits
 from mapapp.base.watch import LEFT, Refused
 from mapapp.explore.downloads.files import FILES, File
 from mapapp.explore.processes import file_process
@@ -137,7 +138,7 @@ def test_one_that_takes_too_much_memory_is_stopped_and_the_next_is_made(
 ) -> None:
     files_of(app).stop()
     with monkeypatch.context() as limits:
-        limits.setattr(file_process, "MEMORY_BYTES", 4 << 20)
+        limits.setattr(memory_limits, "FILE_PROCESS_BYTES", 4 << 20)
         answer = get(app, "report.pdf")
     assert (answer.status_code, answer.get_data(as_text=True)) == (
         413,

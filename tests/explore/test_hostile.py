@@ -12,9 +12,9 @@ from typing import Any
 import pandas
 import pytest
 
-from mapapp.answers import opened_publication
 from mapapp.answers.areas import selection
 from mapapp.answers.release import Release
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import MOST_LINES, LimitedLog, Views
@@ -188,7 +188,7 @@ def test_slow_visitors_keep_nobody_out_and_a_large_body_is_not_taken(path: Path)
 def test_answers_are_kept_by_their_size_and_the_ground_always(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opened_publication, "CACHED_BYTES", 50_000)
+    monkeypatch.setattr(memory_limits, "ANSWERS_BYTES", 50_000)
     release = Release.open(path, "squareland")
     made: list[Any] = []
 

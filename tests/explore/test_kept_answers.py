@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from mapapp.answers import served_answers
+from mapapp.base import memory_limits
 from mapapp.base.watch import Refused
-from mapapp.explore import heavy_requests, response_cache
+from mapapp.explore import heavy_requests
 from mapapp.explore.admission import Admission
 from mapapp.explore.server import add_release, create_app
 from tests.releases import write_release
@@ -186,7 +187,7 @@ def test_a_refusal_is_not_kept(client: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_old_responses_make_room(app: Any, client: Any, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(response_cache, "KEPT_BYTES", 10_000)
+    monkeypatch.setattr(memory_limits, "RESPONSES_BYTES", 10_000)
     client = create_app([path]).server.test_client()
     bodies = [body_of(client, "answered.data", f"?area=circle:-75,39,{miles}") for miles in range(1, 12)]
     called: list[str] = []

@@ -12,6 +12,7 @@ import pytest
 import shapely
 
 from geodata.errors import GeometryError
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.watch import Refused
 from mapapp.explore import heavy_requests
@@ -108,7 +109,7 @@ def test_the_queue_is_short_and_no_client_fills_it(reading: Reading, monkeypatch
     with pytest.raises(Refused):
         reading.uploads.add("another", "x", b"")
     monkeypatch.setattr(module, "MAX_WAITING", 100)
-    monkeypatch.setattr(module, "MAX_WAITING_BYTES", 10)
+    monkeypatch.setattr(memory_limits, "UPLOADS_BYTES", 10)
     reading.uploads.check_room("another", 10)
     with pytest.raises(Refused):
         reading.uploads.check_room("another", 11)

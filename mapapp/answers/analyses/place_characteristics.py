@@ -28,6 +28,7 @@ from mapapp.answers.analyses.about import Note
 from mapapp.answers.analyses.counts import cautions
 from mapapp.answers.areas.selection import Selected
 from mapapp.answers.published.words import GUIDANCE
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
@@ -44,7 +45,6 @@ _FILES: Final[dict[Side, str]] = {
 }
 _HOW: Final = "import them with --public-characteristics or --published, or use lodes --characteristics"
 _HOW_ONE: Final = "import it with --public-characteristics or --published, or use lodes --segments"
-_KEPT_BYTES: Final = 96 << 20
 
 
 _TITLES: Final[dict[Side, str]] = {
@@ -66,7 +66,7 @@ class PlaceCharacteristics:
     def __init__(self, store: Store) -> None:
         self._counts = CharacteristicCounts.of(store)
         self._kept: ResultCache[SegmentCells] = ResultCache(
-            max_size=_KEPT_BYTES, size_of=lambda cells: cells.n_bytes
+            max_size=memory_limits.CHARACTERISTICS_BYTES, size_of=lambda cells: cells.n_bytes
         )
 
     def of(self, chosen: Selected, side: Side, filters: Filters) -> AreaCounts:

@@ -21,6 +21,7 @@ from mapapp.answers.areas.units import ReleaseUnits
 from mapapp.answers.areas.usual_layers import UsualLayers
 from mapapp.answers.commutes.pick import Blocks
 from mapapp.answers.commutes.prepared import Lease, geography_digest, prepare_cells
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.area_text import Step, area_text, parse_area
@@ -76,7 +77,6 @@ class AreaNames:
         return [self.areas[row] for row in rows]
 
 
-_KEPT_AREAS: Final = 200
 _SHOWN: Final = 5
 
 
@@ -109,7 +109,7 @@ class Areas(ReleaseUnits):
         super().__init__(store, cells)
         self.shapes: ResultCache[object] = ResultCache()
         self._lease = lease
-        self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
+        self._selected: ResultCache[Selected] = ResultCache(max_entries=memory_limits.AREAS)
         self._outlines = Outlines(store, self, folder) if folder is not None else None
         self._selection = Selection(self, lambda: self.outlines)
         self.usual = UsualLayers(self, self.select)

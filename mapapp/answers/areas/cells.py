@@ -17,9 +17,9 @@ import shapely
 
 from mapapp.answers.areas.box_index import Bounds, BoxIndex
 from mapapp.answers.commutes.pick import Blocks
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 
-_HELD_BYTES: Final = 64 << 20
 _TILES: Final = 256  # along the longer side of a polygon
 _MANY: Final = 16_384
 """Cells in the rectangle of a polygon from which on only those near its border are looked up."""
@@ -39,7 +39,7 @@ class Cells:
         self._file = file
         self._lock = Lock()
         self._groups: ResultCache[npt.NDArray[np.int32]] = ResultCache(
-            max_size=_HELD_BYTES, size_of=lambda column: int(column.nbytes)
+            max_size=memory_limits.CELL_BLOCKS_BYTES, size_of=lambda column: int(column.nbytes)
         )
         with pyarrow.parquet.ParquetFile(file) as source:
             sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]

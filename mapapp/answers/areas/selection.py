@@ -21,7 +21,7 @@ from mapapp.answers.areas.box_index import Bounds
 from mapapp.answers.areas.outlines import Outlines
 from mapapp.answers.areas.units import ReleaseUnits
 from mapapp.answers.commutes.pick import Blocks
-from mapapp.base import watch
+from mapapp.base import memory_limits, watch
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.area_text import (
@@ -39,8 +39,6 @@ from mapapp.question.area_text import (
 )
 
 _PLACES_AT_ONCE: Final = 20_000
-_MOST_FOUND: Final = 64
-_FOUND_BYTES: Final = 16 << 20
 _NEAR: Final = "the area within "
 _ROUNDING: Final = 1e-13
 """Of cosines of angles and of the distances that these stand for, both a few units in the last place."""
@@ -87,8 +85,8 @@ class Selection:
         self._units = units
         self._outlines = outlines
         self._found: ResultCache[_Members] = ResultCache(
-            max_entries=_MOST_FOUND,
-            max_size=_FOUND_BYTES,
+            max_entries=memory_limits.AREA_PARTS,
+            max_size=memory_limits.AREA_PARTS_BYTES,
             size_of=lambda each: each.within.nbytes + each.cut.nbytes,
         )
 

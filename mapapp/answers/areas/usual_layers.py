@@ -21,6 +21,7 @@ import numpy.typing as npt
 from mapapp.answers.areas.selection import Selected
 from mapapp.answers.areas.units import ReleaseUnits
 from mapapp.answers.commutes.pick import Blocks
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.area_text import Everything
 from mapapp.question.fields import USUAL, Side, Values
@@ -35,7 +36,6 @@ MOST_PEOPLE: Final = 2 / 3
 NEAR_MI: Final = 25.0
 """The other ends of an area's commutes are those within this distance of the area."""
 _MI_PER_DEG: Final = 69.0
-_KEPT: Final = 500
 
 
 class UsualLayers:
@@ -51,7 +51,7 @@ class UsualLayers:
     def __init__(self, units: ReleaseUnits, select: Callable[[str], Selected]) -> None:
         self._units = units
         self._select = select
-        self._found: ResultCache[str] = ResultCache(max_entries=_KEPT)
+        self._found: ResultCache[str] = ResultCache(max_entries=memory_limits.USUAL_LAYERS)
 
     def of(self, end: Side, here: Selected | None = None, there: Selected | None = None) -> str:
         """Return the usual layer for one end of commutes.

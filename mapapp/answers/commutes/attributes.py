@@ -10,6 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.records.claims import records_claims
 from mapapp.base.errors import UsageError
@@ -141,6 +144,12 @@ class Attributes:
                 )
             found[name] = sorted(attribute.place_of(code) for code in codes)
         return found
+
+    def marks(self, filters: Filters) -> dict[str, npt.NDArray[np.bool_]]:
+        """Return whether each value is included, by further attribute that filters restrict; raises as `chosen`."""
+        return {
+            name: np.isin(np.arange(self[name].size), places) for name, places in self.chosen(filters).items()
+        }
 
     def words(self, filters: Filters) -> str:
         """Return the included bands and values in words; empty if all are included."""

@@ -1,52 +1,101 @@
 """The commutes of one release as columns that are mapped into memory, for questions about few or many of them.
 
-A question about a town reads a few thousand of a release's commutes. Planning and starting a query takes much longer
-than that, and a query of all commutes of a state takes several times as long as adding them up. So the columns of the
-two sorted copies of a release are also kept as they are in memory, if there are not too many of them. Files that are
-mapped are shared by all processes, and the system may drop them from memory at any time.
+A question about a town reads a few thousand of a release's commutes. A database takes ten times as long to plan and
+start a query about them, and several times as long to add up all commutes of a state. Files that are mapped are shared
+by all processes, and the system may drop them from memory at any time.
 
-`mapapp.answers.commutes.flows` asks these columns where it can, and the database otherwise; both give the same answers.
+A file holds one column after the other, those with larger items first, so that all are aligned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import mmap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow
-import pyarrow.ipc
 
 from geodata.store.schema import N_SEGMENTS
 from mapapp.answers.commutes import rows as commute_rows
+from mapapp.answers.commutes.attributes import Attribute
 from mapapp.answers.commutes.rows import DENSE, FAR, PART, Column, Ints, Rows, Runs, grouped, most_first
 from mapapp.question.fields import Side
 
 Floats = npt.NDArray[np.float64]
 Blocks = npt.NDArray[np.int32]
 
-__all__ = ["CommuteColumns", "PickedCommutes", "write_columns"]
-
 N_WAYS: Final = 9
 """Octants, and no direction."""
 
+_OF_SEGMENT: Final = {"age": 9, "earnings": 3, "industry": 1}
+"""A segment, divided by this, has the position of a value as its remainder by 3."""
 _FEW_IN_A_ROW: Final = 8
 """Workers are listed one by one if a row has at most so many on average."""
 _LEAST_RUN: Final = 64
 """Runs are copied one after another if they have so many rows in the mean; a run costs as much as finding these."""
 _MOST_READ: Final = 1 << 20
 """Columns of at most so many commutes are read once; those of more are read in parts each time."""
+_WRITTEN_ROWS: Final = 1 << 20
 
 
-def write_columns(rows: pyarrow.Table, file: Path) -> None:
-    """Write a table as one piece that can be mapped into memory, with the whole miles of each distance, `mile`."""
-    mile = rows["distance_mi"].to_numpy().astype(np.uint16)  # rounds down, and no two places are as far apart
-    whole = rows.append_column("mile", pyarrow.array(mile)).combine_chunks()
-    with pyarrow.OSFile(str(file), "wb") as stream, pyarrow.ipc.new_file(stream, whole.schema) as writer:
-        writer.write_table(whole, max_chunksize=max(whole.num_rows, 1))
+def attribute_column(name: str) -> str:
+    """Return the column of a further attribute of worker records."""
+    return f"attribute_{name}"
+
+
+def write_columns(
+    batches: Iterable[Mapping[str, Column]], n_rows: int, further: Sequence[str], by_work: Path, by_home: Path
+) -> None:
+    """Write commutes as two files that can be mapped into memory.
+
+    Parameters
+    ----------
+    batches : iterable of mapping
+        The columns of `_types` without `mile`, of some rows each, sorted by workplace.
+    n_rows : int
+        Of all batches.
+    further : sequence of str
+        Names of the further attributes.
+    by_work, by_home : Path
+        The rows in their order, and sorted by home.
+    """
+    types, n_written = _types(further), 0
+    with by_work.open("wb") as stream:
+        for batch in batches:
+            mile = batch["distance_mi"].astype(np.uint16)  # rounds down, and no two places are as far apart
+            start = 0
+            for name, item in types.items():
+                stream.seek(start + n_written * item.itemsize)
+                stream.write((mile if name == "mile" else batch[name]).astype(item).tobytes())
+                start += n_rows * item.itemsize
+            n_written += mile.size
+    columns = mapped_columns(by_work, further)
+    order = np.argsort(columns["home"], kind="stable")
+    with by_home.open("wb") as stream:
+        for column in columns.values():
+            for first in range(0, n_rows, _WRITTEN_ROWS):
+                stream.write(column[order[first : first + _WRITTEN_ROWS]].tobytes())
+
+
+def _types(further: Sequence[str]) -> dict[str, np.dtype[np.generic]]:
+    """Return the columns in the order of a file, with their types; in whatever order the attributes are given."""
+    types = {
+        "distance_mi": np.float64,  # exactly 0 within one block
+        "work": np.int32,  # rows of `blocks`
+        "home": np.int32,
+        "workers": np.int32,
+        "mile": np.uint16,
+        **{attribute_column(name): np.int16 for name in sorted(further)},
+        "segment": np.int8,
+        "octant_work": np.int8,  # from work to home: 0 north, 1 northeast, …; -1 none
+        "octant_home": np.int8,  # from home to work
+    }
+    return {name: np.dtype(each) for name, each in types.items()}
 
 
 class CommuteColumns:
@@ -58,11 +107,16 @@ class CommuteColumns:
         Files of :func:`write_columns`, sorted by the block of the workplace and of the home.
     n_blocks : int
         Blocks of the release.
+    further : sequence of str
+        Names of the further attributes.
     """
 
-    def __init__(self, by_work: Path, by_home: Path, n_blocks: int) -> None:
+    def __init__(self, by_work: Path, by_home: Path, n_blocks: int, further: Sequence[str]) -> None:
         self._n_blocks = n_blocks
-        self._columns: dict[Side, dict[str, Column]] = {"work": _mapped(by_work), "home": _mapped(by_home)}
+        self._columns: dict[Side, dict[str, Column]] = {
+            "work": mapped_columns(by_work, further),
+            "home": mapped_columns(by_home, further),
+        }
         self._ptr: dict[Side, Ints] = {
             side: np.searchsorted(columns[side], np.arange(n_blocks + 1, dtype=np.int32)).astype(np.int64)
             for side, columns in self._columns.items()
@@ -73,7 +127,12 @@ class CommuteColumns:
         }
 
     def pick(
-        self, side: Side, work: Blocks | None, home: Blocks | None, segments: Sequence[int]
+        self,
+        side: Side,
+        work: Blocks | None,
+        home: Blocks | None,
+        segments: Sequence[int],
+        values: Mapping[str, npt.NDArray[np.bool_]],
     ) -> PickedCommutes:
         """Select commutes.
 
@@ -85,6 +144,8 @@ class CommuteColumns:
             Blocks of the workplace and of the home, ascending; None for anywhere.
         segments : sequence of int
             Joint segments 0..26.
+        values : mapping
+            Marks of the picked values of further attributes, by name.
         """
         columns = self._columns[side]
         mine, other = (work, home) if side == "work" else (home, work)
@@ -96,6 +157,10 @@ class CommuteColumns:
             rows = commute_rows.kept(rows, commute_rows.is_marked(inside, there, rows))
         if len(segments) < N_SEGMENTS:
             rows = commute_rows.kept(rows, commute_rows.is_among(columns["segment"], rows, list(segments)))
+        for name, mark in values.items():
+            rows = commute_rows.kept(
+                rows, commute_rows.is_marked(mark, columns[attribute_column(name)], rows)
+            )
         return PickedCommutes(columns, rows, side, self._n_blocks, self._several[side])
 
     def n_rows(self, side: Side, blocks: Blocks) -> int:
@@ -153,6 +218,18 @@ class PickedCommutes:
         self._ways: dict[Side, Ints] = {}
         self.size = commute_rows.n_of(rows)
 
+    def pieces(self) -> Iterator[PickedCommutes]:
+        """Yield the commutes, those of a workplace block together; some at a time if they are sorted by workplace."""
+        if self._side == "home" or self.size <= _MOST_READ:
+            yield self
+            return
+        work = self.column("work")
+        starts = np.unique(np.searchsorted(work, work[::_MOST_READ]))
+        for first, stop in pairwise([*starts.tolist(), self.size]):
+            numbers = commute_rows.numbers(self._rows, np.arange(first, stop))
+            rows = slice(numbers[0], numbers[-1] + 1) if isinstance(self._rows, slice) else numbers
+            yield PickedCommutes(self._columns, rows, self._side, self._n_blocks, self._all_several)
+
     def column(self, name: str) -> npt.NDArray[np.int64]:
         """Return a column of the picked commutes."""
         found: npt.NDArray[np.int64] = self._picked(name)  # type: ignore[assignment]  # of any integer type
@@ -202,13 +279,13 @@ class PickedCommutes:
         """
         total, low = np.zeros(size, dtype=np.int64), 0
         several, more = self._several
-        for part, key in zip(commute_rows.parts(self.size), keys, strict=False):
+        for part, key in zip(commute_rows.parts(self.size), keys, strict=True):
             first = int(key.min()) if size > PART else 0
             if size > PART and int(key.max()) - first > FAR * PART:
-                key = np.concatenate([key, *keys])  # the rest at once
-                part, first = slice(part.start, self.size), 0
-            n = np.bincount(key - first if first else key)
-            total[first : first + n.size] += n
+                np.add.at(total, key.astype(np.intp), 1)
+            else:
+                n = np.bincount(key - first if first else key)
+                total[first : first + n.size] += n
             high = int(np.searchsorted(several, part.stop))
             np.add.at(total, key[several[low:high] - part.start], more[low:high])
             low = high
@@ -217,6 +294,37 @@ class PickedCommutes:
     def by_segment(self) -> Ints:
         """Return workers of each joint segment: int64[27]."""
         return self._added(self._integers("segment"), N_SEGMENTS)
+
+    def by_values(self, attributes: Sequence[Attribute]) -> Ints:
+        """Return workers by the values of some attributes: int64, with one axis for each attribute."""
+        shape = [each.size for each in attributes]
+        values = zip(*(self._values(each) for each in attributes), strict=True)
+        keys = (np.asarray(np.ravel_multi_index(part, shape)) for part in values)
+        return self._added(keys, math.prod(shape)).reshape(shape)
+
+    def _values(self, attribute: Attribute) -> Iterator[npt.NDArray[np.integer]]:
+        """Yield the position of the value of an attribute, in parts."""
+        if attribute.is_further:
+            return self._integers(attribute_column(attribute.name))
+        divisor = _OF_SEGMENT[attribute.name]
+        return (segment // divisor % 3 for segment in self._integers("segment"))
+
+    def first_rows(self, n: int, attributes: Sequence[Attribute]) -> tuple[Blocks, Blocks, Ints]:
+        """Return the first commutes, ordered by workplace, then home and values: their blocks, and their values."""
+        work, some = self.column("work"), self
+        if n < self.size:
+            last = work[n - 1] if self._side == "work" else np.partition(work, n - 1)[n - 1]
+            rows = commute_rows.numbers(self._rows, np.flatnonzero(work <= last))
+            some = PickedCommutes(self._columns, rows, self._side, self._n_blocks, self._all_several)
+        none = np.empty(0, dtype=np.int64)
+        values = [np.concatenate([none, *some._values(each)]) for each in attributes]
+        order = np.lexsort([*values[::-1], some.column("home"), some.column("work")])[:n]
+        columns = np.stack([each[order] for each in values], axis=1)
+        return (
+            some.column("work")[order].astype(np.int32),
+            some.column("home")[order].astype(np.int32),
+            columns,
+        )
 
     def by_segment_within(self, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
@@ -409,17 +517,20 @@ class PickedCommutes:
         return blocks.astype(np.int32), number_of[block]
 
 
-def _mapped(file: Path) -> dict[str, Column]:
-    with pyarrow.memory_map(str(file)) as source:
-        rows = pyarrow.ipc.open_file(source).read_all()
-    return {name: _whole(rows[name]) for name in rows.column_names}
-
-
-def _whole(column: pyarrow.ChunkedArray) -> Column:
-    if column.num_chunks == 1:
-        found: Column = column.chunk(0).to_numpy(zero_copy_only=True)
-        return found
-    return np.empty(0, dtype=column.type.to_pandas_dtype())
+def mapped_columns(file: Path, further: Sequence[str]) -> dict[str, Column]:
+    """Return the columns of a file of :func:`write_columns` by name; they are read when they are used."""
+    types = _types(further)
+    size = file.stat().st_size
+    if not size:  # cannot be mapped
+        return {name: np.empty(0, dtype=item) for name, item in types.items()}
+    with file.open("rb") as stream:
+        content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    n_rows, start = size // sum(item.itemsize for item in types.values()), 0
+    columns: dict[str, Column] = {}
+    for name, item in types.items():
+        columns[name] = np.frombuffer(content, item, n_rows, start)
+        start += n_rows * item.itemsize
+    return columns
 
 
 def _cells(band: npt.NDArray[np.int8], octant: Ints, n_octants: int) -> Ints:

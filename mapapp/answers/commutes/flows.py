@@ -1,8 +1,6 @@
 """Counts of commutes, read from the prepared files. Every analysis is built from the few queries here.
 
-Commutes of a release that is not too large are added up in mapped columns (`mapapp.answers.commutes.columns`), which
-takes much less time. All others, and workers picked by further attributes, are counted by DuckDB
-(`mapapp.answers.commutes.database`), with the same results.
+Commutes are added up in mapped columns (`mapapp.answers.commutes.columns`).
 """
 
 from __future__ import annotations
@@ -15,11 +13,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from geodata.store.schema import N_SEGMENTS
 from geodata.store.store import Store
 from mapapp.answers.commutes.attributes import JOB_ATTRIBUTES, Attributes
 from mapapp.answers.commutes.columns import CommuteColumns, PickedCommutes
-from mapapp.answers.commutes.database import CommuteDatabase
 from mapapp.answers.commutes.pick import (
     ENDS,
     MEAN_LIMIT_MI,
@@ -31,20 +27,16 @@ from mapapp.answers.commutes.pick import (
     all_others,
     is_kept,
 )
+from mapapp.answers.commutes.places import WorkerPlaces
 from mapapp.answers.commutes.prepared import N_OCTANTS, Prepared
 from mapapp.answers.commutes.rows import most_first, parts_of
-from mapapp.base import watch
+from mapapp.base import memory_limits, watch
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 
-_MOST_KEPT: Final = 1_000_000
-"""Most commutes that are kept for the next question, which is often about the same ones: 32 bytes each at most."""
-_EVERYWHERE_BYTES: Final = 64 << 20
-"""Most bytes of sums of all commutes that are kept."""
-_VECTORS: Final = 49
-_VECTOR_ROWS: Final = 2_048
-"""One part of a matrix has `_VECTORS` times as many rows."""
+_PART_ROWS: Final = 100_000
+"""Rows of one part of a matrix."""
 
 
 class Flows:
@@ -54,18 +46,16 @@ class Flows:
         self._attributes = attributes
         self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
         self._last: tuple[Pick, PickedCommutes] | None = None
-        self._columns = prepared.columns and CommuteColumns(*prepared.columns, self._n_blocks)
+        further = [each.name for each in attributes.further]
+        self._columns = CommuteColumns(prepared.by_work, prepared.by_home, self._n_blocks, further)
+        self._places = WorkerPlaces(store, attributes, self._n_blocks)
         self._of_everywhere: ResultCache[Ints] = ResultCache(
-            max_size=_EVERYWHERE_BYTES, size_of=lambda each: each.nbytes
+            max_size=memory_limits.SUMS_BYTES, size_of=lambda each: each.nbytes
         )
-        self._database = CommuteDatabase(prepared, store, attributes, self._n_blocks)
 
     def by_segment(self, pick: Pick) -> Ints:
         """Return workers of each joint segment: int64[27]."""
-        if self._is_mapped(pick):
-            found = self._sum(pick, "segment", PickedCommutes.by_segment)
-            return np.asarray(found * is_kept(pick.filters))
-        return self._database.by_segment(pick)
+        return self._sum(pick, "segment", PickedCommutes.by_segment) * is_kept(pick.filters)
 
     def by_segment_at_ends(self, blocks: Blocks | None, filters: Filters) -> tuple[Ints, Ints, Ints]:
         """Return who work in some blocks (None: all), who live there, and who do both, by joint segment: int64[27]."""
@@ -73,7 +63,7 @@ class Flows:
         pick = Pick(work=blocks, filters=filters)
         if blocks is None:
             return work, home, work
-        fewer = self._fewer(pick) if self._is_mapped(pick) else None
+        fewer = self._fewer(pick)
         if fewer is None:
             return work, home, self.by_segment_within(pick, "home", blocks)[1]
         # Of all, those that begin or end elsewhere are left out; they are fewer.
@@ -82,16 +72,14 @@ class Flows:
 
     def of_pair(self, pick: Pick, edges_mi: Sequence[float]) -> tuple[Ints, Ints, float | None]:
         """Return workers by joint segment, int64[27], and by distance band, and their median distance in miles."""
-        if (mapped := self._mapped(pick)) is not None:
-            by_mile = mapped.by_mile()
-            bands = (
-                _by_band(by_mile, edges_mi)
-                if _are_whole(edges_mi)
-                else mapped.by_band(mapped.bands(edges_mi), len(edges_mi) + 1)
-            )
-            return mapped.by_segment(), bands, _median_by_mile(by_mile, mapped)
-        segments, bands, miles = self._database.of_pair(pick, edges_mi)
-        return segments, bands, _median_of(*miles, lambda *asked: self._database.within_mile(pick, *asked))
+        picked = self._picked(pick)
+        by_mile = picked.by_mile()
+        bands = (
+            _by_band(by_mile, edges_mi)
+            if _are_whole(edges_mi)
+            else picked.by_band(picked.bands(edges_mi), len(edges_mi) + 1)
+        )
+        return picked.by_segment(), bands, _median_of(by_mile, picked)
 
     def by_values(self, pick: Pick, names: Sequence[str]) -> Ints:
         """Return workers by the values of some attributes: int64, with one axis for each attribute.
@@ -102,11 +90,11 @@ class Flows:
             If the publication does not have an attribute.
         """
         attributes = [self._attributes[name] for name in names]
-        if not any(each.is_further for each in attributes) and self._is_mapped(pick):
-            cube = self.by_segment(pick).reshape([each.size for each in JOB_ATTRIBUTES])
-            axes = [[each.name for each in JOB_ATTRIBUTES].index(name) for name in names]
-            return np.asarray(np.einsum(cube, [0, 1, 2], axes))
-        return self._database.by_values(pick, attributes)
+        if any(each.is_further for each in attributes):
+            return self._picked(pick).by_values(attributes)
+        cube = self.by_segment(pick).reshape([each.size for each in JOB_ATTRIBUTES])
+        axes = [[each.name for each in JOB_ATTRIBUTES].index(name) for name in names]
+        return np.asarray(np.einsum(cube, [0, 1, 2], axes))
 
     def rows(self, pick: Pick, *, first: int, n: int) -> tuple[Blocks, Blocks, Ints]:
         """Return some of the picked commutes, ordered by workplace, then home and values.
@@ -118,25 +106,20 @@ class Flows:
         values : int64[n, attributes]
             Position of the value of each attribute of the publication.
         """
-        return self._database.rows(pick, first=first, n=n)
+        work, home, values = self._picked(pick).first_rows(first + n, tuple(self._attributes))
+        return work[first:], home[first:], values[first:]
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
-        if (mapped := self._mapped(_without_filters(pick))) is not None:
-            return mapped.by_segment_within(end, blocks) * is_kept(pick.filters)
-        return self._database.by_segment_within(pick, end, blocks)
+        return self._picked(_without_bands(pick)).by_segment_within(end, blocks) * is_kept(pick.filters)
 
     def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
         """Return the blocks with an `end` of the picked commutes, ascending, and their numbers of workers."""
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_block(end)
-        return self._database.by_block(pick, end)
+        return self._picked(pick).by_block(end)
 
     def by_block_and_segment(self, pick: Pick, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
         """Return workers by the block of their `end` and by joint segment: three arrays of equal length."""
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_block_and_segment(end)
-        return self._database.by_block_and_segment(pick, end)
+        return self._picked(pick).by_block_and_segment(end)
 
     def by_code_and_segment(self, pick: Pick, end: Side, code: Blocks, n_codes: int) -> Ints:
         """Return workers by the code of their block at an `end` and by joint segment: int64[codes, 27].
@@ -150,21 +133,14 @@ class Flows:
         n_codes : int
             No code is as large.
         """
-        if self._is_mapped(pick):
-            found = self._sum(
-                pick, (end, _Same(code), n_codes), lambda some: some.by_code_and_segment(end, code, n_codes)
-            )
-            return found * is_kept(pick.filters)
-        block, segment, n = self.by_block_and_segment(pick, end)
-        cell = code[block].astype(np.int64) * N_SEGMENTS + segment
-        found = np.bincount(cell, n, n_codes * N_SEGMENTS)  # sums of whole numbers, exact
-        return found.astype(np.int64).reshape(n_codes, N_SEGMENTS)
+        found = self._sum(
+            pick, (end, _Same(code), n_codes), lambda some: some.by_code_and_segment(end, code, n_codes)
+        )
+        return found * is_kept(pick.filters)
 
     def by_pair(self, pick: Pick) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_pair()
-        return self._database.by_pair(pick)
+        return self._picked(pick).by_pair()
 
     def distances(self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool) -> Distances:
         """Return workers by distance band and by direction from the `side` end to the other.
@@ -178,40 +154,40 @@ class Flows:
         own_block : bool
             Whether a distance of exactly 0 is a separate first band.
         """
-        if (mapped := self._mapped(pick)) is None:
-            return Distances(
-                *self._database.distances(pick, side, edges_mi, own_block=own_block), self.median_mi(pick)
-            )
+        picked = self._picked(pick)
         ways = (
             self._sum(pick, ("ways", side), lambda some: some.by_mile_and_octant(side))
             if pick.filters == Filters()
-            else mapped.by_mile_and_octant(side)
+            else picked.by_mile_and_octant(side)
         )
         by_mile = ways.sum(axis=1)
         if _are_whole(edges_mi) and not own_block:
             cells = _by_band(ways, edges_mi)
         else:
-            bands = mapped.bands(edges_mi)
+            bands = picked.bands(edges_mi)
             if own_block:
-                bands = np.where(mapped.distance_mi == 0, 0, bands + 1).astype(np.int8)
+                bands = np.where(picked.distance_mi == 0, 0, bands + 1).astype(np.int8)
             n_bands = len(edges_mi) + 1 + own_block
-            cells = mapped.by_cell(bands, n_bands, mapped.column(f"octant_{side}"), N_OCTANTS + 1)
+            cells = picked.by_cell(bands, n_bands, picked.column(f"octant_{side}"), N_OCTANTS + 1)
         return Distances(
             cells,
             int(by_mile[:MEAN_LIMIT_MI].sum()),
-            mapped.miles_below(MEAN_LIMIT_MI),
-            _median_by_mile(by_mile, mapped),
+            picked.miles_below(MEAN_LIMIT_MI),
+            _median_of(by_mile, picked),
         )
 
     def distances_by_workplace(
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
     ) -> tuple[Blocks, Ints, Ints, Ints]:
         """Return workers by workplace block, distance band and direction (8: none): four arrays of equal length."""
-        if (mapped := self._mapped(pick)) is not None:
-            return mapped.by_workplace_and_cell(
-                mapped.bands(edges_mi), len(edges_mi) + 1, mapped.column(f"octant_{side}"), N_OCTANTS + 1
+        found = [
+            some.by_workplace_and_cell(
+                some.bands(edges_mi), len(edges_mi) + 1, some.column(f"octant_{side}"), N_OCTANTS + 1
             )
-        return self._database.distances_by_workplace(pick, side, edges_mi)
+            for some in self._picked(pick).pieces()
+        ]
+        work, band, octant, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return work, band, octant, n
 
     def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[npt.NDArray[np.float64]]]:
         """Return sums by workplace block for the errors of a median and a mean.
@@ -222,16 +198,20 @@ class Flows:
             Workplace blocks, and for each of them: workers, workers closer than the median, workers under 100 miles,
             and the miles and squared miles of the latter.
         """
-        if (mapped := self._mapped(pick)) is not None:
-            n, miles = mapped.column("workers"), mapped.distance_mi
+        blocks, sums = [], []
+        for some in self._picked(pick).pieces():
+            n, miles = some.column("workers"), some.distance_mi
             near = n * (miles < MEAN_LIMIT_MI)
-            return mapped.by_workplace(n, n * (miles < median_mi), near, near * miles, near * miles * miles)
-        return self._database.distance_sums(pick, median_mi)
+            work, of_work = some.by_workplace(
+                n, n * (miles < median_mi), near, near * miles, near * miles * miles
+            )
+            blocks.append(work)
+            sums.append(of_work)
+        return np.concatenate(blocks), [np.concatenate(parts) for parts in zip(*sums, strict=True)]
 
     def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
         """Return the quantiles of the picked workers' distances, in miles, to a hundredth of a mile."""
-        mapped = self._mapped(pick)
-        step, n = mapped.by_step(100.0) if mapped is not None else self._database.by_step(pick, 100)
+        step, n = self._picked(pick).by_step(100.0)
         running = np.cumsum(n)
         at = np.searchsorted(running, np.clip(shares, 0.0, 1.0) * running[-1], side="left")
         return [float(step[place]) / 100 for place in at]
@@ -241,10 +221,8 @@ class Flows:
 
         Only the mile that contains it is read in detail, so that distances are never all in memory.
         """
-        if (mapped := self._mapped(pick)) is not None:
-            return _median_by_mile(mapped.by_mile(), mapped)
-        database = self._database
-        return _median_of(*database.by_step(pick, 1), lambda *asked: database.within_mile(pick, *asked))
+        picked = self._picked(pick)
+        return _median_of(picked.by_mile(), picked)
 
     def matrix(self, pick: Pick, home_code: Blocks, work_code: Blocks) -> Iterator[tuple[Ints, Ints, Ints]]:
         """Yield workers by the codes of their home and work block, most first: (home, work, workers), in parts.
@@ -255,9 +233,7 @@ class Flows:
         home_code, work_code : int32[blocks]
             Code of each block in the result; no code of a picked commute is below 0.
         """
-        if (mapped := self._mapped(pick)) is None:
-            yield from self._database.matrix(pick, home_code, work_code, _VECTORS)
-            return
+        picked = self._picked(pick)
         if (
             pick.filters == Filters()
             and self._fewer(pick) is not None
@@ -266,54 +242,43 @@ class Flows:
             codes = _Same(home_code), _Same(work_code)
             whole = most_first(self._sum(pick, codes, lambda some: some.by_codes(home_code, work_code)))
         else:
-            whole = mapped.matrix(home_code, work_code)
-        for part_of_all in parts_of(whole, _VECTORS * _VECTOR_ROWS):
+            whole = picked.matrix(home_code, work_code)
+        for part_of_all in parts_of(whole, _PART_ROWS):
             watch.check()
             yield part_of_all
 
     def places(self, pick: Pick, end: Side) -> Places:
         """Return the place of each worker's `end` as float32 `lon_deg`, `lat_deg`, without homes outside the area."""
-        return self._database.places(pick, end)
+        return self._places.of(pick, end)
 
-    def _is_mapped(self, pick: Pick) -> bool:
-        """Return whether the commutes of a pick are in mapped columns."""
-        return self._columns is not None and not pick.filters.attributes
-
-    def _mapped(self, pick: Pick) -> PickedCommutes | None:
-        """Return the picked commutes as columns; None if only the database can pick them."""
+    def _picked(self, pick: Pick) -> PickedCommutes:
+        """Return the picked commutes as columns."""
         watch.check()
-        if self._columns is None or pick.filters.attributes:
-            return None
         last = self._last
         if last is not None and last[0].is_same(pick):
             return last[1]
-        found = self._columns.pick(pick.sorted_side, pick.work, pick.home, pick.filters.segments)
-        if found.size <= _MOST_KEPT:
+        marks = self._attributes.marks(pick.filters)
+        found = self._columns.pick(pick.sorted_side, pick.work, pick.home, pick.filters.segments, marks)
+        if found.size <= memory_limits.LAST_COMMUTES:
             self._last = pick, found
         return found
 
     def _sum(self, pick: Pick, what: Hashable, sum_of: Callable[[PickedCommutes], Ints]) -> Ints:
-        """Return a sum of mapped commutes, whatever the filters of their pick; the sums of everywhere are kept.
+        """Return a sum of commutes, whatever the bands that their pick includes; the sums of everywhere are kept.
 
         Of an area with most commutes, only those of all others are read, and taken from those of everywhere.
         """
-
-        def summed(some: Pick) -> Ints:
-            mapped = self._mapped(some)
-            assert mapped is not None, "the caller has asked whether they are mapped"
-            return sum_of(mapped)
-
-        pick = _without_filters(pick)
-        is_everywhere = pick.work is None and pick.home is None
+        pick = _without_bands(pick)
+        is_everywhere = pick.work is None and pick.home is None and not pick.filters.attributes
         fewer = None if is_everywhere else self._fewer(pick)
         if fewer is None and not is_everywhere:
-            return summed(pick)
-        everywhere = self._of_everywhere.get_or_make(what, lambda: summed(Pick()))
-        return everywhere if fewer is None else everywhere - summed(fewer)
+            return sum_of(self._picked(pick))
+        everywhere = self._of_everywhere.get_or_make(what, lambda: sum_of(self._picked(Pick())))
+        return everywhere if fewer is None else everywhere - sum_of(self._picked(fewer))
 
     def _fewer(self, pick: Pick) -> Pick | None:
-        """Return the pick of all other commutes, if it is by one end alone and has most of the mapped ones."""
-        if self._columns is None or (pick.work is None) == (pick.home is None):
+        """Return the pick of all other commutes, if it is by one end alone and has most of them."""
+        if pick.filters.attributes or (pick.work is None) == (pick.home is None):
             return None
         side: Side = "work" if pick.home is None else "home"
         blocks = pick.work if pick.home is None else pick.home
@@ -336,7 +301,7 @@ class _Same:
         return id(self._array)
 
 
-def _without_filters(pick: Pick) -> Pick:
+def _without_bands(pick: Pick) -> Pick:
     return replace(pick, filters=replace(pick.filters, age=(), earnings=(), industry=()))
 
 
@@ -350,26 +315,15 @@ def _by_band(by_mile: Ints, edges_mi: Sequence[float]) -> Ints:
     return np.stack([by_mile[low:high].sum(axis=0) for low, high in pairwise(ends)])
 
 
-def _median_by_mile(by_mile: Ints, mapped: PickedCommutes) -> float | None:
-    return _median_of(np.arange(by_mile.size), by_mile, mapped.within_mile)
-
-
-def _median_of(
-    mile: npt.NDArray[np.integer],
-    workers: Ints,
-    within_mile: Callable[[int, Ints], npt.NDArray[np.float64]],
-) -> float | None:
-    """Return the median distance of workers whose numbers are known for each mile, ascending.
-
-    The last argument returns distances within a mile by their ranks.
-    """
+def _median_of(workers: Ints, picked: PickedCommutes) -> float | None:
+    """Return the median distance of picked workers, whose numbers by whole mile are given; None without workers."""
     n, running = int(workers.sum()), np.cumsum(workers)
     if n == 0:
         return None
     ranks = np.array([(n - 1) // 2, n // 2])  # of the middle workers, from 0
     places = np.searchsorted(running, ranks, side="right")
     middle = [
-        within_mile(int(mile[place]), ranks[places == place] - running[place] + workers[place])
+        picked.within_mile(int(place), ranks[places == place] - running[place] + workers[place])
         for place in np.unique(places)
     ]
     return float(np.concatenate(middle).mean())

@@ -88,16 +88,16 @@ class Distances(NamedTuple):
         return self.near_mi / self.n_near if self.n_near else None
 
 
-def is_most(blocks: Blocks, n_blocks: int) -> bool:
-    """Return whether blocks are more than half of all."""
-    return 2 * blocks.size > n_blocks
+def mark_blocks(blocks: Blocks, n_blocks: int) -> npt.NDArray[np.bool_]:
+    """Return whether each block is one of some: bool[n_blocks]."""
+    marks = np.zeros(n_blocks, dtype=np.bool_)
+    marks[blocks] = True
+    return marks
 
 
 def all_others(blocks: Blocks, n_blocks: int) -> Blocks:
     """Return all other blocks."""
-    others = np.ones(n_blocks, dtype=bool)
-    others[blocks] = False
-    return np.flatnonzero(others).astype(np.int32)
+    return np.flatnonzero(~mark_blocks(blocks, n_blocks)).astype(np.int32)
 
 
 def is_kept(filters: Filters) -> Ints:

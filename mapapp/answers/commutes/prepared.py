@@ -3,11 +3,10 @@
 A release stores its `jobs` sorted by workplace, which suits questions about the workers of an area. Questions about
 residents, and all questions about distance, would have to read and compute everything each time. So the first process
 that opens a release writes two copies of its jobs, sorted by workplace and by home, with the distance and direction of
-each commute, and, of a release that is not too large, the same columns as they are in memory
-(`mapapp.answers.commutes.columns`). The cells of the blocks, with their bounds and in small row groups, are copied once
-for all publications that share a geography. The copies contain only what the release contains. They are in the user's
-data folder, have checksums, and are named after the manifest of the release, or after the digest of the geography. They
-can be removed at any time and are then made again.
+each commute, as columns that can be mapped into memory (`mapapp.answers.commutes.columns`). The cells of the blocks,
+with their bounds and in small row groups, are copied once for all publications that share a geography. The copies
+contain only what the release contains. They are in the user's data folder, have checksums, and are named after the
+manifest of the release, or after the digest of the geography. They can be removed at any time and are then made again.
 """
 
 from __future__ import annotations
@@ -20,26 +19,25 @@ import re
 import shutil
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow
 import pyarrow.parquet
 import shapely
 
-from geodata.errors import StoreError
 from geodata.geography.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
 from geodata.store.atomic_writes import clear_abandoned, naming, partial_name, writing_beside
 from geodata.store.schema import BASE_TABLES, GEOGRAPHY, segment_code
 from geodata.store.store import Store, sha256_of, store_digest
-from mapapp.answers.commutes.columns import write_columns
+from mapapp.answers.commutes.columns import attribute_column, write_columns
+from mapapp.answers.commutes.rows import Column
 from mapapp.base.errors import UsageError
 from mapapp.base.paths import data_home
 from mapapp.question.filters import CHARACTERISTICS
@@ -172,7 +170,7 @@ def _size(place: Path) -> int:
     return total
 
 
-LAYOUT: Final = 5
+LAYOUT: Final = 6
 """Version of the files below; increase it when they change."""
 
 N_OCTANTS: Final = 8
@@ -180,31 +178,10 @@ NO_OCTANT: Final = -1
 """Direction of a commute between two blocks at one place."""
 DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
 """Names of the octants in answers; the last is for no direction."""
-ATTRIBUTE: Final = "attribute_"
-"""How the column of a further attribute of worker records begins."""
-
-_GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zone map each
-_SORTING_MEMORY: Final = "2GB"  # more rows wait on the disk
 _VOUCHER: Final = "prepared.json"
-_JOBS: Final = ("by_work.parquet", "by_home.parquet")
-_COLUMNS: Final = ("by_work.arrow", "by_home.arrow")
-MOST_MAPPED: Final = 8_000_000
-"""Most rows of jobs that are also kept as columns in memory's format, 25 bytes each in either order."""
+_JOBS: Final = ("by_work.columns", "by_home.columns")
 _CELLS: Final = "cells.parquet"
 _CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, all close together
-_SCHEMA: Final = pyarrow.schema(
-    [
-        ("work", pyarrow.int32()),  # rows of `blocks`
-        ("home", pyarrow.int32()),
-        ("segment", pyarrow.int8()),
-        ("workers", pyarrow.int32()),
-        ("distance_mi", pyarrow.float64()),  # exactly 0 within one block
-        ("octant_work", pyarrow.int8()),  # from work to home: 0 north, 1 northeast, …; NO_OCTANT
-        ("octant_home", pyarrow.int8()),  # from home to work
-    ]
-)
-
-
 _CELL_SCHEMA: Final = pyarrow.schema(
     [
         ("block_index", pyarrow.int32()),
@@ -242,16 +219,13 @@ class Prepared:
     Attributes
     ----------
     by_work, by_home : Path
-        Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
-    columns : tuple of Path, or None
-        The rows of `by_work` and of `by_home` for `mapapp.answers.commutes.columns`; None of a large release.
+        Files of `mapapp.answers.commutes.columns` with the same rows, sorted by workplace and by home.
     lease : Lease
         Protects the copies from eviction; hold it as long as they are used.
     """
 
     by_work: Path
     by_home: Path
-    columns: tuple[Path, Path] | None
     lease: Lease = field(compare=False, repr=False)
 
     @property
@@ -279,17 +253,9 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     UsageError
         If the size limit in the environment is not a size.
     """
-    table = "records" if attribute_columns(store) else "jobs"
-    maps = store.manifest["files"][f"{table}.parquet"]["rows"] <= MOST_MAPPED
-    names = (*_JOBS, *(_COLUMNS if maps else ()))
-    place, held = _copied(store, store_digest(store.path), names, home, report)
-    by_work, by_home, *columns = (place / name for name in (*_JOBS, *_COLUMNS))
-    return Prepared(
-        by_work=by_work,
-        by_home=by_home,
-        columns=(columns[0], columns[1]) if maps else None,
-        lease=held,
-    )
+    place, held = _copied(store, store_digest(store.path), _JOBS, home, report)
+    by_work, by_home = (place / name for name in _JOBS)
+    return Prepared(by_work=by_work, by_home=by_home, lease=held)
 
 
 def prepare_cells(store: Store, *, home: Path | None = None, report: Progress = silent) -> PreparedCells:
@@ -354,14 +320,8 @@ def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> No
     with writing_beside(place, replace=True) as partial:
         if _holds(place, version, names):  # another process was quicker
             return
-        if set(_JOBS) <= set(names):
-            by_work, by_home = (partial.folder / name for name in _JOBS)
-            _write_by_work(store, by_work)
-            _write_by_home(by_work, by_home, partial.folder)
-        if set(_COLUMNS) <= set(names):
-            for copy, mapped in zip(_JOBS, _COLUMNS, strict=True):
-                rows = pyarrow.parquet.read_table(partial.folder / copy, columns=_SCHEMA.names)
-                write_columns(rows, partial.folder / mapped)
+        if names == _JOBS:
+            _write_jobs(store, *(partial.folder / name for name in _JOBS))
         if _CELLS in names:
             _write_cells(store, partial.folder / _CELLS)
         files = {name: sha256_of(partial.folder / name) for name in names}
@@ -370,11 +330,10 @@ def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> No
         partial.put_in_place()
 
 
-def _write_by_work(store: Store, file: Path) -> None:
-    schema = _jobs_schema(store)
-    with pyarrow.parquet.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer:
-        for rows in _rows(store, schema):
-            writer.write_table(rows, row_group_size=_GROUP_ROWS)
+def _write_jobs(store: Store, by_work: Path, by_home: Path) -> None:
+    further = attribute_columns(store)
+    n_rows = int(store.manifest["files"][f"{'records' if further else 'jobs'}.parquet"]["rows"])
+    write_columns(_rows(store, further), n_rows, further, by_work, by_home)
 
 
 def attribute_columns(store: Store) -> list[str]:
@@ -385,52 +344,24 @@ def attribute_columns(store: Store) -> list[str]:
     return [name for name in pyarrow.parquet.read_schema(store.file("records")).names if name not in known]
 
 
-def _jobs_schema(store: Store) -> pyarrow.Schema:
-    further = [(f"{ATTRIBUTE}{name}", pyarrow.int16()) for name in attribute_columns(store)]
-    return pyarrow.schema([*_SCHEMA, *further])
-
-
-def _rows(store: Store, schema: pyarrow.Schema) -> Iterator[pyarrow.Table]:
+def _rows(store: Store, further: Sequence[str]) -> Iterator[dict[str, Column]]:
     """Yield the jobs of a release, or the workers of a publication of worker records, one each."""
-    further = attribute_columns(store)
     blocks = store.table("blocks", ["lon_deg", "lat_deg"])
     lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
     for batch in store.batches("records" if further else "jobs"):
         jobs = {name: batch[name].to_numpy() for name in batch.column_names}
         work, home = jobs["destination_index"], jobs["origin_index"]
         places = lon[work], lat[work], lon[home], lat[home]
-        yield pyarrow.table(
-            {
-                "work": work,
-                "home": home,
-                "segment": segment_code(jobs["age"], jobs["earnings"], jobs["industry"]).astype(np.int8),
-                "workers": jobs["count"] if "count" in jobs else np.ones(len(work), dtype=np.int32),
-                "distance_mi": np.where(work == home, 0.0, distance_mi(*places)),
-                "octant_work": octant(bearing_deg(*places)),
-                "octant_home": octant(bearing_deg(*places[2:], *places[:2])),
-                **{f"{ATTRIBUTE}{name}": jobs[name] for name in further},
-            },
-            schema=schema,
-        )
-
-
-def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
-    sorting = scratch / "sorting"
-    try:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": str(sorting),
-            "memory_limit": _SORTING_MEMORY,
+        yield {
+            "work": work,
+            "home": home,
+            "segment": segment_code(jobs["age"], jobs["earnings"], jobs["industry"]),
+            "workers": jobs["count"] if "count" in jobs else np.ones(len(work), dtype=np.int32),
+            "distance_mi": np.where(work == home, 0.0, distance_mi(*places)),
+            "octant_work": octant(bearing_deg(*places)),
+            "octant_home": octant(bearing_deg(*places[2:], *places[:2])),
+            **{attribute_column(name): jobs[name] for name in further},
         }
-        with duckdb.connect(":memory:", config=config) as connection:
-            connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
-                str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
-            )
-    except duckdb.Error as error:
-        raise StoreError(
-            f"{by_home}: cannot be written ({' '.join(str(error).split())}); free some disk space, or choose "
-            "another folder with COMMUTEMAP_HOME"
-        ) from error
-    shutil.rmtree(sorting, ignore_errors=True)
 
 
 def _write_cells(store: Store, file: Path) -> None:

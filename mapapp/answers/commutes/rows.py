@@ -151,7 +151,8 @@ def _added(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], siz
         if size > PART:
             first = int(mine.min())
             if int(mine.max()) - first > FAR * PART:
-                return np.bincount(group, workers, size).astype(np.int64)
+                np.add.at(total, mine.astype(np.intp), workers[part].astype(np.int64))
+                continue
             mine = mine - first
         n = _counted(mine, workers[part])
         total[first : first + n.size] += n

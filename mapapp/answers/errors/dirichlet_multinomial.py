@@ -36,6 +36,7 @@ import numpy.typing as npt
 from mapapp.answers.errors.certificate_terms import WeightTerms
 from mapapp.answers.errors.home_values import HomeCells, TractValues
 from mapapp.answers.errors.support_prior import SupportPriors, TractPrior, within_points
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +54,6 @@ NEIGHBORS: Final = 8.0
 """Workplace tracts, as many as in a town, among which the rest of it is alike."""
 
 _CERTAIN: Final = 1.0
-_KEPT_BYTES: Final = 64 << 20
 
 
 class _Kept(NamedTuple):
@@ -93,7 +93,7 @@ class DirichletErrors:
         self._terms = terms
         self._support = support
         self._alpha, self._prunes = terms.least_weight, terms.prunes
-        self._kept: ResultCache[_Kept] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
+        self._kept: ResultCache[_Kept] = ResultCache(max_size=memory_limits.REDRAWN_BYTES, size_of=_size_of)
 
     def of_tracts(self, asked: TractValues, *, is_count: bool) -> Floats:
         """Return bias, variance, and parts of placement that T tracts add together to R counts or sums: float64[5, R].

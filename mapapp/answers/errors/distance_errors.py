@@ -31,7 +31,7 @@ from mapapp.answers.commutes.pick import MEAN_LIMIT_MI, Pick
 from mapapp.answers.commutes.prepared import N_OCTANTS, octant
 from mapapp.answers.errors.expected_error import ExpectedErrors, Floats, Ints, WorkplaceArrays
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts
-from mapapp.base import watch
+from mapapp.base import memory_limits, watch
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.fields import Side
 
@@ -39,8 +39,6 @@ Octants = npt.NDArray[np.int8]
 
 N_DIRECTIONS = N_OCTANTS + 1
 """The last one is for commutes within one place, which have no direction."""
-_KEPT_BYTES: Final = 64 << 20
-"""Most bytes of ways that are kept; ways from the least recently used tracts are computed again."""
 _BETWEEN_PEOPLE: Final = 1.28
 """Mean distance between two points of a disk, in root mean squared distances from its center."""
 
@@ -67,7 +65,7 @@ class TractWays:
 
     def __init__(self, lon_deg: Floats, lat_deg: Floats) -> None:
         self._lon, self._lat = lon_deg, lat_deg
-        self._made: ResultCache[_Ways] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
+        self._made: ResultCache[_Ways] = ResultCache(max_size=memory_limits.MILES_BYTES, size_of=_size_of)
 
     def prepare(self, works: Ints) -> None:
         """Compute the ways from some workplace tracts."""

@@ -46,14 +46,13 @@ from mapapp.answers.errors.real_counts import (
 )
 from mapapp.answers.errors.redrawn_workers import FULLNESS
 from mapapp.answers.errors.support_prior import SupportPriors, Synthesizers
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
 
 __all__ = ["ExponentialErrors", "expected_losses"]
 
-_KEPT_BYTES: Final = 256 << 20
-"""Most bytes of prepared tracts; the least recently used are read again."""
 _LOG_FULLNESS: Final = np.log(FULLNESS)
 
 
@@ -78,7 +77,7 @@ class ExponentialErrors:
         self._support = support
         self._released = released
         self._made: ResultCache[PreparedTables] = ResultCache(
-            max_size=_KEPT_BYTES, size_of=lambda each: each.columns.nbytes
+            max_size=memory_limits.MECHANISM_BYTES, size_of=lambda each: each.columns.nbytes
         )
 
     def prepare(self, tract: int) -> None:

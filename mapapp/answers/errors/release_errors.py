@@ -48,11 +48,10 @@ from mapapp.answers.errors.expected_error import (
 )
 from mapapp.answers.errors.exponential_noise import ReleasedRows
 from mapapp.answers.errors.home_values import HomeValues, ValuesOfTracts, values_of_areas
-from mapapp.base import watch
+from mapapp.base import memory_limits, watch
 from mapapp.base.result_cache import ResultCache
 from mapapp.question.filters import Filters
 
-_KEPT: Final = 32
 _MOST_HOMES: Final = 62  # bits of a number without its sign
 
 
@@ -61,7 +60,7 @@ class ReleaseErrors(Errors):
 
     def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: Mapping[str, object]) -> None:
         super().__init__(store, areas, flows, certificate)
-        self._workplaces: ResultCache[Workplaces] = ResultCache(max_entries=_KEPT)
+        self._workplaces: ResultCache[Workplaces] = ResultCache(max_entries=memory_limits.WORKPLACES)
 
     @property
     def is_known(self) -> bool:

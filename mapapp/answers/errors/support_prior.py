@@ -16,6 +16,7 @@ import pandas
 
 from geodata.geography.distance import distance_mi
 from mapapp.answers.errors.certificate_terms import SupportTerms
+from mapapp.base import memory_limits
 from mapapp.base.result_cache import ResultCache
 
 Floats = npt.NDArray[np.float64]
@@ -31,8 +32,6 @@ __all__ = [
 ]
 
 _LARGEST_EXPONENT: Final = 700.0
-_KEPT_BYTES: Final = 256 << 20
-"""Most bytes of tracts that are kept; the least recently used are made again."""
 WHOLE: Final = 1e-9
 """A home area does not cut a point of which it holds less than this share, or all but this share."""
 
@@ -122,7 +121,9 @@ class SupportPriors:
             flows[name].to_numpy()[order]
             for name in ("destination_tract_index", "origin_tract_index", "weight")
         ]
-        self._made: ResultCache[TractPrior] = ResultCache(max_size=_KEPT_BYTES, size_of=_size_of)
+        self._made: ResultCache[TractPrior] = ResultCache(
+            max_size=memory_limits.PRIOR_BYTES, size_of=_size_of
+        )
 
     @property
     def n_tracts(self) -> int:

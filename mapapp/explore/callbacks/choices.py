@@ -19,6 +19,7 @@ from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.areas.sentence_names import SentenceNames
 from mapapp.answers.release import Release
 from mapapp.answers.served_answers import releases_of_years
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.explore.callbacks import events, setup_file
@@ -35,7 +36,6 @@ from mapapp.question.sentence.asked import Asked, ask_in_words
 PREFIX: Final = "ask:"
 """Begins the value of a search result that is a question."""
 _LEAST_WORDS: Final = 2
-_KEPT_SENTENCES: Final = 200
 
 
 def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked:
@@ -48,7 +48,7 @@ def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked
     UsageError
         If the sentence is empty or too long.
     """
-    read = release.once(("sentences",), lambda: ResultCache[Asked](max_entries=_KEPT_SENTENCES))
+    read = release.once(("sentences",), lambda: ResultCache[Asked](max_entries=memory_limits.SENTENCES))
     names = release.once(
         ("sentence names",),
         lambda: SentenceNames(

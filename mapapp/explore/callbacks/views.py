@@ -20,6 +20,7 @@ from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.opened_publication import OpenedPublication, free_slug
 from mapapp.answers.release import Release
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.explore.admission import Admission
@@ -72,7 +73,6 @@ class LimitedLog:
             log.error("%s", line, exc_info=details)
 
 
-_KEPT_ADDRESSES: Final = 100
 MAP_PAGE, METHOD_PAGE = "/", "/method"
 _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
@@ -134,7 +134,7 @@ class Views:
     log: LimitedLog = field(default_factory=LimitedLog, repr=False, compare=False)
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
     _parsed: ResultCache[tuple[Address, tuple[str, ...]]] = field(
-        default_factory=lambda: ResultCache(max_entries=_KEPT_ADDRESSES),
+        default_factory=lambda: ResultCache(max_entries=memory_limits.ADDRESSES),
         init=False,
         repr=False,
         compare=False,

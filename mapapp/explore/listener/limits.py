@@ -7,6 +7,7 @@ import resource
 from dataclasses import dataclass, fields
 from typing import Final
 
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 
 _FILES_PER_CONNECTION: Final = 2  # its socket, and a temporary file for a long response
@@ -56,8 +57,8 @@ class Limits:
     small_body_bytes: int = 1 << 20
     uploads: int = 4
     uploads_per_address: int = 2
-    unfinished_bytes: int = 64 << 20
-    unsent_bytes: int = 512 << 20
+    unfinished_bytes: int = memory_limits.UNFINISHED_BYTES
+    unsent_bytes: int = memory_limits.UNSENT_BYTES
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from threading import Lock, Timer
 from typing import Final
 
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.watch import Refused, Watch
 from mapapp.explore.downloads.bounds import MAX_SECONDS, TOO_MUCH_MEMORY
@@ -22,7 +23,6 @@ DRAWN: Final = ("report.", "map.", "chart.")
 MOST_FILES: Final = 10
 """The process ends after as many files."""
 IDLE_S: Final = 60.0
-MEMORY_BYTES: Final = 3 << 30
 """Most memory of the process beyond what the open publications take."""
 _POLL_S: Final = 0.25
 _LOST: Final = "This file could not be made just now. Try again in a few seconds."
@@ -107,7 +107,9 @@ class FileProcess:
             tempfile.TemporaryDirectory(prefix="commutemap-", ignore_cleanup_errors=True)
         )
         self._setup, self._n_made = setup, 0
-        self._member = member = Member(replace(setup, files_in=folder, file_bytes=MEMORY_BYTES), 1)
+        self._member = member = Member(
+            replace(setup, files_in=folder, file_bytes=memory_limits.FILE_PROCESS_BYTES), 1
+        )
         self._leaving.callback(self._killed, member)
         while not member.idle[0].poll(_POLL_S):
             goes_on()

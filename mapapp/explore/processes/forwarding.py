@@ -12,6 +12,7 @@ import flask
 from werkzeug.wsgi import FileWrapper
 
 from geodata.geography.area_files import AreaFile
+from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
 from mapapp.base.result_cache import ResultCache
 from mapapp.explore import answer_routes, web_app
@@ -28,9 +29,6 @@ from mapapp.explore.processes.pool import Pool
 from mapapp.explore.uploads import Uploads
 from mapapp.kinds.pages import PAGES
 
-KEPT_BYTES: Final = 64 << 20
-"""Most bytes of kept shapes and pictures; the least recently used are dropped first."""
-_MOST_KEPT_EACH: Final = 8 << 20
 _CALLBACK: Final = "_dash-update-component"
 _OF_KINDS: Final = tuple(path for page in PAGES for path in page.shapes)
 _SHAPES: Final = ("geo/", "density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, *_OF_KINDS)
@@ -50,7 +48,9 @@ def keep_shapes(server: flask.Flask, views: Views) -> None:
 
     Register it before what admits requests to places.
     """
-    kept: ResultCache[_Kept] = ResultCache(max_size=KEPT_BYTES, size_of=lambda each: len(each.body))
+    kept: ResultCache[_Kept] = ResultCache(
+        max_size=memory_limits.FORWARDED_BYTES, size_of=lambda each: len(each.body)
+    )
 
     @server.before_request
     def find() -> flask.Response | None:
@@ -72,7 +72,7 @@ def keep_shapes(server: flask.Flask, views: Views) -> None:
         is_fixed = response.headers.get("Cache-Control") == web_app.FOR_EVER
         if key is not None and is_fixed and response.status_code == 200:
             body = response.get_data()
-            if len(body) <= _MOST_KEPT_EACH:
+            if len(body) <= memory_limits.FORWARDED_BYTES_EACH:
                 kept.put(key, _Kept(tuple(response.headers.items()), body))
         return response
 
