@@ -10,11 +10,13 @@ import pandas
 
 from geodata.store.characteristic_groups import LABEL_OF
 from mapapp.answers.analyses import counts as counted
+from mapapp.answers.analyses.about import ASSIGNED_TOGETHER, Note
 from mapapp.answers.analyses.characteristics import Characteristics, group_of, two_way_rows, unit_rows
 from mapapp.answers.analyses.counts import band_sums
 from mapapp.answers.analyses.cross_table import (
     USUAL_ATTRIBUTES,
     CrossTable,
+    Ints,
     attribute_rows,
     cell_rows,
     chosen_attributes,
@@ -28,8 +30,11 @@ from mapapp.answers.analyses.place_characteristics import (
 )
 from mapapp.answers.analyses.results import AreaComparison, AreaProfile
 from mapapp.answers.areas.argument import Given
+from mapapp.answers.areas.selection import Selected
 from mapapp.answers.commutes.pick import Pick
 from mapapp.answers.opened_release import ALL_WORKERS, COVERAGE, OpenedRelease
+from mapapp.answers.publication import is_published
+from mapapp.answers.published.words import PUBLISHED_TOGETHER
 from mapapp.answers.records.certificate import edge_cautions
 from mapapp.base.errors import UsageError
 from mapapp.question.fields import USUAL, USUAL_CHARACTERISTIC, Side, characteristic_named
@@ -164,17 +169,46 @@ class WorkerAnalyses(OpenedRelease):
         counts = self.flows.by_values(
             Pick.at(side, chosen.blocks, filters), [each.name for each in attributes]
         )
+        about = self._about("cross-table", chosen, filters, side, edge_cautions(self.certificate, attributes))
+        names = tuple(each.name for each in attributes)
+        published = self._published_together(chosen, side, filters, names, counts)
+        if published is not None:
+            counts = published
+            notes = tuple(note for note in about.notes if note.code != ASSIGNED_TOGETHER)
+            about = replace(about, notes=(Note("together", PUBLISHED_TOGETHER), *notes))
         answer = CrossTable(
-            about=self._about(
-                "cross-table", chosen, filters, side, edge_cautions(self.certificate, attributes)
-            ),
-            by=tuple(each.name for each in attributes),
+            about=about,
+            by=names,
             attributes=attributes,
             workers=counted.number(int(counts.sum())),
             cells=cell_rows(attributes, counts),
             totals=total_rows(attributes, counts),
         )
         return self._answered(answer, errors)
+
+    def _published_together(
+        self, chosen: Selected, side: Side, filters: Filters, names: tuple[str, ...], counts: Ints
+    ) -> Ints | None:
+        """Return the jobs by two attributes as segment files have them, in place of counts that were assigned.
+
+        None if nothing was assigned, or no such files are there, or they are not about the same jobs: the files of
+        residences have jobs in other states, too.
+        """
+        is_assigned = is_published(self.certificate) and self.facts.get("segments") == "assigned"
+        if not is_assigned or len(names) != len(counts.shape) or len(names) != 2 or filters != ALL_WORKERS:
+            return None
+        if not self._characteristics.has(side):
+            return None
+        try:
+            known = self._characteristics.of(chosen, side, ALL_WORKERS).two_way()
+        except UsageError:  # no file of the area's states
+            return None
+        found = known.get((names[0], names[1]))
+        if found is None and (names[1], names[0]) in known:
+            found = known[names[1], names[0]].T
+        if found is None or any((found.sum(axis=axis) != counts.sum(axis=axis)).any() for axis in (0, 1)):
+            return None
+        return found
 
     def _by_attribute(self, pick: Pick) -> pandas.DataFrame:
         """Return the workers of a pick by the values of every further attribute."""

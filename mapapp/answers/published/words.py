@@ -34,6 +34,7 @@ COUNTED: Final = {
     "JT05": "The primary federal job of each worker counts: the one that paid most.",
 }
 """What LODES counts, by its code of the job type."""
+PUBLISHED_TOGETHER: Final = "Counts by two characteristics at once are those of the published segment files."
 _TOGETHER: Final = ("age", "earnings", "industry")
 
 

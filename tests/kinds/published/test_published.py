@@ -18,6 +18,7 @@ import pytest
 
 from geodata.errors import SourceFileError, StoreError
 from geodata.sources.recognize import sources_in
+from geodata.store.schema import CHARACTERISTIC_CODES
 from geodata.store.store import open_store, sha256_of
 from mapapp.answers.findings.findings import findings
 from mapapp.answers.promise.joint_promise import joint_promise
@@ -424,3 +425,55 @@ def test_the_guidance_of_lodes_is_said_of_lodes_alone(copied: Path, tmp_path: Pa
     ]
     assert "Counts are as published by City of Leeds, as declared by the importer." in texts
     assert not any("Census Bureau" in text or "LODES" in text for text in [*texts, str(chapters(found))])
+
+
+def test_a_cross_table_uses_the_two_way_counts_that_segment_files_publish(
+    copied: Path, tmp_path: Path
+) -> None:
+    """Two workers of a pair of blocks change places in the files; what was assigned would not show it."""
+    alone = import_published(tmp_path / "alone.published", sources_in(copied)[0])
+    store = open_store(alone.path, "published")
+    jobs = store.table("jobs").merge(
+        store.table("blocks", ["block_id"]), left_on="destination_index", right_index=True
+    )
+    by = (
+        jobs.groupby(["block_id", "age", "earnings"])["count"]
+        .sum()
+        .unstack(["age", "earnings"], fill_value=0)
+    )
+    full = by.reindex(columns=pandas.MultiIndex.from_product([(1, 2, 3), (1, 2, 3)]), fill_value=0)
+    block = next(
+        name
+        for name, row in full.iterrows()
+        if min(row[1, 1], row[2, 2]) > 0 or min(row[1, 2], row[2, 1]) > 0
+    )
+    step = 1 if min(full.loc[block, (1, 1)], full.loc[block, (2, 2)]) > 0 else -1
+    for cell, sign in (((1, 1), -1), ((2, 2), -1), ((1, 2), 1), ((2, 1), 1)):
+        full.loc[block, cell] += sign * step
+    for segment in (0, 1, 2, 3):
+        lines = [",".join(["w_geocode", *CHARACTERISTIC_CODES, "createdate"])]
+        for name, row in full.iterrows():
+            kept = {(age, band): int(row[age, band]) for age, band in row.index if segment in (0, age)}
+            n = sum(kept.values())
+            cells = {"C000": n, "CNS05": n}
+            for (age, band), count in kept.items():
+                for code in (f"CA0{age}", f"CE0{band}"):
+                    cells[code] = cells.get(code, 0) + count
+            if n:
+                lines.append(
+                    ",".join(
+                        [str(name), *(str(cells.get(code, 0)) for code in CHARACTERISTIC_CODES), "20211018"]
+                    )
+                )
+        name = "S000" if not segment else f"SA0{segment}"
+        samples.write_text(copied / f"ri_wac_{name}_JT00_2019.csv.gz", "\n".join(lines) + "\n")
+    import_published(tmp_path / "a.published", sources_in(copied, characteristics=True)[0])
+    assigned = Release.open(alone.path).cross_table(by=("age", "earnings"))
+    published = Release.open(tmp_path / "a.published").cross_table(by=("earnings", "age"))
+    assert assigned.about.has_note("assigned")
+    assert not published.about.has_note("assigned")
+    found = published.cells.set_index(["second", "first"])["workers"]
+    wanted = full.sum()
+    assert {(int(age), int(band)): n for (age, band), n in found.items()} == wanted.to_dict()
+    before = assigned.cells.set_index(["first", "second"])["workers"]
+    assert (found.sort_index() != before.sort_index()).sum() == 4
