@@ -441,7 +441,7 @@ def test_a_cross_table_uses_the_two_way_counts_that_segment_files_publish(
         .sum()
         .unstack(["age", "earnings"], fill_value=0)
     )
-    full = by.reindex(columns=pandas.MultiIndex.from_product([(1, 2, 3), (1, 2, 3)]), fill_value=0)
+    full: Any = by.reindex(columns=pandas.MultiIndex.from_product([(1, 2, 3), (1, 2, 3)]), fill_value=0)
     block = next(
         name
         for name, row in full.iterrows()
@@ -472,8 +472,8 @@ def test_a_cross_table_uses_the_two_way_counts_that_segment_files_publish(
     published = Release.open(tmp_path / "a.published").cross_table(by=("earnings", "age"))
     assert assigned.about.has_note("assigned")
     assert not published.about.has_note("assigned")
-    found = published.cells.set_index(["second", "first"])["workers"]
+    found: Any = published.cells.set_index(["second", "first"])["workers"]
     wanted = full.sum()
     assert {(int(age), int(band)): n for (age, band), n in found.items()} == wanted.to_dict()
-    before = assigned.cells.set_index(["first", "second"])["workers"]
+    before: Any = assigned.cells.set_index(["first", "second"])["workers"]
     assert (found.sort_index() != before.sort_index()).sum() == 4
