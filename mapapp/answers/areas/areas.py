@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -293,6 +294,7 @@ def open_areas(store: Store, *, report: Progress = silent) -> Areas:
         areas = _OPENED.get(key)
         if areas is None:
             prepared = prepare_cells(store, report=report)
+            store = replace(store, path=store.path.absolute())  # it may outlive the folder that a path is relative to
             areas = Areas(store, Cells(prepared.cells), prepared.folder, prepared.lease)
             _OPENED[key] = areas
         return areas
