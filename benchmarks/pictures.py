@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mapapp.answers import served_answers
+from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.release import Release
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
@@ -59,7 +60,8 @@ def measure(release: Release, name: str, shown: tuple[Question, View], out: Path
 
 
 def charts(release: Release, area: str) -> None:
-    questions = [Question(areas=(area,), others=(area,), analysis=each) for each in ANALYSES]
+    asked = [each for each in ANALYSES if not ENTRIES[each].is_published]  # no release has files to copy from
+    questions = [Question(areas=(area,), others=(area,), analysis=each) for each in asked]
     answers = [served_answers.result(release, release.areas.usual.settle(question)) for question in questions]
     start, count = time.process_time(), 0
     for answer in answers:

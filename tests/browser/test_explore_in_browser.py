@@ -298,6 +298,11 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     keyboard.press("ArrowDown")
     visit.wait_for_count(release.job_balance(step).workers.value)
     visit.settle()
+    keyboard.press("ArrowDown")  # this release has no published characteristics
+    visit.wait_until(
+        "name => new URLSearchParams(location.search).get('analysis') === name", "characteristics"
+    )
+    visit.settle()
     keyboard.press("ArrowDown")
     visit.page.get_by_text("One more choice").wait_for()
 

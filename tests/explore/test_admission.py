@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mapapp.answers import served_answers
-from mapapp.answers.areas import selection
+from mapapp.answers.areas import areas, selection
 from mapapp.answers.release import Release
 from mapapp.base import watch
 from mapapp.base.watch import Refused, Watch
@@ -332,6 +332,7 @@ def test_a_base_layer_needs_a_place_only_until_it_is_made(
 ) -> None:
     admission = Admission(1, 0, 0.0, heavy_requests.BUSY)
     monkeypatch.setattr(heavy_requests, "answers", lambda _: admission)
+    monkeypatch.setattr(areas, "_OPENED", {})  # no shapes of another test's release of the same country
     app = create_app([path])
     client, release = app.server.test_client(), app.server.extensions["commutemap"].releases["squareland"]
     for name in ("tracts", "unit-county"):

@@ -12,7 +12,7 @@ from typing import Any
 import pandas
 import pytest
 
-from mapapp.answers.areas import selection
+from mapapp.answers.areas import areas, selection
 from mapapp.answers.release import Release
 from mapapp.base import memory_limits
 from mapapp.base.errors import UsageError
@@ -294,6 +294,7 @@ def test_corridors_that_cannot_be_do_no_harm(path: Path, client: Any, address: s
 
 
 def test_outlines_of_many_units_read_their_table_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(areas, "_OPENED", {})  # no tables that another test has read of the same country
     release = Release.open(path, "squareland")
     read: list[str] = []
     table = type(release.store).table

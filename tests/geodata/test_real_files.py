@@ -34,7 +34,8 @@ def test_every_file_is_recognised() -> None:
     counts = {role: len(paths) for role, paths in sources.roles().items()}
     assert counts == {
         "od": 4, "crosswalks": 3, "tracts": 2, "blocks": 0, "tract_puma": 1, "puma_names": 1, "population": 2,
-        "prior_flows": 1, "base_map": 0, "characteristics": 0, "workers": 0, "worker_schema": 0,
+        "prior_flows": 1, "base_map": 0, "characteristics": 0, "checksums": 0, "versions": 0, "workers": 0,
+        "worker_schema": 0,
     }  # fmt: skip
     assert {path.name for path in unknown} >= {"LODESTechDoc7.5.pdf", "adult.data.gz"}
 

@@ -294,7 +294,9 @@ def open_areas(store: Store, *, report: Progress = silent) -> Areas:
         areas = _OPENED.get(key)
         if areas is None:
             prepared = prepare_cells(store, report=report)
-            store = replace(store, path=store.path.absolute())  # it may outlive the folder that a path is relative to
+            store = replace(
+                store, path=store.path.absolute()
+            )  # it may outlive the folder that a path is relative to
             areas = Areas(store, Cells(prepared.cells), prepared.folder, prepared.lease)
             _OPENED[key] = areas
         return areas

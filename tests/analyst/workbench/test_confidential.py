@@ -61,7 +61,7 @@ PUBLIC_OUTPUTS = {
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
     "field-per", "matrix-card", "matrix-data", "matrix-csv", "filters-label", "field-attributes", "attributes",
-    "field-by", "by",
+    "field-by", "by", "field-characteristic", "characteristic",
     "counts-about", "counts-color", "counts-field-color", "counts-field-of", "counts-field-table", "counts-foot",
     "counts-head", "counts-look", "counts-map", "counts-notes", "counts-of", "counts-on-map", "counts-placed",
     "counts-sheet", "counts-table", "counts-theme",
