@@ -6,8 +6,10 @@ the nearest thousand). They serve only the distance from elsewhere and the gravi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -127,7 +129,8 @@ def division_name(number: int) -> str:
     return DIVISIONS[number][0] if number < TERRITORIES else "Puerto Rico, island areas and others"
 
 
-def states() -> dict[str, State]:
+@cache
+def states() -> Mapping[str, State]:
     """All states, the District of Columbia, Puerto Rico and the island areas, by FIPS code."""
     result = {}
     for row in _ROWS.strip().splitlines():
@@ -135,4 +138,27 @@ def states() -> dict[str, State]:
         state_id, postal, name = head.split(" ", 2)
         lon, lat, thousands = place.split()
         result[state_id] = State(state_id, postal, name, float(lon), float(lat), int(thousands) * 1000)
-    return result
+    return MappingProxyType(result)
+
+
+def state_of_postal(postal: str) -> State | None:
+    """Return the state with a postal code in any case; None if there is none."""
+    return next((state for state in states().values() if state.postal == postal.upper()), None)
+
+
+def postal_code(state_id: str) -> str:
+    """Postal code of a state in capitals, or its own code if the census does not list it."""
+    known = states().get(state_id)
+    return known.postal if known else state_id
+
+
+def postal_in_file_names(state_id: str) -> str:
+    """Postal code of a state as names of files have it, or STATE if the census does not list it."""
+    known = states().get(state_id)
+    return known.postal.lower() if known else "STATE"
+
+
+def state_name(state_id: str) -> str:
+    """Name of a state, or its own code if the census does not list it."""
+    known = states().get(state_id)
+    return known.name if known else state_id

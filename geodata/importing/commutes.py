@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pandas
 
 from geodata.errors import SourceFileError
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import postal_code, postal_in_file_names, states
 from geodata.geography.hierarchy import Hierarchy, elsewhere_rows
 from geodata.importing.assigned_segments import AssignedSegments
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, in_order
 from geodata.sources.crosswalk import Crosswalk
-from geodata.sources.lodes import COUNTS, BlockLookup, OdFile, check_together, place_jobs
+from geodata.sources.lodes import COUNTS, OD_NAME, BlockLookup, OdFile, check_together, place_jobs
 from geodata.sources.placed_jobs import jobs_table
 from geodata.store.store import sha256_of
 from geodata.workers.coding import CodedBatch, code_batch
@@ -179,13 +179,12 @@ class OdCommutes:
         )
 
     def _outflow_notes(self) -> list[str]:
-        known = states()
-        homes = " and ".join(sorted(_postal(file.state_id) for file in self.files if file.main))
+        homes = " and ".join(sorted(postal_code(file.state_id) for file in self.files if file.main))
         return [
-            f"outflow: {n:,} jobs of {homes} residents in {_postal(state)}: not imported; "
-            f"add {known[state].postal.lower()}_od_main to import that state's workplaces"
+            f"outflow: {n:,} jobs of {homes} residents in {postal_code(state)}: not imported; "
+            f"add {postal_in_file_names(state)}_od_main to import that state's workplaces"
             for state, n in sorted(self.outflow.items())
-            if state in known
+            if state in states()
         ]
 
 
@@ -258,7 +257,7 @@ class WorkerCommutes:
             hashed = list(digests)
         progress(READING_WORKERS, len(self.files), len(self.files))
         if not counted.n_jobs:
-            shown = ", ".join(_postal(f"{state:02d}") for state in np.flatnonzero(wanted).tolist())
+            shown = ", ".join(postal_code(f"{state:02d}") for state in np.flatnonzero(wanted).tolist())
             raise SourceFileError(
                 f"{self.files[0].path}: no workplace in {shown}; add the crosswalk of the state where people work"
             )
@@ -375,35 +374,34 @@ def _check_residents_only(file: OdFile, state: str, allowed: bool, main: Sequenc
     """Refuse a state of work without the workers who live elsewhere, unless it is meant and the only state."""
     name = file.text.path.name
     aux = re.sub("_main_", "_aux_", name, count=1, flags=re.IGNORECASE)
-    aux = aux if aux != name else f"{_postal(state).lower()}_od_aux_JT00_YEAR.csv.gz"
+    aux = aux if aux != name else f"{postal_code(state).lower()}_od_aux_JT00_YEAR.csv.gz"
     if not allowed:
         remedy = f"{aux} (a header without rows says that nobody commutes in)"
         raise SourceFileError(_why_not_public(file.text.path, state, remedy))
     if len(main) > 1:
         raise SourceFileError(
-            f"{file.text.path}: all homes are in {_postal(state)}, but workplaces in {len(main)} states are imported; "
-            f"with --residents-only, import one state at a time, or add {aux}"
+            f"{file.text.path}: all homes are in {postal_code(state)}, but workplaces in {len(main)} states are "
+            f"imported; with --residents-only, import one state at a time, or add {aux}"
         )
 
 
 def _check_name(file: OdFile) -> None:
     """Refuse a file whose name says another state or part than its jobs."""
-    name = file.text.path.name
-    match = re.match(r"^(?P<postal>[a-z]{2})_od_(?P<part>main|aux)_", name, re.IGNORECASE)
+    match = OD_NAME.match(file.text.path.name)
     if match is None or not file.text.rows:
         return
     part = "main" if file.main else "aux"
-    if match["postal"].upper() != _postal(file.state_id) or match["part"].lower() != part:
+    if match["postal"].upper() != postal_code(file.state_id) or match["part"].lower() != part:
         raise SourceFileError(
-            f"{file.text.path}: its jobs are those of an OD {part} file of {_postal(file.state_id)}; rename it, or "
+            f"{file.text.path}: its jobs are those of an OD {part} file of {postal_code(file.state_id)}; rename it, or "
             "download it again"
         )
 
 
 def _why_not_public(path: Path, state: str, missing: str) -> str:
     return (
-        f"{path}: all homes are in {_postal(state)}, so the numbers of workers, which a release publishes, would say "
-        f"who lives in the state; add {missing}, or give --residents-only for a dataset that is never for release"
+        f"{path}: all homes are in {postal_code(state)}, so the numbers of workers, which a release publishes, would "
+        f"say who lives in the state; add {missing}, or give --residents-only for a dataset that is never for release"
     )
 
 
@@ -419,7 +417,7 @@ def check_border(path: Path, crosswalk: Crosswalk) -> None:
 def _residents_only_notes(residents_only: Sequence[str], *, for_release: bool = False) -> list[str]:
     never = "" if for_release else "; never for release"
     return [
-        f"residents only: workers in {_postal(state)} who live in other states are left out{never}"
+        f"residents only: workers in {postal_code(state)} who live in other states are left out{never}"
         for state in residents_only
     ]
 
@@ -433,8 +431,7 @@ def _lost_zeros_notes(files: Sequence[OdFile]) -> list[str]:
 
 
 def _crosswalk_name(state: str) -> str:
-    known = states()
-    return f"{known[state].postal.lower() if state in known else 'STATE'}_xwalk.csv.gz"
+    return f"{postal_in_file_names(state)}_xwalk.csv.gz"
 
 
 def _elsewhere_jobs(jobs: pandas.DataFrame, elsewhere: dict[str, int]) -> dict[str, int]:
@@ -460,12 +457,7 @@ def _elsewhere_notes(elsewhere: dict[str, int]) -> list[str]:
 
 def _skipped_notes(outflow: dict[str, int]) -> list[str]:
     return [
-        f"outflow: jobs of imported residents in {_postal(state)} are not imported; add {_crosswalk_name(state)} and "
-        "that state's workers"
+        f"outflow: jobs of imported residents in {postal_code(state)} are not imported; add {_crosswalk_name(state)} "
+        "and that state's workers"
         for state in outflow
     ]
-
-
-def _postal(state_id: str) -> str:
-    known = states()
-    return known[state_id].postal if state_id in known else state_id

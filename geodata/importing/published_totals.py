@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import postal_code
 from geodata.sources.characteristics import CharacteristicsFile
 from geodata.store.characteristic_groups import ALL_WORKERS, BANDS, ENDS, FILE_KINDS, SEGMENTS, TOTAL, End
 from geodata.store.schema import CHARACTERISTIC_CODES
@@ -114,7 +114,7 @@ def _of_workplaces(file: CharacteristicsFile, published: Ints, counted: Ints, od
     total, jobs = int(published.sum()), int(counted.sum())
     reason = _reason(total)
     if total and file.state_id in od.residents_only and (published >= counted).all():
-        reason = f"{_postal(file.state_id)}_od_aux is missing, with the workers who live in other states"
+        reason = f"{postal_code(file.state_id).lower()}_od_aux is missing, with the workers who live in other states"
     return _text(file, total, jobs, f"at workplaces; they differ in {_blocks(differing)}: {reason}")
 
 
@@ -134,7 +134,7 @@ def _of_residents(file: CharacteristicsFile, published: Ints, counted: Ints, od:
 
 def _text(file: CharacteristicsFile, total: int, jobs: int, rest: str) -> str:
     return (
-        f"{file.text.path.name}: {total:,} jobs in {_postal(file.state_id).upper()} ({FILE_KINDS[file.end]}), "
+        f"{file.text.path.name}: {total:,} jobs in {postal_code(file.state_id)} ({FILE_KINDS[file.end]}), "
         f"but the OD files have {jobs:,} {rest}"
     )
 
@@ -145,8 +145,3 @@ def _blocks(n: int) -> str:
 
 def _reason(total: int) -> str:
     return _OTHER_VINTAGE if total else "the file has a header and no rows"
-
-
-def _postal(state_id: str) -> str:
-    known = states()
-    return known[state_id].postal.lower() if state_id in known else state_id

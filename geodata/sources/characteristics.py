@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas
 
 from geodata.errors import SourceFileError
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import postal_in_file_names, state_of_postal
 from geodata.json_objects import JsonObject
 from geodata.sources.lodes import OTHER_VINTAGE_SHARE, BlockLookup, has_lost_zeros, why_not_found
 from geodata.sources.reading import (
@@ -116,8 +116,8 @@ def read_characteristics(path: Path) -> CharacteristicsFile:
             f"{path}: named {named['kind'].upper()}, but its column {_GEOCODE[end]} is that of {FILE_KINDS[end]}; "
             "rename it or download it again"
         )
-    state_id = None if named is None else _state_of(named["postal"])
-    text = read_table(path, required=[_GEOCODE[end]], whole=_columns(end), may_be_empty=state_id is not None)
+    state = None if named is None else state_of_postal(named["postal"])
+    text = read_table(path, required=[_GEOCODE[end]], whole=_columns(end), may_be_empty=state is not None)
     segment = named["segment"].upper() if named else ALL_WORKERS
     lost_zeros = has_lost_zeros(text, _GEOCODE[end])
     number = check_codes(text, _GEOCODE[end], 15, "block", lost_zeros=lost_zeros).cast("int64").to_numpy()
@@ -126,7 +126,7 @@ def read_characteristics(path: Path) -> CharacteristicsFile:
     return CharacteristicsFile(
         text,
         end,
-        f"{number[0] // _STATE_UNIT:02d}" if number.size else str(state_id),
+        f"{number[0] // _STATE_UNIT:02d}" if number.size or state is None else state.state_id,
         segment,
         int(named["year"]) if named else None,
         named["job_type"].upper() if named else None,
@@ -162,10 +162,9 @@ def check_characteristics_together(
                 f"{path}: a second file of these characteristics of state {file.state_id}, after {first}; keep one"
             )
         if file.state_id not in state_ids:
-            known = states()
-            postal = known[file.state_id].postal.lower() if file.state_id in known else "STATE"
             raise SourceFileError(
-                f"{path}: no crosswalk of state {file.state_id} among the files; add {postal}_xwalk.csv.gz"
+                f"{path}: no crosswalk of state {file.state_id} among the files; add "
+                f"{postal_in_file_names(file.state_id)}_xwalk.csv.gz"
             )
         if year and file.year and file.year != year:
             raise SourceFileError(
@@ -273,11 +272,6 @@ def _check_sum(text: TextTable, total: npt.NDArray[np.int64], codes: Sequence[st
     wrong = np.flatnonzero(sum(text.column(code).to_numpy() for code in codes) != total)
     if wrong.size:
         text.refuse(int(wrong[0]), found, "correct the row or download the file again")
-
-
-def _state_of(postal: str) -> str | None:
-    """Code of a state; None if there is no state with this abbreviation."""
-    return next((state.state_id for state in states().values() if state.postal == postal.upper()), None)
 
 
 def _check_blocks(text: TextTable, number: npt.NDArray[np.int64], column: str) -> None:

@@ -18,7 +18,7 @@ import pandas
 import pyarrow.compute
 
 from geodata.errors import SourceFileError
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import state_of_postal, states
 from geodata.importing.assigned_segments import AssignedSegments, Margins, measure_assigned
 from geodata.sources.placed_jobs import PlacedJobs, sorted_by_workplace
 from geodata.sources.reading import (
@@ -42,8 +42,10 @@ OTHER_VINTAGE_SHARE = 0.2
 """Share of unknown blocks from which on a file is probably of another vintage."""
 _ROWS_AT_ONCE = 500_000
 _NOT_MEASURED = AssignedSegments(0, 0, 0, 0, 0, 0)
-_NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
-_AUX_NAME = re.compile(r"^(?P<postal>[a-z]{2})_od_aux_", re.IGNORECASE)
+OD_NAME = re.compile(
+    r"^(?P<postal>[a-z]{2})_od_(?P<part>main|aux)_((?P<job_type>JT\d\d)_(?P<year>\d{4}))?", re.IGNORECASE
+)
+"""Begin of the name of an OD file; it may not state its job type and year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +201,15 @@ def has_lost_zeros(text: TextTable, column: str) -> bool:
     codes = text.column(column)
     if not pyarrow.compute.all(pyarrow.compute.match_substring_regex(codes, "^[1-9][0-9]{13}$")).as_py():
         return False
-    postal = text.path.name.upper().partition("_")[0]
-    named = next((state for state in states().values() if state.postal == postal), None)
+    named = state_of_postal(text.path.name.partition("_")[0])
     return named is None or named.state_id == f"0{codes[0].as_py()[0]}"
 
 
 def _state_of_aux(path: Path) -> str | None:
     """Code of the state of which a file is the aux file by its name; None if the name does not say so."""
-    match = _AUX_NAME.match(path.name)
-    postal = match["postal"].upper() if match else None
-    return next((state.state_id for state in states().values() if state.postal == postal), None)
+    match = OD_NAME.match(path.name)
+    state = state_of_postal(match["postal"]) if match and match["part"].lower() == "aux" else None
+    return state.state_id if state else None
 
 
 def _without_jobs(text: TextTable, state_id: str) -> OdFile:
@@ -248,8 +249,11 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
             raise SourceFileError(
                 f"{file.text.path}: a second OD {kind} file of state {file.state_id}, after {twin.text.path}; keep one"
             )
-        match = _NAME.match(file.text.path.name)
-        for key, value in (match.groupdict() if match else {}).items():
+        match = OD_NAME.match(file.text.path.name)
+        for key in ("job_type", "year"):
+            value = match[key] if match else None
+            if value is None:
+                continue
             before, first = stated.setdefault(key, (value.upper(), file))
             if before != value.upper():
                 raise SourceFileError(

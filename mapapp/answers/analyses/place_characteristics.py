@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import postal_in_file_names, state_name
 from geodata.json_objects import JsonObject
 from geodata.store.characteristic_counts import CharacteristicCounts, SegmentCells
 from geodata.store.characteristic_groups import (
@@ -235,7 +235,7 @@ class AreaCounts:
             Note(NOT_PUBLISHED, f"{self._not_published(titles)}: {why}.") for why, titles in reasons.items()
         ]
         if self._lacking:
-            names = words.listed([_state(state) for state in self._lacking])
+            names = words.listed([state_name(state) for state in self._lacking])
             kind = FILE_KINDS[self._side]
             those = "that state" if len(self._lacking) == 1 else "those states"
             what = "Jobs in" if self._side == "work" else "Jobs of residents of"
@@ -296,11 +296,9 @@ class AreaCounts:
 
     def _file_name(self, state: str, segment: str) -> str:
         """Return the name of a missing file, as LODES spells it."""
-        known = states()
-        postal = known[state].postal.lower() if state in known else "STATE"
         like = next((file for file in self._places.files(self._side, ALL_WORKERS) if file.get("year")), {})
         job_type, year = like.get("job_type") or "JT00", like.get("year") or "YEAR"
-        return f"{postal}_{FILE_KINDS[self._side].lower()}_{segment}_{job_type}_{year}.csv.gz"
+        return f"{postal_in_file_names(state)}_{FILE_KINDS[self._side].lower()}_{segment}_{job_type}_{year}.csv.gz"
 
 
 def class_rows(counts: AreaCounts) -> pandas.DataFrame:
@@ -358,8 +356,3 @@ def _segments(filters: Filters) -> tuple[str, ...]:
             "leave one out"
         )
     return next((segments_of(name, bands) for name, bands in kept.items()), (ALL_WORKERS,))
-
-
-def _state(state_id: str) -> str:
-    known = states()
-    return known[state_id].name if state_id in known else state_id

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import state_name
 from geodata.store.residents_only import RESIDENTS_ONLY, with_residents_only
 from geodata.store.store import Store, open_store
 
@@ -39,8 +39,7 @@ def reasons_of_homes(facts: Mapping[str, object]) -> list[str]:
     codes = facts.get(RESIDENTS_ONLY)
     if not isinstance(codes, list) or not codes:
         return []
-    known = states()
-    names = " and ".join(known[code].name if code in known else str(code) for code in codes)
+    names = " and ".join(state_name(str(code)) for code in codes)
     return [
         f"residents only: workers in {names} who live in other states are left out, so the numbers of workers say who "
         "lives there"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -10,9 +9,9 @@ from typing import Final
 import numpy as np
 import pandas
 
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import postal_code
 from geodata.json_objects import JsonObject
-from geodata.sources.lodes import COUNTS
+from geodata.sources.lodes import COUNTS, OD_NAME
 from geodata.store.store import Store
 from mapapp.answers.publication import BOUND_SCHEMA, open_publication
 from mapapp.answers.published.certificate import (
@@ -37,8 +36,6 @@ from mapapp.kinds.base.row_checks import JobsCheck, PointsCheck
 from mapapp.kinds.base.rows_in_order import NotInOrder, frames_by_workplace
 from mapapp.kinds.published.make.run import column_totals, point_rows, segments_sentence
 
-_NAME: Final = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT0[0-5])_(?P<year>\d{4})\b", re.IGNORECASE)
-_AUX: Final = re.compile(r"^(?P<postal>[a-z]{2})_od_aux_", re.IGNORECASE)
 _LISTED: Final = ("od", "crosswalks", "characteristics")
 _PLACES: Final = ("home_lon_deg", "home_lat_deg", "work_lon_deg", "work_lat_deg")
 
@@ -193,7 +190,7 @@ def _check_sources(certificate: PublishedCertificate, facts: JsonObject) -> Cert
     names = [source.file for source in certificate.sources]
     od = [source for source in certificate.sources if source.role == "od"]
     totals = [source.totals for source in od if source.totals is not None]
-    named = [match for source in od if (match := _NAME.match(source.file))]
+    named = [match for source in od if (match := OD_NAME.match(source.file)) and match["year"]]
     wrong = {
         "a file twice": len(set(names)) != len(names),
         "no name of a file": any(not name.isprintable() or ".." in name for name in names),
@@ -220,10 +217,11 @@ def _check_homes(certificate: PublishedCertificate, outside: Mapping[str, bool])
     """Check which states of work lack the workers who live in others: `outside` says whether a state has some."""
     stated = set(certificate.homes_left_out)
     with_aux = {
-        match["postal"].upper() for source in certificate.sources if (match := _AUX.match(source.file))
+        match["postal"].upper()
+        for source in certificate.sources
+        if (match := OD_NAME.match(source.file)) and match["part"].lower() == "aux"
     }
-    known = {state.state_id: state.postal for state in states().values()}
-    lacking = {code for code, has in outside.items() if not has and known.get(code) not in with_aux}
+    lacking = {code for code, has in outside.items() if not has and postal_code(code) not in with_aux}
     generated = certificate.publisher == GENERATED
     good = generated or (stated <= {code for code, has in outside.items() if not has} and lacking <= stated)
     detail = (
