@@ -1,4 +1,4 @@
-"""Names and titles that UTF-8 can hold: those of files need not be."""
+"""Text: names and titles that UTF-8 can hold, which those of files need not be, lists in words, and TOML."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ def is_utf8(text: str) -> bool:
 def in_utf8(name: str | Path) -> str:
     """Return a name with its other bytes written as escapes, for messages."""
     return str(name).encode(errors="backslashreplace").decode()
+
+
+def listed(names: list[str]) -> str:
+    """Join names as in a sentence, "A, B, and C"; empty without names."""
+    if len(names) > 2:
+        return f"{', '.join(names[:-1])}, and {names[-1]}"
+    return " and ".join(names)
 
 
 # TOML files that users write.

@@ -12,9 +12,11 @@ from typing import Final, Literal
 from urllib.parse import unquote
 
 from geodata.errors import SourceFileError
-from geodata.geography.elsewhere import states
+from geodata.geography.elsewhere import state_of_postal
 from geodata.sources.downloading import NoConnection, Retry, read_text
 from geodata.sources.sources_catalog import Wanted, file_name, folder_url
+from geodata.store.characteristic_groups import GROUPS
+from geodata.text import listed
 
 FIRST_YEAR: Final = 2002
 LAST_YEAR: Final = {7: 2019, 8: 2023}
@@ -33,11 +35,6 @@ _RAC_ONLY: Final = (
 )  # not in regular production: residents who work in other states, in every year
 _NOT_IN_LODES: Final = ("as", "gu", "mp")
 _FIRST_YEAR_OF: Final = {"JT04": 2010, "JT05": 2010}  # federal jobs
-
-# First year of the further columns of WAC and RAC files, which have zeros before it; firm age and size are published
-# for all private jobs alone, and by workplace. Source: technical documentation 7.5, "Data Coverage and Availability".
-_FIRST_YEAR_OF_GROUPS: Final = {"race, ethnicity, education, and sex": 2009, "firm age and firm size": 2011}
-_JOB_TYPE_OF_FIRMS: Final = "JT02"
 
 _QUICK: Final = Retry(attempts=2, pause_s=1.0, timeout_s=20.0)
 _LINK: Final = re.compile(r'href="([^"/?]+\.csv\.gz)"', re.IGNORECASE)
@@ -173,10 +170,14 @@ def left_out_lines(left_out: Iterable[Unpublished]) -> list[str]:
 
 def unpublished_groups(year: int, job_type: str) -> list[str]:
     """Say which groups of WAC and RAC columns hold no counts for a year and job type, only zeros."""
-    notes = [f"{groups} begin in {first}" for groups, first in _FIRST_YEAR_OF_GROUPS.items() if year < first]
-    if job_type != _JOB_TYPE_OF_FIRMS and year >= _FIRST_YEAR_OF_GROUPS["firm age and firm size"]:
-        notes.append(f"firm age and firm size are published for {_JOB_TYPE_OF_FIRMS} (all private jobs) only")
-    return notes
+    found: dict[str, list[str]] = {}
+    for group in GROUPS:
+        name = group.name.replace("_", " ")
+        if year < group.from_year:
+            found.setdefault(f"begin in {group.from_year}", []).append(name)
+        elif group.job_type not in ("", job_type):
+            found.setdefault(f"are published for {group.job_type} (all private jobs) only", []).append(name)
+    return [f"{listed(names)} {why}" for why, names in found.items()]
 
 
 def year_spans(years: Iterable[int]) -> str:
@@ -220,4 +221,5 @@ def _nearest(years: Iterable[int], year: int) -> int | None:
 
 
 def _name_of(postal: str) -> str:
-    return next(state.name for state in states().values() if state.postal.lower() == postal)
+    state = state_of_postal(postal)
+    return state.name if state else postal

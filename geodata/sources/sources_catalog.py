@@ -8,11 +8,10 @@ from typing import Final, Literal
 
 from geodata.errors import SourceFileError
 from geodata.geography.elsewhere import states
+from geodata.store.characteristic_groups import ALL_WORKERS, SEGMENTS
 
 LodesVersion = Literal[7, 8]
 PLAN: Final = "sources.json"  # what `fetch` writes beside the files
-ALL_WORKERS: Final = "S000"
-SEGMENTS: Final = ("SA01", "SA02", "SA03", "SE01", "SE02", "SE03", "SI01", "SI02", "SI03")
 JOB_TYPES: Final = tuple(f"JT{number:02d}" for number in range(6))
 
 _LODES_HOST: Final = "https://lehd.ces.census.gov"
@@ -162,7 +161,7 @@ class Wanted:
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:
         """Role and part of each file of jobs of a state-year."""
-        segments = (ALL_WORKERS, *SEGMENTS) if self.segments else (ALL_WORKERS,)
+        segments = SEGMENTS if self.segments else (ALL_WORKERS,)
         counted = [(role, segment) for role in ("wac", "rac") for segment in segments]
         return (("od", "main"), ("od", "aux"), *(counted if self.characteristics or self.segments else ()))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from geodata.store.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from geodata.text import listed
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.areas.unit_names import state_names
 from mapapp.answers.opened_publication import OpenedPublication
@@ -72,13 +73,6 @@ def level_word(level: str) -> str:
 def plural(word: str) -> str:
     """Return the plural of a word, such as "counties"."""
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
-
-
-def listed(names: list[str]) -> str:
-    """Join names as in a sentence, "A, B, and C"; empty without names."""
-    if len(names) > 2:
-        return f"{', '.join(names[:-1])}, and {names[-1]}"
-    return " and ".join(names)
 
 
 def coverage(states: list[str], *, of_residents: bool) -> str:

@@ -235,7 +235,7 @@ def _require_never_confidential(counts: Path, sources: Sources) -> None:
 
 def _list_notes(certificate: PublishedCertificate) -> list[str]:
     """What to add so that readers can see that the files are the publisher's."""
-    if certificate.publisher.declared or certificate.is_compared:
+    if not certificate.is_unproven:
         return []
     return [
         "nothing shows that these files are the Bureau's; add its lodes_STATE.sha256sum to the folder, and they are "

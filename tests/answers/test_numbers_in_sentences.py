@@ -21,10 +21,10 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.geography.distance import bearing_deg, distance_mi
 from geodata.importing.importing import import_dataset, write_dataset
 from geodata.sources.recognize import sources_in
+from geodata.text import listed
 from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.entry import text_of
 from mapapp.answers.findings.findings import findings
-from mapapp.answers.words import listed
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.show.reports.numbers import key_numbers
 from tests.sharing import made_once

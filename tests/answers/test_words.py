@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from geodata.text import listed
 from mapapp.answers import words
 
 
@@ -17,7 +18,7 @@ from mapapp.answers import words
     ],
 )
 def test_names_are_joined_as_in_a_sentence(names: list[str], text: str) -> None:
-    assert words.listed(names) == text
+    assert listed(names) == text
 
 
 def test_only_numbers_of_residents_lack_workers_who_work_elsewhere() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from geodata.text import listed
 from mapapp.answers import words
 from mapapp.answers.publication import is_published
 from mapapp.answers.release import Release, names_of
@@ -86,10 +87,10 @@ def joint_promise(release: Release, served: Iterable[Release]) -> JointPromise |
 
 def joint_sentences(joint: JointPromise) -> tuple[str, ...]:
     """Return the sum in plain sentences."""
-    listed = words.listed(list(joint.names))
+    names = listed(list(joint.names))
     epsilon, delta = words.plain(joint.epsilon), words.plain(joint.delta)
     sentences = (
-        f"{len(joint.names)} releases of this place are shown here: {listed}. The same person can be in several of "
+        f"{len(joint.names)} releases of this place are shown here: {names}. The same person can be in several of "
         "them, for example in every year of a job.",
         f"For a person who is in all of them, their promises add up to ε = {epsilon} and δ = {delta}. That is a weaker "
         "promise than any one of the releases makes. For a person who is in only one of them, the promise of that "
@@ -100,7 +101,7 @@ def joint_sentences(joint: JointPromise) -> tuple[str, ...]:
     verb = "is" if len(joint.unpromised) == 1 else "are"
     return (
         *sentences,
-        f"{words.listed(list(joint.unpromised))} {verb} not for release and cannot be added, because nothing is "
+        f"{listed(list(joint.unpromised))} {verb} not for release and cannot be added, because nothing is "
         "promised there.",
     )
 

@@ -114,10 +114,10 @@ class PublishedCertificate(Claim, frozen=True, kw_only=True):
         return sum(source.listed_sha256 is not None for source in self.sources)
 
     @property
-    def is_compared(self) -> bool:
-        """Whether every file of jobs equals its publisher's list."""
+    def is_unproven(self) -> bool:
+        """Whether a file of jobs was not compared with a list, although its publisher is not the importer's word."""
         od = [source for source in self.sources if source.totals is not None]
-        return all(source.listed_sha256 is not None for source in od)
+        return not self.publisher.declared and any(source.listed_sha256 is None for source in od)
 
 
 def published_certificate(document: Mapping[str, object]) -> PublishedCertificate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from geodata.text import listed
 from mapapp.answers import words
 from mapapp.answers.analyses.about import ASSIGNED_TOGETHER, Note
 from mapapp.answers.opened_publication import OpenedPublication
@@ -128,13 +129,11 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
 
 def _not_compared(found: PublishedCertificate) -> list[str]:
     """Say that nothing shows that the counts are their publisher's, unless each OD file was compared with its list."""
-    if found.is_compared or found.publisher.declared:
-        return []
-    return [NOT_COMPARED.format(name=words.by_name(found.publisher.name))]
+    return [NOT_COMPARED.format(name=words.by_name(found.publisher.name))] if found.is_unproven else []
 
 
 def _left_out(found: PublishedCertificate, release: OpenedPublication) -> list[str]:
     if not found.homes_left_out:
         return []
-    named = words.listed(words.covered_states(release))
+    named = listed(words.covered_states(release))
     return [f"Workers in {named} who live in other states are not in these counts: their file was not given."]

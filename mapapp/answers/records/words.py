@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from geodata.text import listed
 from mapapp.answers import words
 from mapapp.answers.commutes.attributes import in_sentence
 from mapapp.answers.opened_publication import OpenedPublication
@@ -118,14 +119,14 @@ def _kind(publication: OpenedPublication) -> str:
 
 
 def _synthetic(stated: RecordsCertificate) -> Chapter:
-    listed = words.listed([in_sentence(each.title) for each in stated.attributes])
+    known = listed([in_sentence(each.title) for each in stated.attributes])
     return Chapter(
         title="These are synthetic worker records",
         parts=(
             NO_PERSON,
             "The publisher holds confidential records, one for each worker. Those are not shown. The records here were "
             "made in their place, so that tables and maps of many workers come out nearly the same."
-            f" Each record has {listed}. A PUMA is a census area of about 100,000 people or more.",
+            f" Each record has {known}. A PUMA is a census area of about 100,000 people or more.",
             *_how_drawn(stated),
             "The exact places of home and workplace follow from public data: workplaces were placed within their "
             "census tract, and homes where people live, at about the right distance from work. A dot is no real home.",
@@ -154,7 +155,7 @@ def _how_drawn(stated: RecordsCertificate) -> list[str]:
 
 def _how_seeded(stated: RecordsCertificate, seeds: SeedClaims) -> list[str]:
     counts, titles = stated.records, {each.name: each.title for each in stated.attributes}
-    kept = words.listed([in_sentence(titles.get(name, name)) for name in seeds.kept])
+    kept = listed([in_sentence(titles.get(name, name)) for name in seeds.kept])
     topped = (
         f" Another {counts.topped_up:,} records were drawn from the model alone, so that maps count everybody. "
         "Records are not marked by how they were made."
@@ -218,8 +219,8 @@ def _not_promised(stated: RecordsCertificate, beside: Sequence[str]) -> Chapter:
         *([_GIVEN] if stated.whole_record in (GIVEN_SEGMENTS, GIVEN_CELLS) else []),
         *([_ALSO_CELLS] if stated.whole_record == GIVEN_CELLS else []),
     ]
-    listed = [_CODE.sub(r"“\1”", text) for text in (*stated.does_not_promise, stated.beside_in_words)]
-    return Chapter(title="What is not promised", parts=(*beside, *given, tuple(dict.fromkeys(listed))))
+    limits = [_CODE.sub(r"“\1”", text) for text in (*stated.does_not_promise, stated.beside_in_words)]
+    return Chapter(title="What is not promised", parts=(*beside, *given, tuple(dict.fromkeys(limits))))
 
 
 def _reading(stated: RecordsCertificate) -> Chapter:

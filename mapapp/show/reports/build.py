@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from geodata.geography.elsewhere import states
+from geodata.text import listed
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.change import change
 from mapapp.answers.analyses.entries import entry_of, n_about
@@ -165,7 +166,7 @@ def build(
     return Report(
         title=_title(answers),
         subtitle=" · ".join(
-            [words.listed(_once(answer.analysis for answer in answers)), words.listed(list(titles.values()))]
+            [listed(_once(answer.analysis for answer in answers)), listed(list(titles.values()))]
         ),
         date=date,
         answers=(*answers, *over_the_years(found), *changes),
@@ -317,7 +318,7 @@ def _exceeding(result: Result) -> tuple[str, ...]:
 def _title(answers: Sequence[Answer]) -> str:
     places = _once(answer.place for answer in answers)
     if len(places) <= 3:
-        return words.listed(places)
+        return listed(places)
     return f"{places[0]} and {len(places) - 1} more areas"
 
 

@@ -40,13 +40,6 @@ _ROLES: Final = {
     "rails": "base_map",
 }
 """Role of a file in an import, by its role in the catalog."""
-_OF_YEARS: Final = (
-    "od",
-    "wac",
-    "rac",
-    "checksums",
-    "version",
-)  # roles of files that do not decide the geography
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,11 +231,10 @@ def _require_same(place: Path, files: Sequence[Fetched]) -> None:
         raise StoreError(
             f"{place}: not complete published counts; remove it, or name another folder with -o"
         ) from error
-    of_year = ("od", "wac", "rac")
     changed = [
         file.file.name
         for file in files
-        if stated.get(file.file.name, "" if file.role in of_year else file.sha256) != file.sha256
+        if stated.get(file.file.name, file.sha256 if file.year is None else "") != file.sha256
     ]
     if changed:
         raise StoreError(
