@@ -112,6 +112,11 @@ class Task(WSGITask):  # type: ignore[misc]  # waitress has no types
         environ["PATH_INFO"] = self.request.path
         return environ
 
+    def finish(self) -> None:
+        """End the response; the connection is idle from now on, before it stops counting as busy."""
+        super().finish()
+        self.channel.free_since = time.time()
+
 
 class RefusalTask(ErrorTask):  # type: ignore[misc]  # waitress has no types
     """A one-line refusal; the connection is closed after it."""
@@ -321,11 +326,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         except ClientDisconnected:
             unsent.give(self)
             raise
-
-    def service(self) -> None:
-        """Answer the next request."""
-        super().service()
-        self.free_since = time.time()
 
 
 def _allowed_s(request: RequestParser, limits: Limits) -> float:
