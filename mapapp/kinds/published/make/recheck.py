@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import starmap
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas
@@ -55,7 +56,7 @@ def check_published(path: Path) -> list[CertificateCheck]:
     totals, homes = _Totals(), _Homes(store)
     used = np.zeros(store.manifest["files"]["blocks.parquet"]["rows"], dtype=np.bool_)
     try:
-        for rows in _rows(store):
+        for rows in starmap(_Rows, frames_by_workplace(store, ("jobs", "points"))):
             jobs.add(rows)
             points.add(rows)
             dots.add(rows)
@@ -80,17 +81,11 @@ def check_published(path: Path) -> list[CertificateCheck]:
     ]
 
 
-class _Rows:
+class _Rows(NamedTuple):
     """All rows of some workplaces."""
 
-    def __init__(self, jobs: pandas.DataFrame, points: pandas.DataFrame) -> None:
-        self.jobs = jobs
-        self.points = points
-
-
-def _rows(store: Store) -> Iterator[_Rows]:
-    for jobs, points in frames_by_workplace(store, ("jobs", "points")):
-        yield _Rows(jobs, points)
+    jobs: pandas.DataFrame
+    points: pandas.DataFrame
 
 
 class _DotsCheck:
