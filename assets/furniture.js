@@ -4,7 +4,6 @@
 
 (() => {
   const LOOK_EVERY_MS = 400; // the map comes and goes with its page without an event
-  const LABEL_WEIGHT = 20; // a label that covers another is worse than one that covers an arrow
   const GAP = 6; // pixels between names
   const PIXELS_PER_NAME = 14_000; // of the map: more names than that hide it
   const LARGE = 100_000; // people; also in `mapapp.show.content.map_layers`
@@ -50,12 +49,10 @@
     layer.setAttribute("aria-hidden", "true"); // the search and the table have every name
     const scale = element("scale", layer);
     const names = element("names", layer);
-    const marks = element("marks", layer);
     let wanted = [];
     const draw = () => {
       drawScale(map, scale);
-      drawMarks(map, marks);
-      drawNames(map, wanted, names, [scale, ...marks.children]);
+      drawNames(map, wanted, names, [scale]);
     };
     map.on("move", draw);
     map.on("resize", draw);
@@ -73,7 +70,6 @@
     map.on("styledata", again);
     const mark = () => {
       repaint(plot, map);
-      makeMarks(plot, marks);
       draw();
       window.commutemap.showFlows(plot, map);
       window.commutemap.showHatching(plot, map);
@@ -155,74 +151,6 @@
     for (const [id, colours] of Object.entries(paint)) {
       for (const [name, colour] of Object.entries(colours)) map.setPaintProperty(id, name, colour);
     }
-  }
-
-  // Labels of places in the answer, such as the numbers of the arrows.
-  function makeMarks(plot, marks) {
-    const wanted = plot._fullLayout?.meta?.labels ?? [];
-    const key = JSON.stringify(wanted);
-    if (marks.dataset.key === key) return;
-    marks.dataset.key = key;
-    marks.replaceChildren();
-    for (const { lon, lat, box, text, more, kind } of wanted) {
-      const made = element(`label ${kind}`, marks);
-      made.dataset.at = JSON.stringify([lon, lat]);
-      made.dataset.box = JSON.stringify(box);
-      const count = document.createElement("b");
-      count.textContent = text;
-      made.append(count, ` ${more}`);
-    }
-  }
-
-  // Labels go beside their arrows, all together where they cover least of the arrows, of each other, and of the toolbar.
-  function drawMarks(map, marks) {
-    const made = [...marks.children];
-    if (!made.length) return;
-    const arrows = made.map(({ dataset }) => boxOf(map, JSON.parse(dataset.box)));
-    const places = made.map((one, index) => placesOf(map, one, arrows[index], [toolbar(map), ...arrows]));
-    let best = null;
-    const choose = (chosen, cost) => {
-      if (best && cost >= best.cost) return;
-      if (chosen.length === made.length) best = { chosen, cost };
-      else
-        for (const place of places[chosen.length]) {
-          const covered = chosen.reduce((sum, other) => sum + LABEL_WEIGHT * shared(place.box, other.box), place.cost);
-          choose([...chosen, place], cost + covered);
-        }
-    };
-    choose([], 0);
-    made.forEach((one, index) => {
-      const [left, top] = best.chosen[index].box;
-      one.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
-    });
-  }
-
-  // Where a label could go: in rows above and below its arrow, or at the arrow's ends; with what it would cover there.
-  function placesOf(map, made, [left, top, right, bottom], taken) {
-    const { clientWidth, clientHeight } = map.getContainer();
-    const { offsetWidth: width, offsetHeight: height } = made;
-    const step = height + GAP;
-    const rows = [top - step, bottom + GAP, top - 2 * step, bottom + GAP + step, GAP, clientHeight - step];
-    const columns = [(left + right - width) / 2, left, right - width];
-    const beside = [[left - width - GAP, (top + bottom - height) / 2], [right + GAP, (top + bottom - height) / 2]];
-    return [...rows.flatMap((y) => columns.map((x) => [x, y])), ...beside].map(([x, y], order) => {
-      const from = Math.min(Math.max(x, 0), Math.max(clientWidth - width, 0));
-      const down = Math.min(Math.max(y, 0), Math.max(clientHeight - height, 0));
-      const box = [from, down, from + width, down + height];
-      return { box, cost: taken.reduce((sum, other) => sum + shared(box, other), order) };
-    });
-  }
-
-  function boxOf(map, [west, south, east, north]) {
-    const [low, high] = [map.project([west, south]), map.project([east, north])];
-    return [low.x, high.y, high.x, low.y];
-  }
-
-  // The size of the overlap of two boxes.
-  function shared(one, other) {
-    const width = Math.min(one[2], other[2]) - Math.max(one[0], other[0]);
-    const height = Math.min(one[3], other[3]) - Math.max(one[1], other[1]);
-    return Math.max(width, 0) * Math.max(height, 0);
   }
 
   // The box of the map's buttons with a gap around it, in the map's pixels; no size while there is no toolbar.

@@ -24,7 +24,7 @@ from mapapp.answers.analyses.results import (
     with_fields,
 )
 from mapapp.answers.asking import ask
-from mapapp.answers.commutes.pick import Pick, Places
+from mapapp.answers.commutes.pick import Pick, Places, all_others
 from mapapp.answers.release import Release
 from mapapp.answers.release_names import setting_words
 from mapapp.base.errors import UsageError
@@ -106,6 +106,18 @@ def pick(release: Release, question: Question) -> Pick:
     """Return the commutes that a question covers."""
     chosen = {end: release.areas.select(where).blocks for end, where in question.ends.items()}
     return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
+
+
+def picks_across(release: Release, question: Question) -> dict[Side, Pick]:
+    """Return who crosses the border of an area, by the end that is outside: those who come in, and those who go out."""
+    n_blocks = len(release.areas.places)
+    chosen = release.areas.select(question.area).blocks
+    inside = numpy.arange(n_blocks, dtype=numpy.int32) if chosen is None else chosen
+    outside = all_others(inside, n_blocks)
+    return {
+        "home": Pick(home=outside, work=inside, filters=question.filters),
+        "work": Pick(home=inside, work=outside, filters=question.filters),
+    }
 
 
 def n_places(release: Release, question: SettledQuestion) -> int:

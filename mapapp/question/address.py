@@ -202,7 +202,7 @@ def _count(each: Field, given: list[str], notes: list[str]) -> int:
     if not given:
         return int(each.default)
     text = given[-1]
-    if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) and 1 <= int(text) <= MAX_COUNT:
+    if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) and int(text) <= MAX_COUNT:
         return int(text)
     notes.append(each.unknown.format(_short(text)))
     return int(each.default)

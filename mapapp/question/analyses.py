@@ -30,7 +30,7 @@ class Analysis:
         `mapapp.question.fields`.
     shows : tuple of str
         Ways to draw it; the first replaces one that is not listed. Empty if there is no choice.
-    own_drawing : {"", "points", "lines", "arrows", "ratio", "share"}
+    own_drawing : {"", "points", "lines", "ratio", "share"}
         How it is drawn if there is no choice.
     n_areas : int
         Number of areas: 2 if homes and workplaces each have one.
@@ -100,7 +100,7 @@ ANALYSES: Final = _by_name(
             title="Inflow and outflow",
             words="Who comes, goes, and stays?",
             fields=(),
-            own_drawing="arrows",
+            own_drawing="points",
         ),
         Analysis(
             name="job-balance",

@@ -90,7 +90,7 @@ class Field:
             "attributes": f"a list; each part is {ATTRIBUTE_FORM}",
             "names": f"a list of at most {MAX_NAMES} attributes, such as sex and education",
             "flag": "true or false",
-            "count": f"a whole number from 1 to {MAX_COUNT:,}",
+            "count": f"a whole number up to {MAX_COUNT:,}",
         }[self.kind]
 
     def check(self, value: object) -> FieldValue:
@@ -123,7 +123,7 @@ def _layer(field: Field, value: object) -> str:
 
 
 def _count(field: Field, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_COUNT:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
         raise NotAllowed(field.allowed)
     return value
 
@@ -377,10 +377,10 @@ VIEW: Final = _by_name(
     Field(
         name="least",
         kind="count",
-        default=1,
-        help="Flows of fewer workers are not drawn as lines.",
+        default=0,
+        help="Flows of fewer workers are not drawn as lines; by default, the largest are drawn.",
         address="least",
-        unknown="The smallest flow to draw cannot be {}; all flows are drawn.",
+        unknown="The smallest flow to draw cannot be {}; the largest flows are drawn.",
     ),
     Field(
         name="per",

@@ -25,7 +25,7 @@ class View:
     every : bool
         Whether the table shows all rows.
     least : int
-        Flows of fewer workers are not drawn as lines.
+        Flows of fewer workers are not drawn as lines; 0 for as many of the largest as can be read.
     per : {"area", "share", "square-mile"}
         What colored areas show.
     """
@@ -33,7 +33,7 @@ class View:
     show: Show = "points"
     theme: ThemeChoice = "system"
     every: bool = False
-    least: int = 1
+    least: int = 0
     per: Per = "area"
 
     def show_of(self, question: Question) -> Show:

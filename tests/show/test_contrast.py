@@ -71,7 +71,7 @@ def test_hatching_shows_on_every_color(scheme: ColorScheme) -> None:
         assert contrast(scheme.hatch, halo) >= NON_TEXT
 
 
-def test_points_and_arrows_stand_out_from_every_ground(scheme: ColorScheme) -> None:
+def test_points_bands_and_circles_stand_out_from_every_ground(scheme: ColorScheme) -> None:
     for color, ground in itertools.product((scheme.home, scheme.work, scheme.stay), grounds(scheme)):
         assert contrast(color, ground) >= NON_TEXT
 

@@ -17,14 +17,15 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.answers import served_answers
+from mapapp.answers import served_answers, words
 from mapapp.answers.commutes import lines as commute_lines
+from mapapp.answers.commutes.pick import ENDS
 from mapapp.answers.release import Release
 from mapapp.explore.callbacks import draw
 from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from mapapp.show.content import camera, flow_shapes, ground, map_content, map_layers, palette
+from mapapp.show.content import camera, flow_shapes, ground, inflow_diagram, map_content, map_layers, palette
 from mapapp.show.content import map_content as land_area
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.plotly import charts, commute_map, flow_lines
@@ -250,16 +251,29 @@ def test_larger_flows_are_wider_and_stronger(counts: list[int]) -> None:
     assert flow_shapes.flow_opacity(0.0) < flow_shapes.flow_opacity(1.0) <= 1
 
 
-def test_a_flow_bends_to_its_right_and_narrows_toward_the_workplace() -> None:
-    home, work = numpy.array([[0.0, 0.0], [10.0, 0.0]]), numpy.array([[10.0, 0.0], [0.0, 0.0]])
-    there, back = flow_shapes.flow_outlines(home, work, numpy.array([1.0, 1.0]))
-    corners = len(there) // 2
-    assert there[corners // 2, 1] < -0.5, "east bends to the south"
-    assert back[corners // 2, 1] > 0.5, "west bends to the north, so both can be seen"
-    width = numpy.hypot(*(there[:corners] - there[::-1][:corners]).T)
-    assert width[0] == pytest.approx(1)
-    assert width[-1] == pytest.approx(flow_shapes.TAPER)
-    assert (numpy.diff(width) < 0).all()
+def test_a_flow_lies_on_its_right_and_points_at_the_workplace() -> None:
+    home, work = numpy.array([[0.0, 0.0], [100.0, 0.0]]), numpy.array([[100.0, 0.0], [0.0, 0.0]])
+    rims = numpy.array([[10.0, 5.0], [5.0, 10.0]])
+    there, back = flow_shapes.flow_outlines(home, work, numpy.array([6.0, 6.0]), rims, 1.0)
+    assert (there[:, 1] <= -flow_shapes.GAP_PX).all(), "on the way east, the right is south"
+    assert (back[:, 1] >= flow_shapes.GAP_PX).all(), "so both directions can be seen"
+    assert (there[:, 0].min(), there[:, 0].max()) == pytest.approx((10, 95)), "between the circles"
+    start, tip, head, neck, tail, _ = there
+    assert tip[0] == there[:, 0].max()
+    assert head[1] < neck[1] < tail[1] < start[1] == tip[1], "wider toward the head, which is the widest"
+    assert start[1] - tail[1] == pytest.approx(flow_shapes.TAPER * 6)
+
+
+def test_a_flow_between_circles_that_touch_can_still_be_seen() -> None:
+    ends = numpy.array([[0.0, 0.0]]), numpy.array([[12.0, 0.0]])
+    outline = flow_shapes.flow_outlines(*ends, numpy.array([4.0]), numpy.array([[10.0, 10.0]]), 1.0)[0]
+    assert numpy.ptp(outline[:, 0]) == pytest.approx(flow_shapes.LEAST_LENGTH_PX)
+
+
+def test_the_area_of_a_circle_is_to_scale() -> None:
+    small, large, none = flow_shapes.circle_radii([2_500, 10_000, 0], 10_000)
+    assert (large / small) ** 2 == pytest.approx(4)
+    assert none == 0
 
 
 def test_the_script_gets_every_line_with_both_ends(release: Release) -> None:
@@ -272,6 +286,16 @@ def test_the_script_gets_every_line_with_both_ends(release: Release) -> None:
         assert numpy.allclose(end, of_frame, atol=1e-5)
     assert found["workers"] == drawn.frame["workers"].tolist() == sorted(found["workers"], reverse=True)
     assert found["caption"] == "said"
+    cells = served_answers.result(release, settled(release, question)).tables()["cells"]
+    cells = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
+    between = cells[cells["home_id"] != cells["work_id"]]
+    for way, column in (("come", "work_name"), ("go", "home_name")):
+        of_name = between.groupby(column)["workers"].sum()
+        assert dict(zip(found["names"], found[way], strict=True)) == {
+            name: int(of_name.get(name, 0)) for name in found["names"]
+        }
+    for error, known in zip(found["errors"], drawn.frame["expected_error"], strict=True):
+        assert error == words.error_text(known)
 
 
 def test_the_slider_offers_the_threshold_of_the_address() -> None:
@@ -292,19 +316,59 @@ def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release:
     assert sum(content_of(release, homes, view).colored.sizes) == len(covered)
 
 
-def test_arrows_are_closed_shapes_and_have_labels(release: Release) -> None:
-    figure = checked(
-        draw.map_figure(content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow")), "/")
+def test_inflow_and_outflow_are_points_outside_the_area(release: Release) -> None:
+    content = content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow"))
+    answer: Any = served_answers.result(release, content.question)
+    assert content.kind == "points"
+    assert content.workers_per_point == 1
+    n_points = [len(content.points[end]["lon_deg"]) for end in ENDS]
+    for n, number in zip(n_points, (answer.outflow, answer.inflow), strict=True):
+        assert 0 < n <= number.value, "far homes have no place"
+    figure = checked(draw.map_figure(content, "/"))
+    names = [trace.name for trace in figure.data if trace.showlegend]
+    assert names == ["Homes of those who come in", "Workplaces of those who go out"]
+    west, south, east, north = content.bounds
+    lon, lat = (
+        numpy.concatenate([ends[axis] for ends in content.points.values()]) for axis in ("lon_deg", "lat_deg")
     )
-    answer: Any = served_answers.result(
-        release, settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    assert ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).mean() >= 0.8
+
+
+def test_the_bands_of_inflow_and_outflow_are_to_scale(release: Release) -> None:
+    question = settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    found: Any = served_answers.result(release, question)
+    answer = replace(
+        found,
+        **{name: replace(getattr(found, name), expected_error=7.0) for name in ("inflow", "stay", "outflow")},
     )
-    for position in commute_map.LINES[:3]:
-        trace = figure.data[position]
-        assert trace.fill == "toself"
-        assert (trace.lon[0], trace.lat[0]) == (trace.lon[-1], trace.lat[-1])
-    numbers = [label["text"] for label in figure.layout.meta["labels"]]
-    assert numbers == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
+    scheme = palette.COLOR_SCHEMES["light"]
+    bands = inflow_diagram.inflow_bands(answer, scheme)
+    numbers = (answer.inflow, answer.stay, answer.outflow)
+    tall = [max(y for _, y in band.corners) - min(y for _, y in band.corners) for band in bands]
+    counts = numpy.array([number.value for number in numbers])
+    assert numpy.allclose(tall, inflow_diagram.TALL * counts / counts.sum())
+    svg = inflow_diagram.inflow_diagram(answer, scheme)
+    for band, number in zip(bands, numbers, strict=True):
+        assert band.number == f"{number.value:,}"
+        assert band.error == words.error_text(7.0) != ""
+        assert band.words in inflow_diagram.inflow_words(answer, scheme)
+        assert f">{band.number}<" in svg
+    come, stay, _ = bands
+    assert stay.label[1] - come.label[1] >= 30, "texts on one side do not overlap"
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 100_000, 0), (100_000, 0, 1), (0, 1, 100_000)])
+def test_the_texts_of_a_diagram_stay_inside_it_and_apart(
+    release: Release, counts: tuple[int, int, int]
+) -> None:
+    question = settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    answer: Any = served_answers.result(release, question)
+    come, stay, go = (replace(answer.inflow, value=count) for count in counts)
+    changed = replace(answer, inflow=come, stay=stay, outflow=go)
+    bands = inflow_diagram.inflow_bands(changed, palette.COLOR_SCHEMES["dark"])
+    for band in bands:
+        assert 15 <= band.label[1] <= inflow_diagram.HEIGHT_PX - 15
+    assert bands[1].label[1] - bands[0].label[1] >= 30
 
 
 @pytest.mark.parametrize("theme", get_args(Theme))

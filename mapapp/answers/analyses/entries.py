@@ -389,7 +389,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         compared="groups",
         keys=("group",),
         names=("label",),
-        bars=(BarsEntry("Who comes, goes, and stays", "groups"),),
+        chart="inflow",
     ),
     "job-balance": job_balance.ENTRY,
     "characteristics": characteristics.ENTRY,

@@ -339,7 +339,7 @@ class Entry:
     keys, names : tuple of str
         Columns of that table that identify a row, and columns that name it for readers.
     bars : tuple of BarsEntry
-    chart : {"", "rose", "heat map"}
+    chart : {"", "rose", "heat map", "inflow"}
         Chart that is not made of bars.
     ratio_map : RatioMap or None
         How to color its map, if it shows a ratio.
@@ -374,7 +374,7 @@ class Entry:
     names: tuple[str, ...]
     measure: MeasureEntry = MeasureEntry()
     bars: tuple[BarsEntry, ...] = ()
-    chart: Literal["", "rose", "heat map"] = ""
+    chart: Literal["", "rose", "heat map", "inflow"] = ""
     ratio_map: RatioMap | None = None
 
 

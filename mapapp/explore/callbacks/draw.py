@@ -46,10 +46,9 @@ def map_figure(
     )
     if is_lines:  # the camera decides which places are grouped
         caption = _caption(content, map_caption(content, look["zoom"]), width)
-    traces, labels = _traces(content, prefix, look["center"])
+    traces = _traces(content, prefix, look)
     flows = (
-        {"url": flows_url(prefix, content)}
-        | flow_lines.flow_look(content.lines(), content.view.least, scheme)
+        {"url": flows_url(prefix, content)} | flow_lines.flow_look(content.lines(look["zoom"]), scheme)
         if is_lines
         else None
     )
@@ -59,12 +58,13 @@ def map_figure(
     )
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
+    crosses = question.analysis == "inflow-outflow"  # both ends of the commutes can be in the area
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
         traces=traces,
         layers=[
-            *_outline(prefix, release, question.areas, colors[question.side], scheme),
+            *_outline(prefix, release, question.areas, "" if crosses else colors[question.side], scheme),
             commute_map.density_layer(*picture),
             *_outline(prefix, release, others, colors[OTHER_END[question.side]], scheme),
         ],
@@ -72,7 +72,6 @@ def map_figure(
         revision=revision(release, question) + (str(bounds) if bounds else ""),
         scheme=scheme,
         size=(width, height),
-        labels=labels,
         overlays={"flows": flows, "hatched": hatched},
     )
 
@@ -137,13 +136,10 @@ def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:
     return patch
 
 
-def _traces(
-    content: MapContent, prefix: str, middle: dict[str, float]
-) -> tuple[list[Trace], list[dict[str, object]]]:
-    """The traces of a map, and the labels of its arrows; `middle` is a place in view."""
+def _traces(content: MapContent, prefix: str, look: camera.Camera) -> list[Trace]:
+    """The traces of a map that is seen with a camera."""
     scheme, kind = content.scheme, content.kind
     traces = commute_map.no_traces()
-    labels: list[dict[str, object]] = []
     traces[commute_map.UNITS] = (
         _unit_trace(content, prefix)
         if kind in _HOVER
@@ -155,10 +151,12 @@ def _traces(
     )
     if kind == "density":
         image = content.density
-        traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, scheme)
+        traces[commute_map.POINTS] = commute_map.density_legend(
+            image.lowest, image.highest, look["center"], scheme
+        )
     elif kind == "points":
         colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
-        names = {"home": "Homes", "work": "Workplaces"} if len(content.points) > 1 else {}
+        names = content.point_names if len(content.points) > 1 else {}
         for position, (end, places) in enumerate(content.points.items(), commute_map.POINTS):
             traces[position] = commute_map.point_trace(
                 places["lon_deg"], places["lat_deg"], color=colors[end], name=names.get(end, "")
@@ -167,12 +165,9 @@ def _traces(
         # The flows have the hover texts.
         traces[commute_map.UNITS]["hoverinfo"] = "skip"
         del traces[commute_map.UNITS]["hovertemplate"]
-        legend = flow_lines.legend_traces(content.lines(), scheme)
-        for position, trace in zip(commute_map.LINES, legend, strict=False):
-            traces[position] = trace
-    elif kind == "arrows":
-        labels = _arrows(content, traces)
-    return traces, labels
+        legend = flow_lines.legend_traces(content.lines(look["zoom"]), scheme)
+        traces[commute_map.POINTS : commute_map.POINTS + len(legend)] = legend
+    return traces
 
 
 def _unit_trace(content: MapContent, prefix: str) -> Trace:
@@ -235,22 +230,6 @@ _HOVER: Final = {
     "share": _hover_by_ratio,
 }
 """The hover texts of units, by the ways to draw that color them."""
-
-
-def _arrows(content: MapContent, traces: list[Trace]) -> list[dict[str, object]]:
-    """Add the three arrows to the traces, and return their labels."""
-    box, arrows = map_layers.bounds(content.release, content.question.areas), content.arrows
-    if box is None:
-        return []
-    found, places = flow_lines.arrow_traces(
-        box, [arrow.workers for arrow in arrows], [arrow.color for arrow in arrows]
-    )
-    for position, trace in zip(commute_map.LINES, found, strict=False):
-        traces[position] = trace
-    return [
-        {**place, "kind": arrow.kind, "text": f"{arrow.workers:,}", "more": arrow.words}
-        for place, arrow in zip(places, arrows, strict=True)
-    ]
 
 
 def density_url(prefix: str, content: MapContent) -> str:

@@ -37,7 +37,7 @@ from mapapp.answers.release import Release
 from mapapp.answers.words import aria
 from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
-from mapapp.explore.pages.answer_charts import bar_table, charts, mark
+from mapapp.explore.pages.answer_charts import bar_table, charts, inflow_card, mark
 from mapapp.question.address import Address, to_query
 from mapapp.question.fields import Theme
 from mapapp.question.filters import Filters
@@ -147,6 +147,7 @@ def answer(
         as_published() if entry_of(shown).is_published else promise(release),
         asking_for(missing) if missing and question.areas else None,
         suggestions(release, question) if missing and not question.areas else None,
+        inflow_card(shown, color_scheme.shown_theme(address.view)) if n and not missing else None,
         tiles(result) if n and not missing else None,
         no_match(release, address) if not n else None,
         year_card(over, color_scheme.shown_theme(address.view)) if n and not missing else None,

@@ -36,15 +36,16 @@ def _answer_text(content: MapContent, zoom: float | None) -> str:
         whose = "all workers"
     else:
         whose = f"people who {words.VERB[question.side]} in {words.place_name(release, question)}"
-    if kind == "arrows":
-        return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
     if kind == "lines":
         return _lines_text(content, whose, content.lines(zoom))
     if question.entry.own_drawing == "points" and question.is_complete:
-        step = -(-content.n_places // MAX_POINTS)
-        return (
-            f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
-        )
+        if question.analysis == "inflow-outflow":
+            here = words.place_name(release, question)
+            what = f"Homes of those who come into {here} to work, and workplaces of those who leave it"
+        else:
+            what = "Homes and workplaces of the pair"
+        step = content.workers_per_point
+        return f"{what} · 1 point = {'1 worker' if step == 1 else f'{step} workers'}"
     if kind != "density":
         measure = {"area": "workers", "share": "share of workers", "square-mile": "workers per square mile"}
         by_unit = f"{measure[content.view.per]} by {words.level_word(question.layer)}"
@@ -69,6 +70,9 @@ def _lines_text(content: MapContent, whose: str, drawn: Lines) -> str:
     stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
     shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
     left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
-    between = f" ({100 * drawn.between_grouped / total:.1f}% between them)" if drawn.between_grouped else ""
-    grouped = f" · nearby places are grouped{between}" if drawn.n_grouped else ""
-    return f"{what} · {shown}{stay}{left_out}{grouped}"
+    near = (
+        f" · {drawn.n_between_grouped:,} between places too close to draw ({100 * drawn.between_grouped / total:.1f}%)"
+        if drawn.between_grouped
+        else ""
+    )
+    return f"{what} · {shown}{stay}{left_out}{near}"

@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple, cast
+from typing import Final
 
 import numpy
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from mapapp.answers.analyses.comparison_words import ComparisonWords, comparison
 from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.analyses.entry import RatioMap, text_of
 from mapapp.answers.analyses.measures import Row
-from mapapp.answers.analyses.results import InflowOutflow, Result
+from mapapp.answers.analyses.results import Result
 from mapapp.answers.commutes import lines
 from mapapp.answers.commutes.pick import Places
 from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
@@ -42,6 +42,7 @@ LEAST_LAND: Final = 0.02
 """Least land of a unit as a share of its shape, because shapes of water are approximate."""
 
 Floats = npt.NDArray[numpy.float64]
+_AXES: Final = ("lon_deg", "lat_deg")
 
 
 def square_miles(shapes: npt.ArrayLike) -> Floats:
@@ -119,15 +120,6 @@ class ColoredUnits:
     title: tuple[str, ...]
 
 
-class Arrow(NamedTuple):
-    """One of the arrows around an area: what it counts, its workers, its color, and its words."""
-
-    kind: str
-    workers: int
-    color: str
-    words: str
-
-
 @dataclass(frozen=True, eq=False)
 class MapContent:
     """What a map shows; each part is computed when it is first read.
@@ -155,7 +147,7 @@ class MapContent:
     def kind(self) -> str:
         """How the map is drawn, as chosen if it can be.
 
-        One of `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, and `share`. With an earlier release, `change`
+        One of `points`, `areas`, `density`, `lines`, `ratio`, and `share`. With an earlier release, `change`
         for analyses that are drawn by unit.
         """
         question = self.question
@@ -182,10 +174,21 @@ class MapContent:
         boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
         held = [box for box in boxes if box is not None]
         box = camera.union(held) if held else None
-        if not question.is_complete or (not question.entry.n_needed and box is None):
+        is_everywhere = not question.entry.n_needed and box is None and self.kind != "lines"
+        if not question.is_complete or is_everywhere:
             return box or map_layers.home_bounds(release)
-        if box and question.entry.own_drawing == "arrows":
-            return camera.grown(box, 0.8)
+        if self.kind == "points" and len(self.points) == 2:
+            lon, lat = (numpy.concatenate([ends[axis] for ends in self.points.values()]) for axis in _AXES)
+            return (
+                camera.around(lon, lat, numpy.ones(len(lon)), box)
+                if len(lon)
+                else map_layers.home_bounds(release)
+            )
+        if self.kind == "lines":
+            lon, lat, workers = lines.flow_ends(release, question)
+            return (
+                camera.around(lon, lat, workers, box) if len(lon) else box or map_layers.home_bounds(release)
+            )
         frame = self._rows if "lines" in question.entry.shows else pandas.DataFrame()
         lon, lat, weights = served_answers.weights(frame)
         if not len(weights):
@@ -445,9 +448,34 @@ class MapContent:
     @cached_property
     def points(self) -> dict[Side, Places]:
         """The place of each worker at the drawn end, or at both; every n-th if there are too many to draw."""
-        both = self.question.entry.own_drawing == "points"
-        ends: tuple[Side, ...] = ("home", "work") if both else (self.question.shown_end,)
-        return {end: _thinned(served_answers.places(self.release, self.question, end)) for end in ends}
+        step = self.workers_per_point
+        return {end: _thinned(places, step) for end, places in self._places.items()}
+
+    @property
+    def workers_per_point(self) -> int:
+        """How many workers a point stands for where there are too many to draw; the same at both ends."""
+        most = max(len(places["lon_deg"]) for places in self._places.values())
+        return max(-(-most // MAX_POINTS), 1)
+
+    @cached_property
+    def _places(self) -> dict[Side, Places]:
+        """The place of each worker at the ends that are drawn."""
+        release, question = self.release, self.question
+        if question.analysis == "inflow-outflow":
+            picks = served_answers.picks_across(release, question)
+            return {end: release.flows.places(pick, end) for end, pick in picks.items()}
+        both = question.entry.own_drawing == "points"
+        ends: tuple[Side, ...] = ("home", "work") if both else (question.shown_end,)
+        return {end: served_answers.places(release, question, end) for end in ends}
+
+    @cached_property
+    def point_names(self) -> dict[Side, str]:
+        """What a legend calls the points of each end."""
+        if self.question.analysis == "inflow-outflow":
+            return {"home": "Homes of those who come in", "work": "Workplaces of those who go out"}
+        if len(self.points) > 1:
+            return {"home": "Homes", "work": "Workplaces"}
+        return {"home": "One worker's home", "work": "One worker's workplace"}
 
     @cached_property
     def density(self) -> DensityImage:
@@ -467,16 +495,6 @@ class MapContent:
         """The flows that the map draws at a zoom level; without one, no places are grouped."""
         level = None if zoom is None else math.floor(zoom)
         return lines.lines(self.release, self.question, self.view.least, level)
-
-    @property
-    def arrows(self) -> tuple[Arrow, ...]:
-        """The arrows around the area."""
-        answer = cast(InflowOutflow, served_answers.result(self.release, self.question))
-        return (
-            Arrow("inflow", answer.inflow.value, self.scheme.work, "come in to work"),
-            Arrow("outflow", answer.outflow.value, self.scheme.home, "go out to work"),
-            Arrow("stay", answer.stay.value, self.scheme.stay, "live and work here"),
-        )
 
 
 def _workers_by_unit(rows: pandas.DataFrame) -> dict[str, int]:
@@ -510,7 +528,6 @@ def _degrees(sortable: npt.NDArray[numpy.uint64]) -> npt.NDArray[numpy.float32]:
 _SIGN: Final = numpy.uint32(1 << 31)
 
 
-def _thinned(found: Places) -> Places:
-    """Every n-th place if there are too many to draw."""
-    step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
+def _thinned(found: Places, step: int) -> Places:
+    """Every n-th place."""
     return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}

@@ -88,6 +88,21 @@ class ColorScheme:
     more: tuple[str, ...]
     suppressed: str
 
+    @property
+    def come(self) -> str:
+        """Workers who come into a place: the color of their homes."""
+        return self.home
+
+    @property
+    def go(self) -> str:
+        """Workers who go out of a place: the color of their workplaces."""
+        return self.work
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the ground is dark, so that what is drawn on it glows."""
+        return int(self.land[1:3], 16) < 128
+
 
 COLOR_SCHEMES: Final = {
     "light": ColorScheme(

@@ -1,4 +1,4 @@
-"""The answer on the map: points, colored areas, a density, lines or arrows, each with its legend."""
+"""The answer on the map: points, colored areas, a density, or lines, each with its legend."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from PIL import Image
 from mapapp.answers.commutes.lines import Lines
 from mapapp.answers.commutes.pick import Places
 from mapapp.question.fields import Side
-from mapapp.show.content import flow_shapes, map_layers, palette
+from mapapp.show.content import flow_shapes, palette
 from mapapp.show.content.density import mercator_y
-from mapapp.show.content.map_content import Arrow, MapContent, in_order
+from mapapp.show.content.map_content import MapContent, in_order
 from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme
 from mapapp.show.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
 from mapapp.show.paper.legend import Item, Legend
-from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
+from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL
 
 # Hatching of areas whose values are uncertain: diagonal lines cut off at the areas' borders.
 
@@ -54,7 +54,7 @@ def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | Non
     """Draw an answer as `content.kind` says; returns the legend."""
     if content.kind == "lines":
         return _lines(axes, content.lines(zoom), frame, content.scheme)
-    draw = {"density": _density, "points": _points, "arrows": _arrows}.get(content.kind, _units)
+    draw = {"density": _density, "points": _points}.get(content.kind, _units)
     return draw(axes, content, frame)
 
 
@@ -141,15 +141,10 @@ def _cut(
 
 def _points(axes: Axes, content: MapContent, frame: Frame) -> Legend:
     colors: dict[Side, str] = {"home": content.scheme.home, "work": content.scheme.work}
-    names = (
-        {"home": "Homes", "work": "Workplaces"}
-        if len(content.points) > 1
-        else {"home": "One worker's home", "work": "One worker's workplace"}
-    )
     items = []
     for end, places in content.points.items():
         look = _dots(axes, places, frame, colors[end])
-        items.append(Item(names[end], colors[end], *look))
+        items.append(Item(content.point_names[end], colors[end], *look))
     return Legend("marks", items=tuple(items))
 
 
@@ -183,18 +178,26 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
         numpy.column_stack([numpy.radians(flows[f"{end}_lon_deg"]), mercator_y(flows[f"{end}_lat_deg"])])
         for end in ("from", "to")
     ]
-    widths = flow_shapes.flow_widths(workers, drawn.wide) * frame.per_inch / PIXELS_PER_INCH
+    pixel = frame.per_inch / PIXELS_PER_INCH
+    widths = flow_shapes.flow_widths(workers, drawn.wide)
+    places = drawn.places
+    radii = {way: flow_shapes.circle_radii(places[way], drawn.largest_place) for way in ("come", "go")}
+    outer = numpy.maximum(radii["come"], radii["go"])
+    rims = outer[flows[["home_group", "work_group"]].to_numpy()]
     strengths = flow_shapes.flow_strengths(workers, drawn.wide, drawn.n_flows)
     colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
     axes.add_collection(
         PolyCollection(
-            list(flow_shapes.flow_outlines(ends[0], ends[1], widths)),
+            list(flow_shapes.flow_outlines(ends[0], ends[1], widths, rims, pixel)),
             facecolors=to_rgba_array(colors, flow_shapes.flow_opacity(strengths)),
-            edgecolors="none",
+            edgecolors=scheme.halo,
+            linewidths=0 if scheme.is_dark else 0.4,
             zorder=6,
         ),
         autolim=False,
     )
+    centers = numpy.column_stack([numpy.radians(places["lon_deg"]), mercator_y(places["lat_deg"])])
+    _circles(axes, centers, radii, scheme)
     shown = flow_shapes.legend_flows(drawn.frame["workers"].to_numpy())
     strengths = flow_shapes.flow_strengths(shown, drawn.wide, drawn.n_flows)
     items = tuple(
@@ -208,52 +211,30 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
             shown, flow_shapes.flow_widths(shown, drawn.wide), strengths, strict=True
         )
     )
-    title = "Workers per flow, wide at home, narrow at work"
-    return Legend("lines", title if items else "No flows between different places", items)
-
-
-def _arrows(axes: Axes, content: MapContent, frame: Frame) -> Legend:
-    box, arrows, scheme = (
-        map_layers.bounds(content.release, content.question.areas),
-        content.arrows,
-        content.scheme,
+    title = "Workers per flow; arrows point to work"
+    circles = tuple(
+        Item(f"Circle: {text}", color, 9.0)
+        for text, color in (("come in to work", scheme.come), ("go out to work", scheme.go))
     )
-    if box is None:
-        return Legend("none")
-    shapes, places = flow_shapes.arrow_shapes(box, [arrow.workers for arrow in arrows])
-    middle_lat = (box[1] + box[3]) / 2
-    # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
-    places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
-    for shape, place, arrow in zip(shapes, places, arrows, strict=True):
-        corners = numpy.array(shape)
-        x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
-        axes.fill(x, y, facecolor=arrow.color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
-        at = math.radians(place[0]), float(mercator_y(place[1]))
-        _arrow_label(axes, at, arrow, scheme, below=place[1] < middle_lat)
-    return Legend("marks", items=tuple(Item(arrow.words, arrow.color, 9.0) for arrow in arrows))
+    return Legend("lines", title if items else "No flows between different places", items, circles=circles)
 
 
-def _arrow_label(
-    axes: Axes, at: tuple[float, float], arrow: Arrow, scheme: ColorScheme, *, below: bool
+def _circles(
+    axes: Axes, centers: flow_shapes.Numbers, radii: dict[str, flow_shapes.Numbers], scheme: ColorScheme
 ) -> None:
-    """Draw a number and its meaning in a box above or below the arrow."""
-    axes.annotate(
-        f"{printable(f'{arrow.workers:,}')}\n{printable(arrow.words)}",
-        at,
-        xytext=(0, -6 if below else 6),
-        textcoords="offset points",
-        ha="center",
-        va="top" if below else "bottom",
-        fontproperties=font(8.5, bold=True),
-        color=scheme.ink,
-        linespacing=1.25,
-        parse_math=False,
-        zorder=10,
-        bbox={
-            "boxstyle": "round,pad=0.3",
-            "facecolor": scheme.land,
-            "edgecolor": arrow.color,
-            "linewidth": 1.4,
-            "alpha": 0.94,
-        },
-    )
+    """Draw a disc for each place and way, the smaller on the larger."""
+    colors = {"come": scheme.come, "go": scheme.go}
+    for is_upper in (False, True):
+        for way, other in (("come", "go"), ("go", "come")):
+            mine = (radii[way] > 0) & ((radii[way] <= radii[other]) == is_upper)
+            if way == "go":  # of equal discs, that of those who come in is above
+                mine = (radii[way] > 0) & ((radii[way] < radii[other]) == is_upper)
+            axes.scatter(
+                centers[mine, 0],
+                centers[mine, 1],
+                s=(2 * radii[way][mine] * POINTS_PER_PIXEL) ** 2,
+                c=colors[way],
+                edgecolors=scheme.halo,
+                linewidths=0.6,
+                zorder=7 + is_upper * 0.1,
+            )

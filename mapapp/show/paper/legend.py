@@ -9,7 +9,6 @@ from typing import Final, Literal
 
 import numpy
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
-from matplotlib.patches import Polygon
 
 from mapapp.answers import words
 from mapapp.answers.release import Release
@@ -69,20 +68,23 @@ class Item:
 class Legend:
     """The content of a legend: color classes, a ramp, line widths, or marks.
 
-    `ticks` of a ramp are (place from 0 to 1, text). `notes` follow the title in small letters.
+    `circles` are explained below line widths. `ticks` of a ramp are (place from 0 to 1, text).
+    `notes` follow the title in small letters.
     """
 
     kind: Literal["classes", "ramp", "lines", "marks", "none"]
     title: str = ""
     items: tuple[Item, ...] = ()
     ticks: tuple[tuple[float, str], ...] = ()
+    circles: tuple[Item, ...] = ()
     outlines: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def legend_height_in(kind: str, *, n_outlines: int) -> float:
     """Height in inches of the legend and scale bar of a map drawn as `MapContent.kind` says."""
-    first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
+    first = ROW_IN if kind == "points" else HEIGHT_IN
+    first += ROW_IN * (kind == "lines")
     first += ROW_MORE_IN * (kind in ("areas", "change", "ratio", "share"))
     return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
 
@@ -102,6 +104,9 @@ def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) 
             note = ". ".join(legend.notes)
             sheet.block(x, y - 0.02, note, width=width, size=TEXT_POINTS, lines=1, color=sheet.colors.quiet)
             y += ROW_MORE_IN
+    if legend.circles:
+        _entries(sheet, legend.circles, x, y, width, _dot)
+        y += ROW_IN
     if legend.outlines:
         _entries(sheet, legend.outlines, x, y, width, _border)
 
@@ -136,15 +141,7 @@ def _span_deg(frame: Frame) -> float:
 
 def _north(sheet: Sheet, x: float, y: float) -> None:
     corners = [(x, y + 0.1), (x + 0.09, y + 0.42), (x, y + 0.34), (x - 0.09, y + 0.42)]
-    sheet.figure.add_artist(
-        Polygon(
-            [(each[0] / sheet.width, 1 - each[1] / sheet.height) for each in corners],
-            closed=True,
-            transform=sheet.figure.transFigure,
-            facecolor=sheet.colors.ink,
-            edgecolor="none",
-        )
-    )
+    sheet.shape(corners, sheet.colors.ink)
     sheet.write(x, y + 0.07, "N", size=TEXT_POINTS, bold=True, align="center")
 
 

@@ -167,16 +167,22 @@ def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) ->
     legend = draw_answer(axes, content, frame, zoom)
     base_map.draw_borders(axes, release, frame, scheme)
     base_map.draw_ground(axes, release, frame, scheme)
-    draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
+    draw_outlines(axes, release, question.areas, _outline_color(question, scheme), frame, scheme)
     others = question.shown_others
     # Both borders are the same, so the second is dashed to show both.
     dashes: dict[str, object] = (
         {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
     )
     draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)
-    if content.kind != "arrows":  # the labels of arrows take the place of names
-        draw_names(axes, release, frame, scheme)
+    draw_names(axes, release, frame, scheme)
     return legend
+
+
+def _outline_color(question: Question, scheme: ColorScheme) -> str:
+    """The color of the chosen area's border: that of its end, or of neither where commutes cross it both ways."""
+    if question.analysis == "inflow-outflow":
+        return scheme.ink
+    return scheme.work if question.side == "work" else scheme.home
 
 
 def _outline_items(content: MapContent) -> tuple[Item, ...]:
@@ -189,7 +195,10 @@ def _outline_items(content: MapContent) -> tuple[Item, ...]:
     )
     both_ends = "side" not in question.entry.fields
     return tuple(
-        Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colors[side])
+        Item(
+            f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}",
+            _outline_color(question, scheme) if side == question.side else colors[side],
+        )
         for steps, side in both
         if steps and map_layers.bounds(release, steps) is not None
     )

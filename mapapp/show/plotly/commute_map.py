@@ -23,7 +23,7 @@ from mapapp.show.content.palette import ColorScheme
 from mapapp.show.plotly.plain_figures import Figure, Trace, figure, numbers
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
-LINES = (3, 4, 5, 6)  # one for each width in the legend, or for each arrow
+LINES = (3, 4, 5, 6)  # one for each width in the legend
 HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
 CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
@@ -154,7 +154,6 @@ def commute_map(
     revision: str,
     scheme: ColorScheme,
     size: tuple[int, int] = (700, 700),
-    labels: Sequence[dict[str, object]] = (),
     overlays: Mapping[str, object] = MappingProxyType({}),
 ) -> Figure:
     """Assemble the map figure.
@@ -173,8 +172,6 @@ def commute_map(
         Colors.
     size : tuple of int
         Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
-    labels : sequence of dict
-        Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
     overlays : dict
         What else the page's script draws: `flows` as `mapapp.show.plotly.flow_lines.flow_look` returns them, with
         their `url`; `hatched`, the `url` of shapes with their look from `hatching`.
@@ -187,7 +184,6 @@ def commute_map(
     layout: dict[str, object] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
         "meta": {
-            "labels": list(labels),
             "paint": {layer: colors[layer] for layer in layers_of(style)},
             **overlays,
         },
