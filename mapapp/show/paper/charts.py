@@ -20,8 +20,9 @@ from mapapp.question.fields import ThemeChoice
 from mapapp.show.content import palette
 from mapapp.show.content.bar_groups import MATRIX_UNITS, Bar, Group, bar_charts
 from mapapp.show.content.labels import DIRECTIONS, class_text, short_names
+from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
-from mapapp.show.paper.legend import HEIGHT_IN, Item, Legend, draw_foot, draw_legend, foot_height_in, foot_of
+from mapapp.show.paper.legend import HEIGHT_IN, draw_foot, draw_legend, foot_height_in, foot_of
 from mapapp.show.paper.sheet import Form, Sheet, check, drawing, encoded, fitted, width_in
 
 # Parts common to all charts: title, subtitle, and sizes.

@@ -1,4 +1,4 @@
-"""Flows on the page: their legend, what its script needs to draw them, and arrows for inflow, outflow and stay."""
+"""Flows on the page: what its script needs to draw them, and arrows for inflow, outflow and stay."""
 
 from __future__ import annotations
 
@@ -15,37 +15,11 @@ from mapapp.show.content.flow_shapes import (
     MOST_OPACITY,
     TAPER,
     arrow_shapes,
-    flow_opacity,
     flow_strengths,
     flow_widths,
-    legend_flows,
 )
-from mapapp.show.content.palette import ColorScheme, blended
+from mapapp.show.content.palette import ColorScheme
 from mapapp.show.plotly.plain_figures import Trace
-
-
-def legend_traces(lines: Lines, scheme: ColorScheme) -> list[Trace]:
-    """Traces without lines that add the legend of widths; the page's script draws the flows themselves."""
-    shown = legend_flows(lines.frame["workers"].to_numpy())
-    widths, strengths = flow_widths(shown, lines.wide), flow_strengths(shown, lines.wide, lines.n_flows)
-    style = f"font-size:10px;color:{scheme.state_line}"
-    title = f'Workers per flow<br><span style="{style}">wide at home, narrow at work</span>'
-    return [
-        {
-            "type": "scattermap",
-            "lon": [None],
-            "lat": [None],
-            "mode": "lines",
-            "line": {"width": float(width), "color": blended(scheme.faint_line, scheme.line, strength)},
-            "opacity": float(flow_opacity(strength)),
-            "hoverinfo": "skip",
-            "name": f"{workers:,}",
-            "legendgrouptitle": {"text": title, "font": {"size": 12}},
-            "legendgroup": "lines",
-            "showlegend": True,
-        }
-        for workers, width, strength in zip(shown, widths, strengths, strict=True)
-    ]
 
 
 def flow_file(lines: Lines, caption: str) -> bytes:
