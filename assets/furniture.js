@@ -73,6 +73,7 @@
       draw();
       window.commutemap.showFlows(plot, map);
       window.commutemap.showHatching(plot, map);
+      window.commutemap.showLegend(plot);
       if (map.loaded()) stamp(plot);
     };
     plot.on("plotly_afterplot", mark);
@@ -283,8 +284,8 @@
     const container = map.getContainer();
     const { left, top } = container.getBoundingClientRect();
     const plot = container.closest(".js-plotly-plot");
-    const drawn = plot.querySelectorAll(".infolayer .legend, .infolayer .cbbg, .infolayer .annotation");
-    return [...others, ...drawn, ...document.querySelectorAll("#glance, [data-draw]")]
+    const drawn = plot.querySelectorAll(".infolayer .annotation");
+    return [...others, ...drawn, ...document.querySelectorAll("#glance, [data-draw], .legend-chip, .legend-body")]
       .map((one) => one.getBoundingClientRect())
       .filter(({ width }) => width)
       .map((box) => [box.left - left, box.top - top, box.right - left, box.bottom - top])

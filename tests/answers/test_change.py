@@ -25,6 +25,7 @@ from mapapp.question.view import View
 from mapapp.show.content import palette
 from mapapp.show.content.labels import change_texts
 from mapapp.show.content.map_captions import map_caption
+from mapapp.show.content.map_legends import map_legend
 from mapapp.show.files.notebook_html import html_of
 from mapapp.show.paper import map_picture, map_words
 from mapapp.show.plotly import commute_map
@@ -127,9 +128,7 @@ def test_two_releases_of_one_year_differ_and_do_not_change(of_one_year: Views) -
         str(answer.tiles(found)),
         str(answer_tables.table(found, every=False)),
         map_caption(content_of(second, question, View(), first)),
-        checked(draw.map_figure(content_of(second, question, View(), first), "/"))
-        .data[commute_map.UNITS]
-        .colorbar.title.text,
+        map_legend(content_of(second, question, View(), first)).title,
         *map_words(content_of(second, question, View(), first)),
         *[part for one in described for part in (one.heading, one.sentence, *one.notes)],
         *[part for table in report.comparison for part in (table.title, table.words)],

@@ -110,6 +110,6 @@ def test_inflow_and_outflow_is_a_diagram_and_points(visit: Visit, demo_release: 
     expect(diagram).to_have_attribute(
         "alt", re.compile("come in to work.*live and work here.*go out to work")
     )
-    legend = visit.page.locator("#map .legend")
+    legend = visit.page.locator(".legend-body")
     expect(legend).to_contain_text("Homes of those who come in")
     expect(legend).to_contain_text("Workplaces of those who go out")

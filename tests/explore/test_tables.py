@@ -17,8 +17,8 @@ from mapapp.explore.pages import certificate, method
 from mapapp.explore.server import beside_lines, create_app
 from mapapp.kinds.tables.files.csv import table_csv
 from mapapp.kinds.tables.page import table_page
-from mapapp.kinds.tables.page.callbacks import clicked_unit, map_figure, unit_trace
-from mapapp.kinds.tables.page.map import STAR_TEXT, starred_units, table_map
+from mapapp.kinds.tables.page.callbacks import clicked_unit, map_figure
+from mapapp.kinds.tables.page.map import STAR_TEXT, starred_units, table_legend, table_map
 from mapapp.kinds.tables.page.routes import starred_layer
 from mapapp.kinds.tables.read import sheet as sheets
 from mapapp.kinds.tables.read.served_table import ServedTable
@@ -339,11 +339,11 @@ def test_a_forged_address_of_a_table_shows_the_table_or_is_refused(app: Any, sea
     assert answer.json["response"]["counts-on-map"]["data"]["table"] == "demo-2"
 
 
-def test_a_legend_of_one_class_is_taller_than_its_title(served: ServedTable) -> None:
+def test_a_legend_has_only_the_classes_that_occur(served: ServedTable) -> None:
     shown = served.shown(2)
     whole = replace(shown.table, cells=shown.table.cells.assign(value=-1))
     content = table_map(replace(shown, table=whole), served.published.promise, "workers", "share", LIGHT)
-    trace = unit_trace(served, counts(served, part=2), content, "/", "light")
+    legend = table_legend(content)
 
-    assert len(trace["colorbar"]["ticktext"]) == 1
-    assert trace["colorbar"]["len"] > 60
+    assert [(item.text, item.is_hatched) for item in legend.items] == [(STAR_TEXT, True)]
+    assert legend.line == "who are counted"

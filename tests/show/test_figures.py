@@ -22,12 +22,14 @@ from mapapp.answers.commutes import lines as commute_lines
 from mapapp.answers.commutes.pick import ENDS
 from mapapp.answers.release import Release
 from mapapp.explore.callbacks import draw
+from mapapp.question.analyses import Show
 from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from mapapp.show.content import camera, flow_shapes, ground, inflow_diagram, map_content, map_layers, palette
 from mapapp.show.content import map_content as land_area
 from mapapp.show.content.map_captions import map_caption
+from mapapp.show.content.map_legends import map_legend
 from mapapp.show.plotly import charts, commute_map, flow_lines
 from tests.addresses import settled, shown
 from tests.figures import checked
@@ -76,7 +78,7 @@ def test_traces_and_layers_keep_their_places(release: Release) -> None:
         kinds = [layer.sourcetype for layer in figure.layout.map.layers]
         assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
         assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
-        assert bool(figure.data[commute_map.UNITS].showscale) is (show == "areas")
+        assert not figure.data[commute_map.UNITS].showscale, "the legend is not Plotly's"
 
 
 def test_a_point_for_every_worker_whose_home_has_a_place(release: Release) -> None:
@@ -189,9 +191,14 @@ def test_the_camera_holds_its_bounds_above_the_caption(
     assert (middle - northing(south)) * pixels <= size[1] / 2 - below
 
 
-def test_a_narrow_picture_of_points_has_no_color_bar(release: Release) -> None:
-    figure = checked(draw.map_figure(content_of(release, *shown(areas=(TRACT,))), "/", 390, 490))
-    assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
+@pytest.mark.parametrize("show", get_args(Show))
+def test_a_figure_carries_its_legend_and_plotly_draws_none(release: Release, show: Show) -> None:
+    content = content_of(release, *shown(areas=(TRACT,), show=show))
+    figure = checked(draw.map_figure(content, "/"))
+    assert figure.layout.meta["legend"] == map_legend(content, figure.layout.map.zoom).as_meta()
+    assert not figure.layout.showlegend
+    assert not any(trace.showlegend for trace in figure.data)
+    assert "colorbar" not in str(plain(figure)["data"])
 
 
 def test_homes_beyond_the_map_do_not_move_the_camera(release: Release) -> None:
@@ -324,8 +331,8 @@ def test_inflow_and_outflow_are_points_outside_the_area(release: Release) -> Non
     n_points = [len(content.points[end]["lon_deg"]) for end in ENDS]
     for n, number in zip(n_points, (answer.outflow, answer.inflow), strict=True):
         assert 0 < n <= number.value, "far homes have no place"
-    figure = checked(draw.map_figure(content, "/"))
-    names = [trace.name for trace in figure.data if trace.showlegend]
+    legend = checked(draw.map_figure(content, "/")).layout.meta["legend"]
+    names = [item["text"] for item in legend["items"]]
     assert names == ["Homes of those who come in", "Workplaces of those who go out"]
     west, south, east, north = content.bounds
     lon, lat = (
@@ -387,7 +394,9 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: Release, theme: Theme) 
         else:
             assert limits[at - 1] <= units["jobs_per_resident"][unit_id] < limits[at]
             assert f"{units['jobs'][unit_id]:,} jobs" in label
-    texts, colors = trace.colorbar.ticktext, [color for _, color in trace.colorscale[::2]]
+    items = map_legend(content_of(release, question, view)).items
+    texts = [f"{item.text} ({item.more})" for item in items]
+    colors = [color for _, color in trace.colorscale[::2]]
     sizes = numpy.bincount(numpy.asarray(trace.z)[numpy.isin(trace.locations, units.index)], minlength=8)
     assert sizes.sum() < len(trace.z), "tracts outside the area are not counted"
     assert texts[0] == f"under 10 residents ({sizes[0]})"
@@ -420,10 +429,10 @@ def test_areas_show_workers_shares_or_densities(release: Release, per: Per) -> N
     assert numpy.allclose(found.value, expected)
     trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
     assert list(trace.z) == found.of.tolist()
-    assert found.title[2] in trace.colorbar.title.text
-    *below, top = [f"{text} ({size:,})" for text, size in zip(found.texts, found.sizes, strict=True)]
-    word = "area" if found.sizes[-1] == 1 else "areas"
-    assert list(trace.colorbar.ticktext) == [*below, f"{top[:-1]} {word})"]
+    legend = map_legend(content)
+    assert found.title[2] in legend.notes
+    assert [item.text for item in legend.items] == list(found.texts)
+    assert [item.more for item in legend.items] == [f"{size:,}" for size in found.sizes]
 
 
 def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: Release) -> None:

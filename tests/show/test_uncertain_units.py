@@ -21,9 +21,9 @@ from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import answer_tables
 from mapapp.question.question import Question
 from mapapp.show.content import map_layers, uncertain_units
+from mapapp.show.content.map_legends import map_legend
 from mapapp.show.files import answers
 from mapapp.show.paper import map_picture
-from mapapp.show.plotly import commute_map
 from mapapp.show.reports import Part, Report, build, write
 from mapapp.show.reports.content import shown as shown_text
 from tests.addresses import settled, shown
@@ -81,12 +81,7 @@ def test_hatched_shapes_are_those_of_uncertain_units(release: Release, asked: Qu
     unsure = uncertain_units.uncertain_units(release, settled(release, question))
     drawn = map_layers.unit_shapes(release, "tract")
     assert [each["id"] for each in layer["features"]] == [unit for unit in unsure if unit in drawn]
-    legend = (
-        checked(draw.map_figure(content_of(release, question, view), "/"))
-        .data[commute_map.UNITS]
-        .colorbar.title.text
-    )
-    assert "Hatched: ± exceeds the count" in legend
+    assert "Hatched: ± exceeds the count" in map_legend(content_of(release, question, view)).notes
 
 
 def test_a_picture_hatches_them_too(
@@ -125,7 +120,7 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
     before = Release.open(release.store.path, "before")
     figure = checked(draw.map_figure(content_of(release, question, view, before), "/"))
     assert "against=before" in figure.layout.meta["hatched"]["url"]
-    assert "Hatched" in figure.data[commute_map.UNITS].colorbar.title.text
+    assert "Hatched" in figure.layout.meta["legend"]["notes"][0]
     layer = json.loads(gzip.decompress(content_of(release, question, view, before).uncertain_file))
     content = content_of(release, question, view)
     assert {each["id"] for each in layer["features"]} == {

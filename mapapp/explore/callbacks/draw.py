@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from textwrap import wrap
 from typing import Final
 
 from dash import Patch
@@ -16,9 +14,9 @@ from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import camera, map_layers
-from mapapp.show.content.labels import sized_texts
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.map_legends import map_legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.plotly import commute_map, flow_lines
 from mapapp.show.plotly.commute_map import UnitLabels
@@ -46,7 +44,7 @@ def map_figure(
     )
     if is_lines:  # the camera decides which places are grouped
         caption = _caption(content, map_caption(content, look["zoom"]), width)
-    traces = _traces(content, prefix, look)
+    traces = _traces(content, prefix)
     flows = (
         {"url": flows_url(prefix, content)} | flow_lines.flow_look(content.lines(look["zoom"]), scheme)
         if is_lines
@@ -72,7 +70,11 @@ def map_figure(
         revision=revision(release, question) + (str(bounds) if bounds else ""),
         scheme=scheme,
         size=(width, height),
-        overlays={"flows": flows, "hatched": hatched},
+        overlays={
+            "flows": flows,
+            "hatched": hatched,
+            "legend": map_legend(content, look["zoom"]).as_meta(),
+        },
     )
 
 
@@ -131,13 +133,13 @@ def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:
     patch["layout"]["selections"] = []
     patch["layout"]["dragmode"] = "pan"
     look = ("paper_bgcolor", "font", "hoverlabel", "modebar") if restyle else ()
-    for name in ("showlegend", "legend", "meta", *look):
+    for name in ("meta", *look):
         patch["layout"][name] = layout[name]
     return patch
 
 
-def _traces(content: MapContent, prefix: str, look: camera.Camera) -> list[Trace]:
-    """The traces of a map that is seen with a camera."""
+def _traces(content: MapContent, prefix: str) -> list[Trace]:
+    """The traces of a map."""
     scheme, kind = content.scheme, content.kind
     traces = commute_map.no_traces()
     traces[commute_map.UNITS] = (
@@ -149,24 +151,16 @@ def _traces(content: MapContent, prefix: str, look: camera.Camera) -> list[Trace
             scheme=scheme,
         )
     )
-    if kind == "density":
-        image = content.density
-        traces[commute_map.POINTS] = commute_map.density_legend(
-            image.lowest, image.highest, look["center"], scheme
-        )
-    elif kind == "points":
+    if kind == "points":
         colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
-        names = content.point_names if len(content.points) > 1 else {}
         for position, (end, places) in enumerate(content.points.items(), commute_map.POINTS):
             traces[position] = commute_map.point_trace(
-                places["lon_deg"], places["lat_deg"], color=colors[end], name=names.get(end, "")
+                places["lon_deg"], places["lat_deg"], color=colors[end]
             )
     elif kind == "lines":
         # The flows have the hover texts.
         traces[commute_map.UNITS]["hoverinfo"] = "skip"
         del traces[commute_map.UNITS]["hovertemplate"]
-        legend = flow_lines.legend_traces(content.lines(look["zoom"]), scheme)
-        traces[commute_map.POINTS : commute_map.POINTS + len(legend)] = legend
     return traces
 
 
@@ -176,18 +170,9 @@ def _unit_trace(content: MapContent, prefix: str) -> Trace:
         UnitLabels(colored.units.ids, _HOVER[content.kind](content)),
         colored.of,
         colored.colors,
-        sized_texts(colored.texts, colored.sizes),
         geojson_url=shapes_url(prefix, content),
-        title=legend_title(colored.title, content.scheme),
         scheme=content.scheme,
     )
-
-
-def legend_title(lines: Sequence[str], scheme: ColorScheme) -> str:
-    """The title of a legend: two lines, and notes in small gray letters."""
-    style = f"font-size:10px;color:{scheme.state_line}"
-    small = [f'<span style="{style}">{note}</span>' for line in lines[2:] for note in wrap(line, 30)]
-    return "<br>".join([*lines[:2], *small])
 
 
 def _hover_by_workers(content: MapContent) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -17,12 +16,6 @@ _FULL_NAME_LETTERS: Final = 32
 def class_text(low: int, high: int | None) -> str:
     """Legend text of a class of counts."""
     return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,}–{high:,}"
-
-
-def sized_texts(texts: Sequence[str], sizes: Sequence[int]) -> list[str]:
-    """Legend texts of classes, with the number of areas in each; the last class, which is on top, names the unit."""
-    units = [""] * (len(texts) - 1) + [" areas" if sizes and sizes[-1] != 1 else " area"]
-    return [f"{text} ({size:,}{unit})" for text, size, unit in zip(texts, sizes, units, strict=True)]
 
 
 def change_texts(limits: list[int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The answer on the map: points, colored areas, a density, or lines, each with its legend."""
+"""The answer on the map: points, colored areas, a density, or lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from mapapp.show.content.density import mercator_y
 from mapapp.show.content.map_content import MapContent, in_order
 from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme
 from mapapp.show.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
-from mapapp.show.paper.legend import Item, Legend
 from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL
 
 # Hatching of areas whose values are uncertain: diagonal lines cut off at the areas' borders.
@@ -46,19 +45,18 @@ def hatch(axes: Axes, shapes: Sequence[shapely.Geometry], frame: Frame, scheme: 
 
 
 MAX_VECTOR_POINTS: Final = 3_000  # more points become pixels even in an SVG
-_LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.show.content.density`
-_MOST_OPACITY: Final = 235 / 255
 
 
-def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | None = None) -> Legend:
-    """Draw an answer as `content.kind` says; returns the legend."""
+def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | None = None) -> None:
+    """Draw an answer as `content.kind` says."""
     if content.kind == "lines":
-        return _lines(axes, content.lines(zoom), frame, content.scheme)
+        _lines(axes, content.lines(zoom), frame, content.scheme)
+        return
     draw = {"density": _density, "points": _points}.get(content.kind, _units)
-    return draw(axes, content, frame)
+    draw(axes, content, frame)
 
 
-def _units(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+def _units(axes: Axes, content: MapContent, frame: Frame) -> None:
     colored, scheme = content.colored, content.scheme
     class_of = dict(zip(colored.units.ids, colored.of.tolist(), strict=True))
     units = shown_units(content)
@@ -68,11 +66,6 @@ def _units(axes: Axes, content: MapContent, frame: Frame) -> Legend:
         unsure = frozenset(content.uncertain)
         shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure]
         hatch(axes, shapes, frame, scheme)
-    items = tuple(
-        Item(text, color or scheme.land, more=f"({size:,})")
-        for text, color, size in zip(colored.texts, colored.colors, colored.sizes, strict=True)
-    )
-    return Legend("classes", " ".join(colored.title[:2]), items, notes=colored.title[2:])
 
 
 def fill_units(
@@ -93,8 +86,8 @@ def fill_units(
     draw_unit_borders(axes, units, frame, scheme)
 
 
-def _density(axes: Axes, content: MapContent, frame: Frame) -> Legend:
-    image, scheme = content.density, content.scheme
+def _density(axes: Axes, content: MapContent, frame: Frame) -> None:
+    image = content.density
     west, south, east, north = image.bounds
     bottom, top = (float(mercator_y(lat)) for lat in (south, north))
     with Image.open(io.BytesIO(image.png)) as opened:
@@ -110,14 +103,6 @@ def _density(axes: Axes, content: MapContent, frame: Frame) -> Legend:
     )
     axes.set_xlim(frame.west, frame.east)
     axes.set_ylim(frame.south, frame.north)
-    low, high = math.log10(image.lowest), math.log10(image.highest)
-    ticks = tuple(
-        ((power - low) / (high - low), f"{10**power:,.0f}" if power >= 0 else f"{10**power:g}")
-        for power in range(math.ceil(low), math.floor(high) + 1)
-    )
-    opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(scheme.ramp)) * 0.9
-    stops = [Item("", color, opacity=float(a)) for color, a in zip(scheme.ramp, opacity, strict=True)]
-    return Legend("ramp", "Workers per square mile", tuple(stops), ticks)
 
 
 def _cut(
@@ -139,17 +124,14 @@ def _cut(
     return image.crop((left, upper, right, lower)), extent
 
 
-def _points(axes: Axes, content: MapContent, frame: Frame) -> Legend:
+def _points(axes: Axes, content: MapContent, frame: Frame) -> None:
     colors: dict[Side, str] = {"home": content.scheme.home, "work": content.scheme.work}
-    items = []
     for end, places in content.points.items():
-        look = _dots(axes, places, frame, colors[end])
-        items.append(Item(content.point_names[end], colors[end], *look))
-    return Legend("marks", items=tuple(items))
+        _dots(axes, places, frame, colors[end])
 
 
-def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> tuple[float, float]:
-    """Draw points; returns their diameter in pixels and their opacity."""
+def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> None:
+    """Draw points, smaller and fainter where there are many."""
     places = in_order(places)
     lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
     size, opacity = palette.point_look(len(lon))
@@ -168,10 +150,9 @@ def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> tuple[float, 
         rasterized=bool(seen.sum() > MAX_VECTOR_POINTS),
         zorder=6,
     )
-    return size, opacity
 
 
-def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legend:
+def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> None:
     flows = drawn.frame.iloc[::-1]  # the largest on top
     workers = flows["workers"].to_numpy()
     ends = [
@@ -198,25 +179,6 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legen
     )
     centers = numpy.column_stack([numpy.radians(places["lon_deg"]), mercator_y(places["lat_deg"])])
     _circles(axes, centers, radii, scheme)
-    shown = flow_shapes.legend_flows(drawn.frame["workers"].to_numpy())
-    strengths = flow_shapes.flow_strengths(shown, drawn.wide, drawn.n_flows)
-    items = tuple(
-        Item(
-            f"{workers:,}",
-            palette.blended(scheme.faint_line, scheme.line, strength),
-            float(width),
-            float(flow_shapes.flow_opacity(strength)),
-        )
-        for workers, width, strength in zip(
-            shown, flow_shapes.flow_widths(shown, drawn.wide), strengths, strict=True
-        )
-    )
-    title = "Workers per flow; arrows point to work"
-    circles = tuple(
-        Item(f"Circle: {text}", color, 9.0)
-        for text, color in (("come in to work", scheme.come), ("go out to work", scheme.go))
-    )
-    return Legend("lines", title if items else "No flows between different places", items, circles=circles)
 
 
 def _circles(

@@ -29,8 +29,9 @@ from mapapp.show.content.inflow_diagram import (
     inflow_words,
 )
 from mapapp.show.content.labels import DIRECTIONS, class_text, short_names
+from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
-from mapapp.show.paper.legend import HEIGHT_IN, Item, Legend, draw_foot, draw_legend, foot_height_in, foot_of
+from mapapp.show.paper.legend import HEIGHT_IN, draw_foot, draw_legend, foot_height_in, foot_of
 from mapapp.show.paper.sheet import Form, Sheet, check, drawing, encoded, fitted, width_in
 
 # Parts common to all charts: title, subtitle, and sizes.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 from mapapp.answers import words
 from mapapp.answers.release import Release
+from mapapp.show.content.legend import Item, Legend
 from mapapp.show.paper.base_map import Frame
 from mapapp.show.paper.sheet import LEADING, POINTS_PER_PIXEL, Sheet, fitted, width_in, wrapped
 
@@ -50,37 +51,6 @@ _LEAST_BOX_IN: Final = 0.34
 _WIDE_SPAN_DEG: Final = 4.0  # of latitude; beyond this, the scale varies too much across the map
 
 
-_Draw = Callable[[Sheet, "Item", float, float], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One entry: a color, and the width of a line or the diameter of a point in pixels; `more` is below its text."""
-
-    text: str
-    color: str
-    size: float = 0.0
-    opacity: float = 1.0
-    more: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Legend:
-    """The content of a legend: color classes, a ramp, line widths, or marks.
-
-    `circles` are explained below line widths. `ticks` of a ramp are (place from 0 to 1, text).
-    `notes` follow the title in small letters.
-    """
-
-    kind: Literal["classes", "ramp", "lines", "marks", "none"]
-    title: str = ""
-    items: tuple[Item, ...] = ()
-    ticks: tuple[tuple[float, str], ...] = ()
-    circles: tuple[Item, ...] = ()
-    outlines: tuple[Item, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def legend_height_in(kind: str, *, n_outlines: int) -> float:
     """Height in inches of the legend and scale bar of a map drawn as `MapContent.kind` says."""
     first = ROW_IN if kind == "points" else HEIGHT_IN
@@ -92,20 +62,21 @@ def legend_height_in(kind: str, *, n_outlines: int) -> float:
 def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
     """Draw a legend at its upper left, at most `width` inches wide."""
     ink = sheet.colors.ink
-    if legend.kind == "marks":
+    if legend.kind == "swatches":
         _entries(sheet, legend.items, x, y, width, _dot)
         y += ROW_IN
     elif legend.kind != "none":
-        sheet.block(x, y, legend.title, width=width, size=TITLE_POINTS, lines=1, bold=True, color=ink)
-        draw = {"classes": _classes, "ramp": _ramp, "lines": _lines}[legend.kind]
+        title = ", ".join(text for text in (legend.title, legend.line) if text)
+        sheet.block(x, y, title, width=width, size=TITLE_POINTS, lines=1, bold=True, color=ink)
+        draw = {"classes": _classes, "ramp": _ramp, "lines": _lines, "circles": _lines}[legend.kind]
         draw(sheet, legend, x, y + 0.2, width)
         y += HEIGHT_IN
         if legend.kind == "classes":
             note = ". ".join(legend.notes)
             sheet.block(x, y - 0.02, note, width=width, size=TEXT_POINTS, lines=1, color=sheet.colors.quiet)
             y += ROW_MORE_IN
-    if legend.circles:
-        _entries(sheet, legend.circles, x, y, width, _dot)
+    if legend.kind == "lines" and legend.extras:
+        _entries(sheet, legend.extras, x, y, width, _dot)
         y += ROW_IN
     if legend.outlines:
         _entries(sheet, legend.outlines, x, y, width, _border)

@@ -14,15 +14,15 @@ from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds
 from mapapp.show.content import camera, map_layers
+from mapapp.show.content.legend import Item
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.map_legends import map_legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.paper import base_map
 from mapapp.show.paper.answer_layers import draw_answer
 from mapapp.show.paper.legend import (
     SCALE_IN,
-    Item,
-    Legend,
     draw_foot,
     draw_legend,
     draw_scale,
@@ -152,19 +152,20 @@ def _draw(sheet: Sheet, content: MapContent, bounds: Bounds | None, title: str, 
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
     frame = base_map.frame_of(bounds or content.bounds, inner, height, 0.0 if bounds else 0.05)
-    legend = replace(_map(axes, content, frame, zoom), outlines=outlines)
+    _map(axes, content, frame, zoom)
+    legend = replace(map_legend(content, zoom), outlines=outlines)
     base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
     draw_legend(sheet, legend, MARGIN_IN, below, inner - SCALE_IN - 0.15)
     draw_scale(sheet, frame, sheet.width - MARGIN_IN, below)
 
 
-def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) -> Legend:
-    """Draw everything inside the frame; returns the legend of the answer."""
+def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) -> None:
+    """Draw everything inside the frame."""
     release, question, scheme = content.release, content.question, content.scheme
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     base_map.draw_land(axes, release, frame, scheme)
-    legend = draw_answer(axes, content, frame, zoom)
+    draw_answer(axes, content, frame, zoom)
     base_map.draw_borders(axes, release, frame, scheme)
     base_map.draw_ground(axes, release, frame, scheme)
     draw_outlines(axes, release, question.areas, _outline_color(question, scheme), frame, scheme)
@@ -175,7 +176,6 @@ def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) ->
     )
     draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)
     draw_names(axes, release, frame, scheme)
-    return legend
 
 
 def _outline_color(question: Question, scheme: ColorScheme) -> str:

@@ -8,7 +8,6 @@ camera.
 from __future__ import annotations
 
 import html
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -40,8 +39,6 @@ DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
 
 _LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
-_LEGEND_PIXELS: Final = 150
-_FEWEST_SWATCHES: Final = 4  # a bar of fewer would be shorter than its title, which then covers the texts
 ABOVE_FILLS: Final = "county-lines"  # the lowest layer above the colored units
 Width = tuple[float, float, float, float]
 WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
@@ -171,16 +168,14 @@ def commute_map(
     scheme : ColorScheme
         Colors.
     size : tuple of int
-        Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
+        Width and height of the picture, pixels.
     overlays : dict
         What else the page's script draws: `flows` as `mapapp.show.plotly.flow_lines.flow_look` returns them, with
-        their `url`; `hatched`, the `url` of shapes with their look from `hatching`.
+        their `url`; `hatched`, the `url` of shapes with their look from `hatching`; `legend`, see
+        `mapapp.show.content.legend`.
     """
-    width, height = size
     colors = paint(scheme)
-    lines = caption_lines(caption, width)
-    beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
-    above = 0 if beside else caption_height(caption, width) / max(height, 1)
+    lines = caption_lines(caption, size[0])
     layout: dict[str, object] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
         "meta": {
@@ -191,18 +186,7 @@ def commute_map(
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "paper_bgcolor": scheme.outside,
         "font": {"family": "system-ui, sans-serif", "size": 12, "color": scheme.ink},
-        "showlegend": any(trace.get("showlegend") for trace in traces),
-        "legend": {
-            "x": 0,
-            "y": above,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "bgcolor": scheme.paper,
-            "itemclick": False,
-            "itemdoubleclick": False,
-            "font": {"size": 11},
-            "title": {"font": {"size": 12}},
-        },
+        "showlegend": False,
         "annotations": [caption_box(lines, scheme)],
         "hoverlabel": {
             "bgcolor": scheme.land,
@@ -212,15 +196,7 @@ def commute_map(
         "modebar": {"orientation": "v", "bgcolor": scheme.paper, "color": scheme.state_line},
         "newselection": {"line": {"color": scheme.ink}},
     }
-    drawn = list(traces)
-    if above:
-        drawn[UNITS] = drawn[UNITS] | {"colorbar": drawn[UNITS].get("colorbar", {}) | {"y": above}}
-        marker = drawn[POINTS].get("marker", {})
-        if marker.get("showscale"):  # setting the bar would also give plain points one
-            drawn[POINTS] = drawn[POINTS] | {
-                "marker": marker | {"colorbar": marker["colorbar"] | {"y": above}}
-            }
-    return figure(drawn, layout)
+    return figure(list(traces), layout)
 
 
 def hatching(scheme: ColorScheme) -> dict[str, object]:
@@ -289,10 +265,8 @@ def classed_trace(
     labels: UnitLabels,
     of: npt.NDArray[numpy.integer],
     colors: Sequence[str],
-    texts: Sequence[str],
     *,
     geojson_url: str,
-    title: str,
     scheme: ColorScheme,
 ) -> Trace:
     """Units with hover text, in the color of their class.
@@ -302,19 +276,14 @@ def classed_trace(
     labels : UnitLabels
     of : int[units]
         Class of each unit, from 0.
-    colors, texts : sequence of str
-        Color of each class, empty for one that is not filled; and what the legend says of it.
+    colors : sequence of str
+        Color of each class, empty for one that is not filled.
     geojson_url : str
         Address of the units' shapes.
-    title : str
-        Title of the legend; `<br>` breaks a line.
     scheme : ColorScheme
         Colors.
     """
     edges = numpy.linspace(0, 1, len(colors) + 1)
-    bar = _bar(
-        title, 21 * max(len(colors), _FEWEST_SWATCHES) + 18 + 14 * max(title.count("<br>") - 1, 0), scheme
-    )
     return {
         "type": "choroplethmap",
         "geojson": geojson_url,
@@ -331,10 +300,9 @@ def classed_trace(
         ],
         "marker": {"opacity": 0.95, "line": unit_line(len(labels.ids), scheme)},
         "below": ABOVE_FILLS,
-        "showscale": True,
+        "showscale": False,
         "showlegend": False,
         "unselected": {"marker": {"opacity": 0.95}},
-        "colorbar": bar | {"tickvals": list(range(len(colors))), "ticktext": list(texts)},
     }
 
 
@@ -349,7 +317,7 @@ def unit_line_pixels(n_units: int) -> float:
 
 
 def point_trace(
-    lon_deg: npt.NDArray[numpy.floating], lat_deg: npt.NDArray[numpy.floating], *, color: str, name: str = ""
+    lon_deg: npt.NDArray[numpy.floating], lat_deg: npt.NDArray[numpy.floating], *, color: str
 ) -> Trace:
     """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
     size, opacity = palette.point_look(len(lon_deg))
@@ -361,29 +329,7 @@ def point_trace(
         "marker": {"size": size, "color": color, "opacity": opacity},
         "unselected": {"marker": {"opacity": opacity}},
         "hoverinfo": "skip",  # the unit below has the hover text
-        "name": name,
-        "showlegend": bool(name),
-    }
-
-
-def density_legend(lowest: float, highest: float, place: dict[str, float], scheme: ColorScheme) -> Trace:
-    """A trace without points that only adds the color bar of a density; `place` is any `lon`, `lat` in view."""
-    low, high = math.log10(lowest), math.log10(highest)
-    ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
-    scale = [[at / (len(scheme.ramp) - 1), color] for at, color in enumerate(scheme.ramp)]
-    bar = _bar("Workers per<br>square mile<br>\u00a0", 150, scheme) | {
-        "tickvals": ticks.tolist(),
-        "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
-    }
-    marker = {"size": 0.1, "opacity": 0, "color": [high], "cmin": low, "cmax": high, "colorscale": scale}
-    return {
-        "type": "scattermap",
-        "lon": [place["lon"]],
-        "lat": [place["lat"]],
-        "mode": "markers",
-        "hoverinfo": "skip",
         "showlegend": False,
-        "marker": marker | {"showscale": True, "colorbar": bar},
     }
 
 
@@ -418,23 +364,3 @@ def density_layer(
         "opacity": 0.9,
     }
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
-
-
-def _bar(title: str, pixels: int, scheme: ColorScheme) -> dict[str, object]:
-    return {
-        "title": {"text": title, "side": "top", "font": {"size": 12}},
-        "x": 0,
-        "y": 0,
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "xpad": 10,
-        "ypad": 8,
-        "len": pixels,
-        "lenmode": "pixels",
-        "thickness": 14,
-        "outlinewidth": 1,
-        "outlinecolor": scheme.tract_line,
-        "bgcolor": scheme.paper,
-        "tickfont": {"size": 11},
-        "ticks": "",
-    }

@@ -1,4 +1,4 @@
-"""Flows on the page: their legend, what its script needs to draw them."""
+"""Flows on the page: what its script needs to draw them."""
 
 from __future__ import annotations
 
@@ -19,58 +19,12 @@ from mapapp.show.content.flow_shapes import (
     MOST_OPACITY,
     TAPER,
     circle_radii,
-    flow_opacity,
     flow_strengths,
     flow_widths,
-    legend_flows,
 )
-from mapapp.show.content.palette import ColorScheme, blended
-from mapapp.show.plotly.plain_figures import Trace
+from mapapp.show.content.palette import ColorScheme
 
-COME: Final = "come in to work"
-GO: Final = "go out to work"
 MOST_CIRCLES: Final = 600
-
-
-def legend_traces(lines: Lines, scheme: ColorScheme) -> list[Trace]:
-    """Traces without lines that add the legend of widths and of circles; the page's script draws the flows."""
-    shown = legend_flows(lines.frame["workers"].to_numpy())
-    widths, strengths = flow_widths(shown, lines.wide), flow_strengths(shown, lines.wide, lines.n_flows)
-    style = f"font-size:10px;color:{scheme.state_line}"
-    title = f'Workers per flow<br><span style="{style}">arrows point to work</span>'
-    flows: list[Trace] = [
-        {
-            "type": "scattermap",
-            "lon": [None],
-            "lat": [None],
-            "mode": "lines",
-            "line": {"width": float(width), "color": blended(scheme.faint_line, scheme.line, strength)},
-            "opacity": float(flow_opacity(strength)),
-            "hoverinfo": "skip",
-            "name": f"{workers:,}",
-            "legendgrouptitle": {"text": title, "font": {"size": 12}},
-            "legendgroup": "lines",
-            "showlegend": True,
-        }
-        for workers, width, strength in zip(shown, widths, strengths, strict=True)
-    ]
-    circles: list[Trace] = [
-        {
-            "type": "scattermap",
-            "lon": [None],
-            "lat": [None],
-            "mode": "markers",
-            "marker": {"size": 11, "color": color},
-            "hoverinfo": "skip",
-            "name": name,
-            "legendgroup": "circles",
-            "legendgrouptitle": {"text": "Circles: workers who", "font": {"size": 12}},
-            "showlegend": True,
-        }
-        for name, color in ((COME, scheme.come), (GO, scheme.go))
-        if flows
-    ]
-    return [*circles, *flows]
 
 
 def flow_file(lines: Lines, caption: str) -> bytes:

@@ -15,7 +15,7 @@ from mapapp.base.progress import silent
 from mapapp.kinds.tables.files.grid import grid_of
 from mapapp.kinds.tables.files.provenance import TableProvenance
 from mapapp.kinds.tables.files.xlsx import table_xlsx
-from mapapp.kinds.tables.page.map import TableMap, table_map
+from mapapp.kinds.tables.page.map import table_legend, table_map
 from mapapp.kinds.tables.read import words
 from mapapp.kinds.tables.read.published import OneTable
 from mapapp.kinds.tables.read.served_table import ServedTable, Shown
@@ -28,8 +28,6 @@ from mapapp.show.paper.answer_layers import fill_units
 from mapapp.show.paper.legend import (
     SCALE_IN,
     Foot,
-    Item,
-    Legend,
     draw_foot,
     draw_legend,
     draw_scale,
@@ -123,7 +121,7 @@ def stars_picture(
         base_map.draw_ground(axes, served, frame, scheme)
         draw_names(axes, served, frame, scheme)
         base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
-        draw_legend(sheet, _legend(found), MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
+        draw_legend(sheet, table_legend(found), MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
         draw_scale(sheet, frame, sheet.width - MARGIN_IN, top + height + 0.1)
         return encoded(sheet, form, scale, shown.table.title, stars_words(served, part))
 
@@ -140,16 +138,6 @@ def stars_words(served: ServedTable, part: int) -> str:
 
 def _what(shown: Shown) -> str:
     return next(iter(shown.columns.values())) if shown.table.is_flows else _SUPPRESSED
-
-
-def _legend(found: TableMap) -> Legend:
-    sizes = numpy.bincount(found.of, minlength=len(found.texts))
-    items = tuple(
-        Item(text, color)
-        for text, color, size in zip(found.texts, found.colors, sizes, strict=True)
-        if size and color.startswith("#")
-    )
-    return Legend("classes", " ".join(found.title), items)
 
 
 def _foot(served: ServedTable) -> Foot:

@@ -10,12 +10,12 @@ from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_updat
 from mapapp.answers.promise.overlapping_releases import beside_sentences
 from mapapp.answers.words import may_be_released
 from mapapp.explore import color_scheme
-from mapapp.explore.callbacks.draw import changes, legend_title
+from mapapp.explore.callbacks.draw import changes
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import explore
 from mapapp.kinds.tables.page import table_page
 from mapapp.kinds.tables.page.addresses import starred_url
-from mapapp.kinds.tables.page.map import TableMap, starred_units, table_map
+from mapapp.kinds.tables.page.map import TableMap, starred_units, table_legend, table_map
 from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.sheet import Sheet, page_of, sheet
 from mapapp.kinds.tables.read.view import to_query
@@ -170,7 +170,7 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
         revision=f"{served.slug} {found.shown.table.position} {found.shown.of}",
         scheme=scheme,
         size=size,
-        overlays={"flows": None, "hatched": hatched},
+        overlays={"flows": None, "hatched": hatched, "legend": table_legend(content).as_meta()},
     )
 
 
@@ -180,9 +180,7 @@ def unit_trace(served: ServedTable, found: Sheet, content: TableMap, prefix: str
         commute_map.UnitLabels(list(content.unit_ids), list(content.labels)),
         content.of,
         content.colors,
-        content.texts,
         geojson_url=map_layers.unit_url(prefix, served, found.shown.row_layer),
-        title=legend_title(content.title, COLOR_SCHEMES[theme]),
         scheme=COLOR_SCHEMES[theme],
     )
 

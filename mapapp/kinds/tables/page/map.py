@@ -17,7 +17,7 @@ from mapapp.kinds.tables.read.sheet import people_of_rows
 from mapapp.kinds.tables.read.view import Shade
 from mapapp.show.content import palette
 from mapapp.show.content.area_classes import area_classes
-from mapapp.show.content.labels import sized_texts
+from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.palette import ColorScheme
 
 STAR_TEXT: Final = "* suppressed"
@@ -38,6 +38,8 @@ class TableMap:
         The class of each unit.
     texts, colors : tuple of str
         What a legend says for each class, and its color.
+    sizes : tuple of int
+        Number of units in each class.
     title : tuple of str
         The lines above the legend.
     what : str
@@ -49,6 +51,7 @@ class TableMap:
     of: npt.NDArray[numpy.int64]
     texts: tuple[str, ...]
     colors: tuple[str, ...]
+    sizes: tuple[int, ...]
     title: tuple[str, ...]
     what: str
 
@@ -88,11 +91,23 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
         unit_ids=list(shown.rows),
         labels=_labels(shown, promise, color),
         of=of,
-        texts=tuple(sized_texts(texts, sizes)),
+        texts=texts,
+        sizes=tuple(sizes),
         colors=colors,
         title=_title(shown, shade),
         what=": ".join(part for part in (shown.table.title, label if shade != "stars" else "") if part),
     )
+
+
+def table_legend(drawn: TableMap) -> Legend:
+    """Return the legend of a table's map, with the classes that occur."""
+    items = tuple(
+        Item(text, "" if color == _CLEAR else color, more=f"{size:,}", is_hatched=text == STAR_TEXT)
+        for text, color, size in zip(drawn.texts, drawn.colors, drawn.sizes, strict=True)
+        if size
+    )
+    first, second = drawn.title
+    return Legend("classes", first, items, line=second)
 
 
 def starred_units(shown: Shown, color: str) -> list[str]:
