@@ -9,6 +9,7 @@
   const LARGE = 100_000; // people; also in `mapapp.show.content.map_layers`
   const MIDDLE = 25_000;
   const WIDE_ZOOM = 6.5; // below it, states are named first
+  const FAR = { sea: "water", state: "far-state", city: "far-city" }; // names around the release
   const MILES_PER_RADIAN = 3958.7613;
   const MILES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
   let furnished = null;
@@ -200,19 +201,24 @@
   // Names, most important first. States come first in a wide view, and last in any other.
   function inOrder(places, counties, states) {
     const of = (kind) => ({ properties: { name, at, box } }) => ({ kind, name, at, box });
-    const named = places.map(({ geometry, properties: { name, people, water, width } }) => ({
-      kind: water ? "water" : people >= LARGE ? "large" : people >= MIDDLE ? "middle" : "small",
+    const named = places.map(({ geometry, properties: { name, people, water, far, width } }) => ({
+      kind: far ? FAR[far] : water ? "water" : people >= LARGE ? "large" : people >= MIDDLE ? "middle" : "small",
       name,
       at: geometry.coordinates,
-      width,
+      width: width || undefined,
+      people,
     }));
     const ofKind = (...kinds) => named.filter(({ kind }) => kinds.includes(kind));
+    const cities = ofKind("far-city");
     return [
       ...ofKind("large", "middle"),
       ...ofKind("water"),
+      ...cities.filter(({ people }) => people >= LARGE),
       ...ofKind("small"),
       ...counties.map(of("county")),
       ...states.map(of("state")),
+      ...ofKind("far-state"),
+      ...cities.filter(({ people }) => people < LARGE),
     ];
   }
 
@@ -223,7 +229,7 @@
     const most = taken.length + Math.max(4, (clientWidth * clientHeight) / PIXELS_PER_NAME);
     const said = new Set();
     const isWide = map.getZoom() < WIDE_ZOOM;
-    const states = wanted.filter(({ kind }) => kind === "state");
+    const states = wanted.filter(({ kind }) => kind.endsWith("state"));
     for (const one of isWide ? new Set([...states, ...wanted]) : wanted) {
       const place = taken.length < most && !said.has(one.name) && placeOf(map, one, clientWidth, clientHeight);
       const shown = place && !taken.some((other) => overlap(place, other));
@@ -260,13 +266,15 @@
     water: [12, 500, 0.4],
     county: [11, 600, 0.9],
     state: [12, 650, 1],
+    "far-city": [12, 450, 0],
+    "far-state": [11, 600, 1],
   }; // pixels, weight, and pixels between letters, as in the style sheet
   const ruler = document.createElement("canvas").getContext("2d");
 
   function sizeOf(one) {
     if (!one.size) {
       const [pixels, weight, space] = FONTS[one.kind];
-      const text = one.kind === "state" ? one.name.toUpperCase() : one.name;
+      const text = one.kind.endsWith("state") ? one.name.toUpperCase() : one.name;
       ruler.font = `${weight} ${pixels}px ${getComputedStyle(document.body).fontFamily}`;
       one.size = [ruler.measureText(text).width + space * text.length + 2, pixels * 1.25];
     }

@@ -30,6 +30,7 @@ _OF_GEOGRAPHY: Final = (
     "home",
     "layer",
     "place names",
+    "surroundings",
     "unit layer",
     "unit shapes",
     "unit tree",

@@ -322,7 +322,7 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: Release) -> Non
     visit.page.locator("#keeping summary").click()
     visit.page.get_by_text("Dark", exact=True).click()
     visit.page.locator("#app.dark").wait_for()
-    visit.wait_until(GROUND_COLOR_IS, COLOR_SCHEMES["dark"].outside)
+    visit.wait_until(GROUND_COLOR_IS, COLOR_SCHEMES["dark"].water)
     visit.settle()
     assert visit.page.evaluate(CAMERA) == pytest.approx(before)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas
 import shapely
 
+from geodata.geography.base_map import water_blocks
 from geodata.store.store import Store
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.areas.layer_units import TABLES
@@ -29,7 +30,9 @@ from mapapp.base import watch
 from mapapp.question.area_text import BLOCK
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds
-from mapapp.show.content.ground import GROUND, Ground, ground, has_ground, water_names
+from mapapp.show.content import camera
+from mapapp.show.content.ground import GROUND, Ground, ground, has_complete_water, has_ground, water_names
+from mapapp.show.content.surroundings import OwnGeography, Surroundings, surroundings
 
 # Shapes as gzipped GeoJSON, the same bytes every time.
 
@@ -112,11 +115,15 @@ Value = TypeVar("Value")
 BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
 PLACES: Final = "places"
 """The layer of names of cities and towns, and of water."""
-LAYERS: Final = (*BASE_LAYERS, *GROUND, PLACES)
+SURROUNDINGS: Final = "surroundings"
+"""The layer of what lies around the states, from the packaged base map."""
+LAYERS: Final = (*BASE_LAYERS, *GROUND, SURROUNDINGS, PLACES)
 """Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
 _OF_PARTS: Final = {"comparison": False, "job-balance": True, "characteristics": False}
 """Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
+_MOST_TRACTS: Final = 1_500  # whose outlines are drawn at city zoom; those of more would be too much to send
+_HOME_SHARE: Final = 0.9995  # of the people whose homes the first view shows, in each direction
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
@@ -144,7 +151,15 @@ def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
 def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
     """Addresses of what the base map draws; layers of `GROUND` only if there is something to draw."""
     found = release.once(("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)])
-    return {name: layer_url(prefix, release, name) for name in ("states", "counties", PLACES, *found)}
+    if (
+        release.once(("ground", "tracts"), lambda: len(release.store.table("tracts", ["tract_id"])))
+        <= _MOST_TRACTS
+    ):
+        found = [*found, "tracts"]
+    return {
+        name: layer_url(prefix, release, name)
+        for name in ("states", "counties", PLACES, SURROUNDINGS, *found)
+    }
 
 
 def unit_levels(release: OpenedPublication) -> list[str]:
@@ -230,11 +245,15 @@ def base_layer(release: BaseLayerSource, name: str) -> bytes:
     def make() -> bytes:
         if name in GROUND:
             return _packed_ground(ground_of(release, name))
+        if name == SURROUNDINGS:
+            return _packed_surroundings(surroundings_of(release))
         if name == PLACES:
             return _packed_places(release)
         ids, shapes = base_shapes(release, name)
         if name == "tracts":  # too many to name on the map
             return packed(ids, shapes)
+        if name == "counties":
+            shapes = list(county_lines(release))
         return packed(ids, shapes, base_names(release, name))
 
     return release.once(("layer", name), make)
@@ -257,10 +276,36 @@ def ground_of(release: BaseLayerSource, name: str) -> Ground:
     """The shapes of a layer of `GROUND` as the map draws them."""
 
     def make() -> Ground:
-        states = numpy.array([*base_shapes(release, "states")[1], None], dtype=object)[:-1]
-        return ground(release.store, name, states)
+        return ground(release.store, name, _array(base_shapes(release, "states")[1]))
 
     return release.once(("ground shapes", name), make)
+
+
+def surroundings_of(release: BaseLayerSource) -> Surroundings:
+    """What lies around the states of a release, and in them where it has nothing of its own."""
+
+    def make() -> Surroundings:
+        columns = ["block_id", "lon_deg", "lat_deg", "population", "elsewhere"]
+        blocks = release.store.table("blocks", columns)
+        has_people = (blocks["population"] > 0) & ~blocks["elsewhere"] & ~water_blocks(blocks)
+        own = OwnGeography(
+            states=_array(base_shapes(release, "states")[1]),
+            people_deg=blocks.loc[has_people, ["lon_deg", "lat_deg"]].to_numpy(),
+            water=None if has_complete_water(release.store) else ground_of(release, "water").shapes,
+            has_rails=release.store.has_table("rails"),
+        )
+        return surroundings(own)
+
+    return release.once(("surroundings",), make)
+
+
+def county_lines(release: BaseLayerSource) -> npt.NDArray[numpy.object_]:
+    """Borders of the counties of `base_shapes`, never along the coast."""
+    return surroundings_of(release).lines_inland(_array(base_shapes(release, "counties")[1]))
+
+
+def _array(shapes: Sequence[shapely.Geometry]) -> npt.NDArray[numpy.object_]:
+    return numpy.array([*shapes, None], dtype=object)[:-1]
 
 
 def places_of(release: BaseLayerSource) -> list[PlaceName]:
@@ -273,14 +318,24 @@ def _packed_ground(found: Ground) -> bytes:
     return packed([str(at) for at in range(len(about))], list(found.shapes), about)
 
 
+def _packed_surroundings(found: Surroundings) -> bytes:
+    about = [{"kind": kind} for kind in found.kind.tolist()]
+    return packed([str(at) for at in range(len(about))], list(found.shapes), about)
+
+
 def _packed_places(release: BaseLayerSource) -> bytes:
-    """Gzipped GeoJSON of names: places with their people, and water with the width for its name."""
+    """Gzipped GeoJSON of names: places with their people, water with the width for its name, and names around."""
     places = places_of(release)
     water = water_names(ground_of(release, "water"))
     points = [shapely.Point(place.lon_deg, place.lat_deg) for place in places]
     about: list[dict[str, object]] = [{"name": place.name, "people": place.people} for place in places]
     points += [shapely.Point(one["at"]) for one in water]
     about += [{"name": one["name"], "water": one["kind"], "width": one["width_deg"]} for one in water]
+    far = surroundings_of(release).names
+    points += [shapely.Point(name.lon_deg, name.lat_deg) for name in far]
+    about += [
+        {"name": name.name, "far": name.kind, "people": name.people, "width": name.width_deg} for name in far
+    ]
     return packed([str(at) for at in range(len(about))], points, about)
 
 
@@ -383,16 +438,24 @@ def bounds(release: OpenedPublication, areas: tuple[str, ...]) -> Bounds | None:
 
 
 def home_bounds(release: BaseLayerSource) -> Bounds:
-    """Bounds of the first view: the states whose workplaces the release covers, or else the whole base map."""
+    """Bounds of the first view: where people live in the states whose workplaces the release covers.
+
+    Without them, where they live on the whole base map. Blocks of water and the outermost few of the people, such as
+    those on a far island, do not widen the view.
+    """
 
     def make() -> Bounds:
-        columns = ["state_id", "lon_deg", "lat_deg", "elsewhere"]
+        columns = ["block_id", "state_id", "lon_deg", "lat_deg", "population", "elsewhere"]
         blocks = release.store.table("blocks", columns)
         drawn = blocks[~blocks["elsewhere"]]
         covered = drawn[drawn["state_id"].isin(release.covered_states)]
         frame = next((part for part in (covered, drawn) if len(part)), blocks)
-        lon, lat = frame["lon_deg"], frame["lat_deg"]
-        return float(lon.min()), float(lat.min()), float(lon.max()), float(lat.max())
+        people = frame[(frame["population"] > 0) & ~water_blocks(frame)]
+        frame = people if len(people) else frame
+        weights = frame["population"].clip(lower=1).to_numpy()
+        return camera.around(
+            frame["lon_deg"].to_numpy(), frame["lat_deg"].to_numpy(), weights, share=_HOME_SHARE
+        )
 
     return release.once(("home",), make)
 

@@ -10,7 +10,7 @@ import numpy
 import numpy.typing as npt
 
 RAMP: Final = ("#e6f2c9", "#b7dfb9", "#72c3be", "#359cbd", "#2370ac", "#243e92", "#131b54")
-OUTSIDE: Final = "#e7eaee"  # beyond the release's states
+OUTSIDE: Final = "#efece4"  # land beyond the release's states
 HOME: Final = "#1d4f9c"  # blue: where people live
 WORK: Final = "#b3430e"  # vermilion: where people work
 INK: Final = "#1c2630"
@@ -34,13 +34,16 @@ class ColorScheme:
     ramp : tuple of str
         Colors from few to many, starting near the color of the land.
     outside, land, water : str
-        Areas outside and inside the release's states, and water, which no color of a count resembles.
+        Land outside and inside the release's states, and water, which no color of a count resembles. The sea reaches to
+        every edge of the window.
     populated, crowded : str
         Land where most people live, and the densest of it: close to the color of land, so that answers stand out.
     water_name : str
         Names of water.
     road, road_edge, rail : str
         Main roads, the edges along them, and rail.
+    river, far_line, far_rail : str
+        Rivers, borders, and railroads of the packaged base map: thin and quiet.
     tract_line, county_line, state_line : str
         Borders.
     ink, paper : str
@@ -70,6 +73,9 @@ class ColorScheme:
     road: str
     road_edge: str
     rail: str
+    river: str
+    far_line: str
+    far_rail: str
     tract_line: str
     county_line: str
     state_line: str
@@ -109,13 +115,16 @@ COLOR_SCHEMES: Final = {
         ramp=RAMP,
         outside=OUTSIDE,
         land="#fbfaf6",
-        water="#c1d9ea",
+        water="#cbd9e2",
         populated="#f2eee4",
         crowded="#e8e2d4",
-        water_name="#3f6583",
+        water_name="#476577",
         road="#ffffff",
         road_edge="#94897a",
         rail="#8d949c",
+        river="#b4c9d6",
+        far_line="#c4beb2",
+        far_rail="#cfc9bd",
         tract_line=TRACT_LINE,
         county_line="#8f98a3",
         state_line="#59626e",
@@ -136,15 +145,18 @@ COLOR_SCHEMES: Final = {
     ),
     "dark": ColorScheme(
         ramp=RAMP[::-1],
-        outside="#0d1218",
-        land="#1a222b",
-        water="#10293d",
-        populated="#222b34",
-        crowded="#2b3540",
+        outside="#181c21",
+        land="#20252b",
+        water="#0b1926",
+        populated="#282e35",
+        crowded="#30373f",
         water_name="#8fb6d3",
         road="#8a96a2",
         road_edge="#0d1218",
         rail="#76818c",
+        river="#1b3448",
+        far_line="#39424b",
+        far_rail="#333b43",
         tract_line="#343f4a",
         county_line="#56636f",
         state_line="#8794a1",

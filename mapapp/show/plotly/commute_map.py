@@ -44,6 +44,10 @@ Width = tuple[float, float, float, float]
 WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
     "county-lines": (5.0, 0.4, 12.0, 1.8),
     "state-lines": (4.0, 0.7, 12.0, 2.4),
+    "tract-lines": (9.0, 0.2, 14.0, 0.9),
+    "far-borders": (3.0, 0.5, 9.0, 1.1),
+    "far-rivers": (4.0, 0.4, 9.0, 1.3),
+    "far-rails": (6.0, 0.4, 10.0, 0.9),
     "shore": (5.0, 1.0, 12.0, 2.6),
     "rails": (8.0, 0.4, 13.0, 1.4),
     "minor-road-edges": (8.5, 0.0, 13.0, 4.6),
@@ -53,6 +57,11 @@ WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
 }
 POPULATED_LAYERS: Final = (("populated", 2), ("crowded", 1))
 """Layers of populated land, from the lowest, and the rank that each draws."""
+FAR_FILLS: Final = (("far-sea", "sea"), ("far-lakes", "lake"))
+"""Layers of water of the packaged base map, from the lowest, and the kind of shapes that each fills."""
+FAR_FADES: Final = (10.0, 11.5)
+"""Zoom levels between which the packaged lakes, rivers, and railroads disappear, because they are too coarse."""
+_TRACTS_APPEAR: Final = 9.0  # zoom at which tracts are far enough apart to be seen
 ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
 """Layers of roads, from the lowest, and the rank that each draws."""
 
@@ -65,7 +74,9 @@ class UnitLabels(NamedTuple):
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
-    """MapLibre style of the base map: land, water, borders, main roads and rail or where people live. No network.
+    """MapLibre style of the base map: sea, land, water, borders, main roads and rail or where people live. No network.
+
+    The background is the sea. What the packaged base map draws lies around the release's own land, which covers it.
 
     Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
     it, so the page's script repaints this style with the colors from `paint`.
@@ -75,22 +86,29 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
     name : str
         Changes with the addresses, so that the map reloads them.
     layer_urls : dict of str to str
-        GeoJSON addresses of `states`, `counties`, and `places`, and of `mapapp.show.content.ground.GROUND` as far as
-        there are any. The page's script draws the names in `places`.
+        GeoJSON addresses of `states`, `counties`, `surroundings`, and `places`, and of `tracts` and
+        `mapapp.show.content.ground.GROUND` as far as there are any. The page's script draws the names in `places`.
     """
     colors = paint(palette.COLOR_SCHEMES["light"])
     layers: list[dict[str, object]] = [
-        {"id": "outside", "type": "background", "paint": colors["outside"]},
+        {"id": "open-sea", "type": "background", "paint": colors["open-sea"]},
+        _far("far-land", "fill", "land", colors),
+        _far("far-borders", "line", "border", colors),
         {"id": "land", "type": "fill", "source": "states", "paint": colors["land"]},
     ]
     if "populated" in layer_urls:  # below the answer
         for layer, rank in POPULATED_LAYERS:
             fill = {"id": layer, "type": "fill", "source": "populated", "paint": colors[layer]}
             layers.append(fill | {"filter": _of_rank(rank)})
-    layers += [_line("counties", "county-lines", colors), _line("states", "state-lines", colors)]
+    if "tracts" in layer_urls:
+        layers.append(_line("tracts", "tract-lines", colors) | {"minzoom": _TRACTS_APPEAR})
+    layers += [_line("counties", "county-lines", colors), _far("state-lines", "line", "state-line", colors)]
+    layers += [_far(layer, "fill", kind, colors) for layer, kind in FAR_FILLS]
+    layers.append(_far("far-rivers", "line", "river", colors))
     if "water" in layer_urls:  # borders in the water are hidden, so that the coast is what people see
         layers.append({"id": "water", "type": "fill", "source": "water", "paint": colors["water"]})
         layers.append(_line("water", "shore", colors))
+    layers.append(_far("far-rails", "line", "rail", colors))
     if "rails" in layer_urls:
         layers.append(_line("rails", "rails", colors))
     if "roads" in layer_urls:
@@ -110,6 +128,23 @@ def _of_rank(rank: int) -> list[object]:
     return ["==", ["get", "rank"], rank]
 
 
+def _far(layer: str, form: str, kind: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
+    """A layer of the packaged base map; lakes, rivers, and railroads fade where they are too coarse."""
+    look: dict[str, object] = {**colors[layer]}
+    if form == "line":
+        look["line-width"] = ["interpolate", ["linear"], ["zoom"], *WIDTHS[layer]]
+    if kind in ("lake", "river", "rail"):
+        start, end = FAR_FADES
+        look[f"{form}-opacity"] = ["interpolate", ["linear"], ["zoom"], start, 1, end, 0]
+    return {
+        "id": layer,
+        "type": form,
+        "source": "surroundings",
+        "filter": ["==", ["get", "kind"], kind],
+        "paint": look,
+    }
+
+
 def _line(source: str, layer: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
     width = ["interpolate", ["linear"], ["zoom"], *WIDTHS[layer]]
     layout = {"line-join": "round", "line-cap": "round"}
@@ -125,10 +160,17 @@ def layers_of(style: dict[str, object]) -> list[str]:
 def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
     """Colors of the style's layers."""
     return {
-        "outside": {"background-color": scheme.outside},
+        "open-sea": {"background-color": scheme.water},
+        "far-land": {"fill-color": scheme.outside},
+        "far-borders": {"line-color": scheme.far_line},
+        "far-sea": {"fill-color": scheme.water},
+        "far-lakes": {"fill-color": scheme.water},
+        "far-rivers": {"line-color": scheme.river},
+        "far-rails": {"line-color": scheme.far_rail},
         "land": {"fill-color": scheme.land},
         "populated": {"fill-color": scheme.populated},
         "crowded": {"fill-color": scheme.crowded},
+        "tract-lines": {"line-color": scheme.tract_line},
         "county-lines": {"line-color": scheme.county_line},
         "state-lines": {"line-color": scheme.state_line},
         "water": {"fill-color": scheme.water},
@@ -184,7 +226,7 @@ def commute_map(
         },
         "uirevision": "kept",
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "paper_bgcolor": scheme.outside,
+        "paper_bgcolor": scheme.water,
         "font": {"family": "system-ui, sans-serif", "size": 12, "color": scheme.ink},
         "showlegend": False,
         "annotations": [caption_box(lines, scheme)],
