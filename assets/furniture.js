@@ -56,6 +56,7 @@
       drawNames(map, wanted, names, [scale]);
     };
     map.on("move", draw);
+    map.on("movestart", dropTip);
     map.on("resize", draw);
     let read = "";
     const again = async () => {
@@ -78,7 +79,6 @@
       if (map.loaded()) stamp(plot);
     };
     plot.on("plotly_afterplot", mark);
-    plot.on("plotly_selected", (selected) => drawn(plot, selected));
     plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
     plot.on("plotly_unhover", () => lightRow());
     map.on("idle", () => stamp(plot));
@@ -134,14 +134,6 @@
     const { left, top } = map.getCanvas().getBoundingClientRect();
     const { lng, lat } = map.unproject([clientX - left, clientY - top]);
     act("clicked", { lon: lng, lat });
-  }
-
-  // A lasso or box becomes part of the area; then the pointer pans the map again.
-  function drawn(plot, selected) {
-    const points = selected?.lassoPoints?.map ?? selected?.range?.map;
-    if (!points) return;
-    window.Plotly.relayout(plot, { dragmode: "pan", selections: [] });
-    act("drawn", { points });
   }
 
   // Light or dark: the base map keeps its layers and changes their colors.
@@ -320,9 +312,10 @@
     return made;
   }
 
-  // Plotly keeps the last hover label when the pointer leaves the map quickly.
+  // Plotly keeps the last hover label when the pointer leaves the map quickly, and when the map moves below it.
+  const dropTip = () => document.querySelector("#map .hoverlayer")?.replaceChildren();
   document.addEventListener("mouseout", (event) => {
     const map = event.target.closest?.("#map");
-    if (map && !map.contains(event.relatedTarget)) map.querySelector(".hoverlayer")?.replaceChildren();
+    if (map && !map.contains(event.relatedTarget)) dropTip();
   });
 })();

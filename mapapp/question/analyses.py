@@ -71,6 +71,7 @@ ANALYSES: Final = _by_name(
             fields=("side", "layer"),
             shows=("points", "areas", "density"),
             shows_chosen_end=True,
+            n_needed=0,
         ),
         Analysis(
             name="cross-table",
@@ -79,6 +80,7 @@ ANALYSES: Final = _by_name(
             fields=("side", "layer", "by"),
             shows=("points", "areas", "density"),
             shows_chosen_end=True,
+            n_needed=0,
         ),
         Analysis(
             name="comparison",
@@ -87,6 +89,7 @@ ANALYSES: Final = _by_name(
             fields=("side", "layer"),
             shows=("areas", "density"),
             shows_chosen_end=True,
+            n_needed=0,
         ),
         Analysis(
             name="distance-direction",
@@ -94,6 +97,7 @@ ANALYSES: Final = _by_name(
             words="How far, and which way?",
             fields=("side", "layer", "edges"),
             shows=("points", "areas", "density", "lines"),
+            n_needed=0,
         ),
         Analysis(
             name="inflow-outflow",

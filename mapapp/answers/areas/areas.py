@@ -74,6 +74,14 @@ class AreaNames:
         """Return the areas whose name some words almost spell."""
         return self._listed(self._index.spelled_like(words))
 
+    def with_key(self, key: str) -> Area | None:
+        """Return the area with a key; None without one."""
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> dict[str, Area]:
+        return {area.key: area for area in self.areas}
+
     def _listed(self, rows: Iterable[int]) -> list[Area]:
         return [self.areas[row] for row in rows]
 

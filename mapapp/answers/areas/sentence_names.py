@@ -6,7 +6,7 @@ same in a sentence, in the box, and on the command line.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
 from mapapp.answers.areas.area import Area
@@ -65,13 +65,21 @@ class SentenceNames:
         By default those that every publication has.
     has_published_counts : bool
         Whether it has published counts of jobs by class.
+    core : callable
+        The core of an area, called by one of `CENTERS`; None if it has none, as by default.
     """
 
     def __init__(
-        self, areas: NamedAreas, attributes: Attributes | None = None, *, has_published_counts: bool = False
+        self,
+        areas: NamedAreas,
+        attributes: Attributes | None = None,
+        *,
+        has_published_counts: bool = False,
+        core: Callable[[Area, str], Place | None] = lambda _area, _word: None,
     ) -> None:
         self.has_published_counts = has_published_counts
         self._areas = areas
+        self._core = core
         known = Attributes() if attributes is None else attributes
         self.labels = Labels(known)
         self.here = "these records" if known.further else "this release"
@@ -151,11 +159,15 @@ class SentenceNames:
         return named, count
 
     def _center(self, words: Sequence[str], first: int, codes: Collection[int]) -> tuple[Place, int] | None:
-        """Return the whole city with a note, because the release does not have its center."""
+        """Return the core of a city, or the whole city with a note if it has none."""
         whole = self.place_at(words, first + 1, codes) if first + 1 < len(words) else None
         if whole is None:
             return None
         place, count = whole
+        area = self._areas.names.with_key(place.step)
+        core = None if area is None else self._core(area, words[first].capitalize())
+        if core is not None:
+            return Place(core.step, core.name, f"{core.note} {place.note}".strip()), count + 1
         note = f"“{words[first].capitalize()}” is not an area of this release; all of {place.name} is used."
         return Place(place.step, place.name, f"{note} {place.note}".strip()), count + 1
 

@@ -13,7 +13,7 @@ from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
-from mapapp.show.content import camera, map_layers
+from mapapp.show.content import camera, chosen_areas, map_layers
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
@@ -65,6 +65,8 @@ def map_figure(
             *_outline(prefix, release, question.areas, "" if crosses else colors[question.side], scheme),
             commute_map.density_layer(*picture),
             *_outline(prefix, release, others, colors[OTHER_END[question.side]], scheme),
+            _blocks(prefix, release, question.areas, colors[question.side]),
+            _blocks(prefix, release, others, colors[OTHER_END[question.side]]),
         ],
         caption=caption,
         revision=revision(release, question) + (str(bounds) if bounds else ""),
@@ -102,6 +104,7 @@ def base_figure(release: Release, theme: Theme, prefix: str) -> Figure:
             *_outline(prefix, release, (), "", colors),
             commute_map.density_layer(None),
             *_outline(prefix, release, (), "", colors),
+            *(_blocks(prefix, release, (), colors.ink) for _ in range(2)),
         ],
         caption=words.caption(release, release.title),
         revision=release.slug,
@@ -119,6 +122,12 @@ def _outline(
 ) -> list[dict[str, object]]:
     url = map_layers.outline_url(prefix, release, areas) if areas else None
     return commute_map.outline_layers(url, color or scheme.ink, scheme.halo)
+
+
+def _blocks(prefix: str, release: Release, areas: tuple[str, ...], color: str) -> dict[str, object]:
+    """The blocks of an area, if its border was drawn."""
+    url = map_layers.blocks_url(prefix, release, areas) if chosen_areas.is_drawn(areas) else None
+    return commute_map.blocks_layer(url, color)
 
 
 def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:

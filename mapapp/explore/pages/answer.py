@@ -38,12 +38,14 @@ from mapapp.answers.words import aria
 from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
 from mapapp.explore.pages.answer_charts import bar_table, charts, inflow_card, mark
+from mapapp.explore.pages.side_by_side import side_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.fields import Theme
 from mapapp.question.filters import Filters
 from mapapp.question.question import EVERYTHING, OTHER_END, Question, SettledQuestion
 from mapapp.show.content.bar_groups import bars_of
 from mapapp.show.content.palette import COLOR_SCHEMES
+from mapapp.show.content.side_by_side import SideBySide
 from mapapp.show.content.year_lines import HEIGHT_PX, WIDTH_PX, year_lines
 
 # The mark beside a number that has no expected error: a link to the note that says why.
@@ -137,9 +139,17 @@ Tile = tuple[str | list[Child], str]
 
 
 def answer(
-    release: Release, address: Address, result: Result, missing: str, over: OverYears | None = None
+    release: Release,
+    address: Address,
+    result: Result,
+    missing: str,
+    over: OverYears | None = None,
+    sides: SideBySide | None = None,
 ) -> list[Component | None]:
-    """The cards above the table: `missing` says what the visitor still has to choose, `over` has the other years."""
+    """The cards above the table.
+
+    `missing` says what the visitor still has to choose, `over` has the other years, `sides` the parts of the area.
+    """
     shown, question = main_result(result), address.question
     n = n_about(shown)
     return [
@@ -149,6 +159,7 @@ def answer(
         suggestions(release, question) if missing and not question.areas else None,
         inflow_card(shown, color_scheme.shown_theme(address.view)) if n and not missing else None,
         tiles(result) if n and not missing else None,
+        side_card(sides),
         no_match(release, address) if not n else None,
         year_card(over, color_scheme.shown_theme(address.view)) if n and not missing else None,
         later_alone(result),

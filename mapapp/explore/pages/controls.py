@@ -14,7 +14,7 @@ from mapapp.answers import words
 from mapapp.answers.release import Release, menu_names_of, names_of
 from mapapp.answers.words import aria
 from mapapp.explore.pages import menus as attribute_menus
-from mapapp.explore.pages.area_controls import area_controls, file_choice
+from mapapp.explore.pages.area_controls import area_controls, file_choice, said
 from mapapp.explore.pages.menus import layer_menus
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
@@ -129,7 +129,7 @@ def controls(
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
             _field("per", switch("per", "Colors of areas show", address.view.per, PERS), hidden),
-            _field("edges", _edges(address.question), hidden),
+            _field("edges", html.Div([_edges(address.question), said("edges")]), hidden),
             _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
             html.Div(
                 select("against", "Compare with", address.against, other_releases(releases, address)),

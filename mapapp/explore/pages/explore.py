@@ -16,7 +16,7 @@ from mapapp.explore.pages.answer_matrix import matrix_card
 from mapapp.explore.pages.controls import controls
 from mapapp.question.address import Address
 from mapapp.show.plotly.charts import CONFIG as CHART_CONFIG
-from mapapp.show.plotly.commute_map import DRAWING
+from mapapp.show.plotly.commute_map import CONFIG as MAP_CONFIG
 from mapapp.show.plotly.plain_figures import Figure
 
 MAX_NOTES: Final = 8
@@ -37,7 +37,7 @@ def page(
     graph = dcc.Graph(
         id="map",
         figure=figure,
-        config=cast("dcc.Graph.Config", DRAWING),
+        config=cast("dcc.Graph.Config", MAP_CONFIG),
         responsive=True,
         className="map",
         clear_on_unhover=True,
@@ -59,7 +59,8 @@ def page(
                 [
                     html.Div(id="busy", className="busy"),
                     html.Div(graph, id="map-part", className="map-part", **PART),
-                    _drawing_tools(),
+                    _map_tools(),
+                    html.P(id="prompt", className="prompt", role="status"),
                 ],
                 className="stage",
                 **aria(label="Map of commutes"),
@@ -142,18 +143,37 @@ def _sheet_bar() -> Component:
     )
 
 
-def _drawing_tools() -> Component:
-    """Buttons that draw an area with a finger or a mouse (`assets/drawing.js`)."""
-    tools: tuple[Attributes, ...] = ({"data-draw": "lasso"}, {"data-draw": "circle"})
+_TOOLS: Final = {
+    "polygon": "Draw a polygon",
+    "circle": "Draw a circle",
+    "box": "Draw a box",
+    "lasso": "Draw freehand",
+    "line": "Draw a line",
+}
+"""The tools that draw an area, with a mouse, a finger, or the arrow keys (`assets/drawing.js`)."""
+
+
+def _map_tools() -> Component:
+    """Buttons on the map: one for each tool that draws, and one that takes the last choice back."""
     return html.Div(
         [
-            html.Button(html.Span(f"Draw a {tool['data-draw']}"), className="draw", n_clicks=0, **tool)
-            for tool in tools
+            html.Div(
+                [_drawing_tool(kind, text) for kind, text in _TOOLS.items()],
+                className="drawing-tools",
+                role="group",
+                **aria(label="Draw an area"),
+            ),
+            html.Button(
+                html.Span("Undo"), id="undo", className="tool undo", n_clicks=0, title="Undo the last choice"
+            ),
         ],
-        className="drawing-tools",
-        role="group",
-        **aria(label="Draw an area"),
+        className="map-tools",
     )
+
+
+def _drawing_tool(kind: str, text: str) -> Component:
+    kinds: Attributes = {"data-draw": kind}
+    return html.Button(html.Span(text), className="tool", n_clicks=0, title=text, **kinds)
 
 
 def _chart_card() -> Component:

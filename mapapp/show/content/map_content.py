@@ -174,6 +174,8 @@ class MapContent:
         boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
         held = [box for box in boxes if box is not None]
         box = camera.union(held) if held else None
+        if question.entry.n_needed == 2 and not question.is_complete:
+            return map_layers.home_bounds(release)  # the other area is chosen from the whole region
         is_everywhere = not question.entry.n_needed and box is None and self.kind != "lines"
         if not question.is_complete or is_everywhere:
             return box or map_layers.home_bounds(release)

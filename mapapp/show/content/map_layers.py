@@ -233,8 +233,17 @@ def unit_url(prefix: str, release: BaseLayerSource, level: str) -> str:
 
 
 def outline_url(prefix: str, release: BaseLayerSource, areas: tuple[str, ...]) -> str:
-    """Address of the outlines of chosen areas."""
-    return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(
+    """Address of the borders of chosen areas."""
+    return _areas_url(prefix, release, "areas", areas)
+
+
+def blocks_url(prefix: str, release: BaseLayerSource, areas: tuple[str, ...]) -> str:
+    """Address of the outline of the blocks of chosen areas."""
+    return _areas_url(prefix, release, "blocks", areas)
+
+
+def _areas_url(prefix: str, release: BaseLayerSource, name: str, areas: tuple[str, ...]) -> str:
+    return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson?area=" + "&area=".join(
         quote(area, safe=":,") for area in areas
     )
 
@@ -390,7 +399,7 @@ def shapes(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, shap
     """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
 
     def make() -> dict[str, shapely.Geometry]:
-        if all(area.partition(":")[0] in release.areas.columns for area in areas):
+        if all("," not in area and area.partition(":")[0] in release.areas.columns for area in areas):
             found = unit_outlines(release, areas)
         else:
             found = {"area": selected_shape(release, areas)}

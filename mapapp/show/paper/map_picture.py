@@ -13,7 +13,7 @@ from mapapp.answers.release import Release
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds
-from mapapp.show.content import camera, map_layers
+from mapapp.show.content import camera, chosen_areas, map_layers
 from mapapp.show.content.legend import Item
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
@@ -126,7 +126,7 @@ def draw_outlines(
     **look: object,
 ) -> None:
     """Draw the border of areas with a halo that contrasts with any color below; with `look`, without the halo."""
-    found = list(map_layers.shapes(release, areas).values()) if areas else []
+    found = list(chosen_areas.borders(release, areas).values()) if areas else []
     if found:
         shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
         path = base_map.outline(shapes, frame)

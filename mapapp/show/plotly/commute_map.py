@@ -1,8 +1,8 @@
 """The page's map: base layers, units of a layer, and commutes as points, classes, lines or a density.
 
 The traces and layers are always in the same order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`; `HALO`,
-`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can replace them one by one without moving the
-camera.
+`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`, `BLOCKS`, `OTHER_BLOCKS`), so that a page can replace them one by
+one without moving the camera.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mapapp.show.plotly.plain_figures import Figure, Trace, figure, numbers
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
 LINES = (3, 4, 5, 6)  # one for each width in the legend
-HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
+HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE, BLOCKS, OTHER_BLOCKS = range(7)  # in `layout.map.layers`
 CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
     "displayModeBar": True,  # zoom buttons for visitors who cannot scroll or pinch
@@ -34,8 +34,6 @@ CONFIG: Final[dict[str, object]] = {
     "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
     "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
 }
-DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
-"""The same, for a map on which visitors can draw areas."""
 
 _LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
@@ -390,6 +388,12 @@ def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, obj
         }
         for width, stroke, opacity in strokes
     ]
+
+
+def blocks_layer(url: str | None, color: str) -> dict[str, object]:
+    """The blocks of a drawn area, shaded below its border; invisible without `url`."""
+    layer = {"sourcetype": "geojson", "type": "fill", "color": color, "opacity": 0.16, "below": ABOVE_FILLS}
+    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
 def density_layer(
