@@ -51,6 +51,7 @@
     const done = waiting.filter(({ n }) => n <= sent);
     waiting = waiting.filter(({ n }) => n > sent);
     if (done.some(({ trigger }) => trigger === "search")) setProps("search", { value: null });
+    document.getElementById("area-said")?.classList.toggle("understood", /^Understood:/.test(answer.said));
     setProps("area-said", { children: answer.said });
     if (answer.setup) setProps("setup-said", { children: answer.setup.said });
     if (answer.setup?.view) setProps("opened-view", { data: answer.setup.view });
