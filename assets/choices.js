@@ -64,6 +64,7 @@
     waiting = waiting.filter(({ n }) => n > sent);
     if (done.some(({ trigger }) => trigger === "search")) setProps("search", { value: null });
     sayBeside(done.at(-1)?.trigger, answer.said);
+    document.getElementById("area-said")?.classList.toggle("understood", /^Understood:/.test(answer.said));
     if (answer.setup) setProps("setup-said", { children: answer.setup.said });
     if (answer.setup?.view) setProps("opened-view", { data: answer.setup.view });
     movedBy = movesItself(done.at(-1)?.trigger) ? "map" : "other";

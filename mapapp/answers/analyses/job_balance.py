@@ -261,6 +261,7 @@ def _extremes(result: JobBalance) -> str:
 ENTRY: Final = Entry(
     counts=_counts,
     findings=_findings,
+    asked="jobs_per_resident",
     with_derived_errors=_with_ratio_errors,
     numbers=(
         NumberEntry("jobs", "Jobs in the area", tile="jobs in the area", unit="jobs"),

@@ -26,8 +26,9 @@ from mapapp.answers.findings.words import (
     where_of,
 )
 
-__all__ = ["findings"]
+__all__ = ["added_findings", "findings"]
 
+_MOST_ADDED: Final = 2
 _N_CHANGES: Final = 3
 _WORK_THERE: Final = "work{s} in {work}"
 
@@ -40,6 +41,17 @@ def findings(result: Result) -> tuple[str, ...]:
         return _of_change(result)
     found: tuple[str, ...] = entry_of(result).findings(result)
     return found
+
+
+def added_findings(result: Result) -> tuple[str, ...]:
+    """Return at most two sentences that say more than the key numbers, for a page that shows those beside them."""
+    sentences = findings(result)
+    if isinstance(result, Change | OverYears):
+        return sentences[:_MOST_ADDED]
+    n_repeated = entry_of(result).n_counting_sentences
+    tails = [sentence.partition("; ")[2] for sentence in sentences[:n_repeated]]
+    more = (*(capital(tail) for tail in tails if tail), *sentences[n_repeated:])
+    return more[:_MOST_ADDED]
 
 
 def _of_change(change: Change) -> tuple[str, ...]:

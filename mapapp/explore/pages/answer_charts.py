@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from mapapp.answers.analyses.entries import entry_of
 from mapapp.answers.analyses.results import DistanceDirection, InflowOutflow, Result
 from mapapp.answers.words import Attributes, aria
+from mapapp.explore.pages.folding import folding_card
 from mapapp.question.fields import Theme
 from mapapp.show.content.bar_groups import Bar, BarChart, bar_charts
 from mapapp.show.content.inflow_diagram import HEIGHT_PX, WIDTH_PX, inflow_diagram, inflow_words
@@ -21,23 +22,26 @@ from mapapp.show.plotly.plain_figures import Figure
 
 # Bar charts built as tables: each row has a bar and its number, so that screen readers can read them, too.
 
+_SHORT: Final = 26
+"""Letters of a name that stays on one line beside its bar."""
 _LONG: Final = 36
 """Letters of a name that does not fit beside its bar: then all names are above their bars."""
 
 
 def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") -> Component:
     """A card with one bar per row; `first` is the head of the first column."""
-    return html.Section([html.H2(title), bar_table(bars, first)], className=f"card {className}".strip())
+    return folding_card("charts", title, [bar_table(bars, first)], className=className)
 
 
 def bar_table(bars: Sequence[Bar], first: str) -> Component:
     """The table without a card around it."""
     top = max([bar.workers for bar in bars], default=0) or 1
     longest = max([len(bar.name) for bar in bars], default=0)
+    kind = "whole" if longest <= _SHORT else "" if longest <= _LONG else "stacked"
     head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
     return html.Table(
         [html.Thead(head, className="unseen"), html.Tbody([_row(bar, top) for bar in bars])],
-        className="histogram" if longest <= _LONG else "histogram stacked",
+        className=f"histogram {kind}".strip(),
     )
 
 
@@ -124,7 +128,7 @@ def _headed(chart: BarChart) -> Component:
     parts: list[Component] = []
     for group in chart.groups:
         parts += [html.H3(group.heading), bar_table(group.bars, group.heading)]
-    return html.Section([html.H2(chart.heading), *parts], className="card")
+    return folding_card("charts", chart.heading, parts)
 
 
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Figure]:

@@ -317,10 +317,15 @@ def switch(name: str, label: str, value: str, options: dict[str, str]) -> Compon
 
 
 def segments(
-    name: str, value: str, options: dict[str, str], size: str = "sm", **label: str
+    name: str,
+    value: str,
+    options: dict[str, str] | list[dict[str, object]],
+    size: str = "sm",
+    **label: str,
 ) -> dmc.SegmentedControl:
-    """A segmented control; `label` or `labelledby` is for screen readers."""
-    data = [{"value": key, "label": text} for key, text in options.items()]
+    """A segmented control of texts by value, or of entries as Mantine has them; `label` is for screen readers."""
+    is_plain = isinstance(options, dict)
+    data = [{"value": key, "label": text} for key, text in options.items()] if is_plain else options
     return dmc.SegmentedControl(
         id=name,
         data=data,

@@ -31,9 +31,10 @@ CONFIG: Final[dict[str, object]] = {
     "responsive": True,
     "showSendToCloud": False,  # plotly ≥ 7 would offer to upload the data
     "plotlyServerURL": "",
-    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
-    "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan", "toImage"],
 }
+DOWNLOADABLE: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"]}
+"""The same, for a map whose camera button gives the picture of *Download* (`assets/take.js`)."""
 
 _LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
