@@ -155,14 +155,14 @@ def error_of_line(
     ends: dict[Side, Blocks | None] = {"home": chosen.home, "work": chosen.work}
     area = None if ENTRIES[question.analysis].pairs else ends[question.side]
     for end, within in list(ends.items()):
-        found = _blocks_of(release, question, flows.places[group == drawn[f"{end}_group"]], end)
-        if found is None:
+        blocks = _blocks_of(release, question, flows.places[group == drawn[f"{end}_group"]], end)
+        if blocks is None:
             continue
         if area is not None:  # the commutes that leave the area
-            found = numpy.setdiff1d(found, area)
+            blocks = numpy.setdiff1d(blocks, area)
         elif within is not None:
-            found = numpy.intersect1d(found, within)
-        ends[end] = found
+            blocks = numpy.intersect1d(blocks, within)
+        ends[end] = blocks
     pick = Pick(home=ends["home"], work=ends["work"], filters=question.filters)
     return release.errors.of_count(pick)
 
@@ -345,5 +345,5 @@ def _matrix_flows(release: Release, question: SettledQuestion) -> _Flows:
         for end, (of, _) in zip(("home", "work"), margins, strict=True)
     ]
     drawn = ~(numpy.isnan(at[0]) | numpy.isnan(at[1]) | same.to_numpy())
-    home, work = (one[drawn].astype(numpy.int64) for one in at)
+    home, work = (column[drawn].astype(numpy.int64) for column in at)
     return _Flows(places, home, work, cells["workers"].to_numpy()[drawn], within, matrix.workers.value)
