@@ -181,8 +181,8 @@ def questions_of(release: Release, several: Questions) -> Iterator[SettledQuesti
         yield release.areas.usual.settle(replace(question, side="home", areas=home, others=work))
         return
     for area in several.areas:
-        for one in _each_of(release, release.find_area(area), level_named(several.each)):
-            steps = steps_of(release, one, several.within_mi)
+        for text in _each_of(release, release.find_area(area), level_named(several.each)):
+            steps = steps_of(release, text, several.within_mi)
             yield release.areas.usual.settle(replace(question, areas=steps, others=()))
 
 
@@ -218,8 +218,8 @@ def _each_of(release: Release, area: str, layer: str) -> list[str]:
     if not layer:
         return [area]
     chosen, units = release.areas.select(area), release.areas.units(layer)
-    mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
-    rows = units.rows.iloc[sorted(set(mine.tolist()))]
+    codes = units.code if chosen.blocks is None else units.code[chosen.blocks]
+    rows = units.rows.iloc[sorted(set(codes.tolist()))]
     return [str(Unit(layer, unit_id)) for unit_id in rows.loc[rows["kind"] == "unit", "unit_id"]]
 
 
@@ -263,7 +263,7 @@ def _common_questions(releases: Sequence[Release], several: Questions | Question
         {(question.areas, question.others): question for question in _each_question(release, several)}
         for release in releases
     ]
-    return [question for key, question in asked[-1].items() if all(key in each for each in asked)]
+    return [question for key, question in asked[-1].items() if all(key in of_release for of_release in asked)]
 
 
 def _answer(release: Release, question: SettledQuestion, error_rows: int | None) -> Result:

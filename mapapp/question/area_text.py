@@ -25,7 +25,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal, cast
 from urllib.parse import quote_plus, unquote_plus
 
@@ -158,7 +158,7 @@ class Shape:
     """
 
     text: str
-    polygon: shapely.Geometry = field(
+    polygon: shapely.Geometry = dataclasses.field(
         init=False, repr=False, compare=False
     )  # decoded once: it takes milliseconds
 
@@ -185,7 +185,7 @@ class Line:
     """
 
     text: str
-    lines: shapely.Geometry = field(init=False, repr=False, compare=False)
+    lines: shapely.Geometry = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", corridors.unwrapped(area_shapes.lines_of(self.text)))
@@ -254,7 +254,9 @@ class Step:
     label: str = ""
 
     def __post_init__(self) -> None:
-        clean = " ".join("".join(each if each.isprintable() else " " for each in self.label).split())
+        clean = " ".join(
+            "".join(character if character.isprintable() else " " for character in self.label).split()
+        )
         object.__setattr__(self, "label", clean)
         if len(clean) > MAX_LABEL:
             raise UsageError(f"name {_short(clean)}: it has {len(clean):,} letters; give at most {MAX_LABEL}")
@@ -416,18 +418,18 @@ def _typed_line(text: str, of: str) -> Line:
 
 def _numbers(text: str, rest: str, what: str, count: int) -> list[float]:
     try:
-        found = [float(value) for value in rest.split(",")]
+        numbers = [float(value) for value in rest.split(",")]
     except ValueError:
-        found = []
-    if len(found) != count or not all(map(math.isfinite, found)):
+        numbers = []
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
         raise UsageError(f"area {_short(text)}: give {what}: {count} numbers separated by commas")
-    return found
+    return numbers
 
 
 def _round(part: Circle | Box) -> None:
     """Round to five decimals, as the text does, so that both always mean the same area."""
-    for each in dataclasses.fields(part):
-        object.__setattr__(part, each.name, round(float(getattr(part, each.name)), _DECIMALS))
+    for field in dataclasses.fields(part):
+        object.__setattr__(part, field.name, round(float(getattr(part, field.name)), _DECIMALS))
 
 
 def _number(value: float) -> str:
@@ -474,9 +476,9 @@ def geometries_of(file: AreaFile, miles: float | None = None) -> list[BaseGeomet
     """
     area = None if file.lines is not None and file.is_closed and miles is not None else file.area
     lines = file.lines if miles is not None else None
-    found = [geometry for geometry in (area, lines) if geometry is not None]
-    if not found:
+    geometries = [geometry for geometry in (area, lines) if geometry is not None]
+    if not geometries:
         raise GeometryError(
             "the file holds lines but no polygons; give a distance in miles to make a corridor around them"
         )
-    return found
+    return geometries

@@ -187,8 +187,8 @@ def _names(field: Field, value: object) -> tuple[str, ...]:
 
 def kept_bands(bands: Iterable[int]) -> tuple[int, ...]:
     """Return bands 1..3 in order, each once; empty if all are present."""
-    found = tuple(sorted(set(bands)))
-    return found if len(found) < len(BANDS) else ()
+    kept = tuple(sorted(set(bands)))
+    return kept if len(kept) < len(BANDS) else ()
 
 
 def characteristic_named(text: str) -> str:
@@ -203,12 +203,12 @@ def characteristic_named(text: str) -> str:
         return text.upper()
     wanted = text.casefold().split()
     named = {code: f"{GROUP_OF[code].title} {label}".casefold() for code, label in LABEL_OF.items()}
-    found = [code for code, label in named.items() if wanted and all(word in label for word in wanted)]
+    matches = [code for code, label in named.items() if wanted and all(word in label for word in wanted)]
     exact = [code for code, label in LABEL_OF.items() if label.casefold() == " ".join(wanted)]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if found:
-        several = "; ".join(f"{code} ({LABEL_OF[code]})" for code in found[:4])
+    if len(exact or matches) == 1:
+        return (exact or matches)[0]
+    if matches:
+        several = "; ".join(f"{code} ({LABEL_OF[code]})" for code in matches[:4])
         raise UsageError(f"characteristic {text[:40]!r} could be {several}; give the column")
     titles = ", ".join(f"{group.codes[0]} … ({group.title})" for group in GROUPS)
     raise UsageError(f"characteristic {text[:40]!r} does not exist; give one of {titles}")

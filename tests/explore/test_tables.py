@@ -22,7 +22,7 @@ from mapapp.kinds.tables.page.map import STAR_TEXT, starred_units, table_legend,
 from mapapp.kinds.tables.page.routes import starred_layer
 from mapapp.kinds.tables.read import sheet as sheets
 from mapapp.kinds.tables.read.served_table import ServedTable
-from mapapp.kinds.tables.read.sheet import Sheet, page_of, sheet
+from mapapp.kinds.tables.read.sheet import Sheet, make_sheet, page_of
 from mapapp.kinds.tables.read.view import SHADES, TableView, table_view, to_query
 from mapapp.question.address import Address
 from mapapp.show.content.palette import COLOR_SCHEMES
@@ -58,7 +58,7 @@ def get(app: Any, address: str) -> Any:
 
 
 def counts(served: ServedTable, **view: Any) -> Sheet:
-    return sheet(served, TableView(**view))
+    return make_sheet(served, TableView(**view))
 
 
 def test_a_page_has_every_row_and_column_with_a_count_a_star_or_nothing(served: ServedTable) -> None:

@@ -88,7 +88,7 @@ class Selection:
         self._found: ResultCache[_Members] = ResultCache(
             max_entries=memory_limits.AREA_PARTS,
             max_size=memory_limits.AREA_PARTS_BYTES,
-            size_of=lambda each: each.within.nbytes + each.cut.nbytes,
+            size_of=lambda part: part.within.nbytes + part.cut.nbytes,
         )
 
     def forget(self) -> None:
@@ -107,8 +107,8 @@ class Selection:
             most = np.concatenate([part.within, part.cut])
             if step.sign == "&":
                 within, surely, maybe = (
-                    _kept(before, mine)
-                    for before, mine in (
+                    _kept(before, members)
+                    for before, members in (
                         (within, part.within),
                         (surely, _without(part.within, part.cut)),
                         (maybe, most),

@@ -118,8 +118,8 @@ class SentenceNames:
 
     def nearest_names(self, text: str) -> list[str]:
         """Return a few names of areas that have all words of an unknown name, most likely first."""
-        found, _ = self._areas.names.search(text, _SHOWN)
-        return list(dict.fromkeys(_shown_name(area) for area in found))
+        areas, _ = self._areas.names.search(text, _SHOWN)
+        return list(dict.fromkeys(_shown_name(area) for area in areas))
 
     def layer_at(self, words: Sequence[str], first: int) -> tuple[str, int, bool] | None:
         """Return the layer named at a word, the number of words of its name, and whether that is a plural."""
@@ -140,8 +140,8 @@ class SentenceNames:
     def _level(self, text: str) -> str | None:
         """Return the layer that words name, if this release has it."""
         singular = f"{text[:-3]}y" if text.endswith("ies") else text.removesuffix("s")
-        for each in (text, singular):
-            for level in _COMMON.get(each.replace("ies ", "y ").replace("towns", "town"), ()):
+        for name in (text, singular):
+            for level in _COMMON.get(name.replace("ies ", "y ").replace("towns", "town"), ()):
                 if self._areas.has_units(level):
                     return level
         level = level_named(text)
@@ -181,9 +181,9 @@ class SentenceNames:
             last = start + count - 1
             if state_id is None or _is_word(words, last, codes):
                 continue
-            found = [area for area in areas if state_of(area) == state_id]
-            if found:
-                return found, last + 1 - after
+            in_state = [area for area in areas if state_of(area) == state_id]
+            if in_state:
+                return in_state, last + 1 - after
         return [], 0
 
 

@@ -209,17 +209,17 @@ def _picks_of(
     ends: dict[Side, Blocks | None] = {"home": chosen.home, "work": chosen.work}
     area = None if ENTRIES[question.analysis].pairs else ends[question.side]
 
-    def blocks(end: Side, number: int) -> Blocks | None:
-        mine, within = _blocks_of(release, question, flows.places[group == number], end), ends[end]
-        if mine is None:
+    def find_blocks(end: Side, number: int) -> Blocks | None:
+        blocks, within = _blocks_of(release, question, flows.places[group == number], end), ends[end]
+        if blocks is None:
             return within
         if area is not None:  # the commutes that leave the area
-            return numpy.setdiff1d(mine, area)
-        return mine if within is None else numpy.intersect1d(mine, within)
+            return numpy.setdiff1d(blocks, area)
+        return blocks if within is None else numpy.intersect1d(blocks, within)
 
     # Lines with an end in common share its blocks, so that their errors are computed together.
     of_group = {
-        end: {number: blocks(end, number) for number in frame[f"{end}_group"].unique().tolist()}
+        end: {number: find_blocks(end, number) for number in frame[f"{end}_group"].unique().tolist()}
         for end in ends
     }
     return [
@@ -408,5 +408,5 @@ def _matrix_flows(release: Release, question: SettledQuestion) -> _Flows:
         for end, (of, _) in zip(("home", "work"), margins, strict=True)
     ]
     drawn = ~(numpy.isnan(at[0]) | numpy.isnan(at[1]) | same.to_numpy())
-    home, work = (one[drawn].astype(numpy.int64) for one in at)
+    home, work = (column[drawn].astype(numpy.int64) for column in at)
     return _Flows(places, home, work, cells["workers"].to_numpy()[drawn], within, matrix.workers.value)

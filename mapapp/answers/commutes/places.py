@@ -37,7 +37,7 @@ class WorkerPlaces:
             marks["segment"] = is_kept(pick.filters).astype(np.bool_)
         values = self._attributes.marks(pick.filters)
         names = [f"{end}_{name}" for name in _PLACE]
-        found = {name: [np.empty(0, dtype=np.float32)] for name in _PLACE}
+        columns = {name: [np.empty(0, dtype=np.float32)] for name in _PLACE}
         for first, stop, first_block, last_block in self._groups.tolist():
             watch.check()
             if pick.work is not None and not marks["destination_index"][first_block : last_block + 1].any():
@@ -48,9 +48,9 @@ class WorkerPlaces:
             is_in = ~np.isnan(rows[names[0]])
             for name, mark in (marks | values).items():
                 is_in &= mark[rows[name]]
-            for name, column in zip(found, names, strict=True):
-                found[name].append(rows[column][is_in].astype(np.float32, copy=False))
-        return {name: np.concatenate(parts) for name, parts in found.items()}
+            for name, column in zip(columns, names, strict=True):
+                columns[name].append(rows[column][is_in].astype(np.float32, copy=False))
+        return {name: np.concatenate(parts) for name, parts in columns.items()}
 
     @cached_property
     def _groups(self) -> Ints:

@@ -39,8 +39,8 @@ def findings(result: Result) -> tuple[str, ...]:
         return result.findings()
     if isinstance(result, Change):
         return _of_change(result)
-    found: tuple[str, ...] = entry_of(result).findings(result)
-    return found
+    sentences: tuple[str, ...] = entry_of(result).findings(result)
+    return sentences
 
 
 def added_findings(result: Result) -> tuple[str, ...]:
@@ -135,8 +135,8 @@ def _of_rows(change: Change) -> str:
 
 
 def _row_names(rows: pandas.DataFrame, columns: tuple[str, ...]) -> list[str]:
-    each = [spoken_names([str(name) for name in rows[column].tolist()]) for column in columns]
-    return [" to ".join(names) for names in zip(*each, strict=True)]
+    names_by_column = [spoken_names([str(name) for name in rows[column].tolist()]) for column in columns]
+    return [" to ".join(names) for names in zip(*names_by_column, strict=True)]
 
 
 def _step(change: float, error: float, kind: str) -> str:

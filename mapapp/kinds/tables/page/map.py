@@ -77,10 +77,10 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
         (STAR_TEXT, scheme.suppressed, is_starred),
         (f"0{unit}", scheme.same, (values == 0) & has_people & ~is_starred),
     ]
-    special = [each for each in special if each[2].any()]
+    special = [group for group in special if group[2].any()]
     of = (classes.of - 1 + len(special)).astype(numpy.int64)
-    for place, (_, _, mine) in enumerate(special):
-        of[mine] = place
+    for place, (_, _, rows) in enumerate(special):
+        of[rows] = place
     of_values = classes.texts[1:] if classes.of.any() else ()
     texts = (*(text for text, _, _ in special), *of_values)
     ramp = palette.class_colors(len(of_values), scheme.ramp)
@@ -133,12 +133,12 @@ def _values(
 
 def _labels(shown: Shown, promise: TablePromise, color: str) -> list[str]:
     column = list(shown.columns).index(color)
-    found = []
+    labels = []
     for name, at in zip(shown.rows.values(), shown.at[:, column], strict=True):
         cell = shown.table.cell(int(at)) if at >= 0 else None
         lines = [] if cell is None else [*short_lines(words.cell_lines(cell, promise))]
-        found.append("<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines]))
-    return found
+        labels.append("<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines]))
+    return labels
 
 
 def short_lines(sentences: list[str], width: int = 46) -> list[str]:
