@@ -80,7 +80,7 @@ def test_water_covers_the_outer_border_and_fills(wet: Release) -> None:
 
 
 def test_the_style_draws_roads_and_rail_where_there_are_some() -> None:
-    urls = {name: f"/{name}" for name in map_layers.LAYERS}
+    urls = {name: f"/{name}" for name in map_layers.LAYERS if name != "tracts"}
     style: Any = commute_map.base_style("x", urls)
     assert set(style["sources"]) == set(urls) - {"places"}
     assert style["metadata"] == {"places": "/places"}
@@ -296,9 +296,10 @@ def test_the_window_is_sea_to_its_edges(release: Release) -> None:
 def test_only_a_release_of_few_tracts_sends_their_outlines(
     release: Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "tracts" in map_layers.style_urls("/", release)
+    assert "tract-lines" in map_layers.style_urls("/", release)
+    assert features(map_layers.base_layer(release, "tract-lines"))
     monkeypatch.setattr(map_layers, "_MOST_TRACTS", 3)
-    assert "tracts" not in map_layers.style_urls("/", release)
+    assert "tract-lines" not in map_layers.style_urls("/", release)
 
 
 def test_the_first_view_shows_people_and_not_the_sea(release: Release, tmp_path: Path) -> None:

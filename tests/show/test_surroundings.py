@@ -18,7 +18,7 @@ PROVIDENCE, AT_SEA = (-71.41, 41.82), (-71.75, 41.25)
 
 def around(state: shapely.Geometry, people: list[tuple[float, float]], **others: Any) -> Surroundings:
     shapes = numpy.array([state, None], dtype=object)[:-1]
-    own = {"water": numpy.empty(0, dtype=object), "has_rails": False} | others
+    own: dict[str, Any] = {"water": numpy.empty(0, dtype=object), "has_rails": False} | others
     return surroundings(OwnGeography(states=shapes, people_deg=numpy.array(people), **own))
 
 

@@ -105,6 +105,7 @@ MAX_CORNERS: Final = {"populated": 10_000, "water": 25_000, "roads": 20_000, "ra
 """Corners of the shapes of a layer; a corner takes about 20 bytes, 8 of them compressed."""
 _TOLERANCE_DEG: Final = {"populated": 5e-4, "water": 2e-4, "roads": 3e-4, "rails": 3e-4}
 _LEAST_AREA_DEG2: Final = 2e-6  # about 5 acres
+_HAIRLINE_DEG: Final = 4e-4  # tolerance of the outlines of tracts
 _AROUND_DEG: Final = 0.5  # how far from the states water is drawn
 _RIM_DEG: Final = 1.5e-3  # farther than simplification moves the borders of states
 
@@ -257,6 +258,18 @@ def with_rim(water: Ground, borders: Shapes) -> Ground:
         numpy.append(water.name, blank),
         numpy.append(water.kind, blank),
     )
+
+
+def tracts_within(store: Store, bounds: tuple[float, float, float, float]) -> Shapes:
+    """Polygons of the tracts that reach into bounds: west, south, east, and north, degrees."""
+    shapes = store.table("tracts", ["tract_id", "geometry"]).geometry.dropna().to_numpy()
+    return numpy.asarray(shapes[shapely.intersects(shapes, shapely.box(*bounds))])
+
+
+def hairlines(shapes: Shapes) -> Shapes:
+    """The outlines of polygons, each line once and with few corners."""
+    lines = shapely.line_merge(shapely.union_all(shapely.boundary(shapes)))
+    return numpy.asarray(shapely.simplify(shapely.get_parts(lines), _HAIRLINE_DEG))
 
 
 def water_names(water: Ground, most: int = 150) -> list[WaterName]:

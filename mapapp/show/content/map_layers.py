@@ -31,10 +31,17 @@ from mapapp.question.area_text import BLOCK
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds
 from mapapp.show.content import camera
-from mapapp.show.content.ground import GROUND, Ground, ground, has_complete_water, has_ground, water_names
+from mapapp.show.content.ground import (
+    GROUND,
+    Ground,
+    ground,
+    hairlines,
+    has_complete_water,
+    has_ground,
+    tracts_within,
+    water_names,
+)
 from mapapp.show.content.surroundings import OwnGeography, Surroundings, surroundings
-
-# Shapes as gzipped GeoJSON, the same bytes every time.
 
 
 def packed(
@@ -115,15 +122,18 @@ Value = TypeVar("Value")
 BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
 PLACES: Final = "places"
 """The layer of names of cities and towns, and of water."""
+TRACT_LINES: Final = "tract-lines"
+"""The layer of the outlines of tracts, for the zoom of a city."""
 SURROUNDINGS: Final = "surroundings"
 """The layer of what lies around the states, from the packaged base map."""
-LAYERS: Final = (*BASE_LAYERS, *GROUND, SURROUNDINGS, PLACES)
+LAYERS: Final = (*BASE_LAYERS, *GROUND, TRACT_LINES, SURROUNDINGS, PLACES)
 """Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
 _OF_PARTS: Final = {"comparison": False, "job-balance": True, "characteristics": False}
 """Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
 _MOST_TRACTS: Final = 1_500  # whose outlines are drawn at city zoom; those of more would be too much to send
 _HOME_SHARE: Final = 0.9995  # of the people whose homes the first view shows, in each direction
+_LINE_GRID_DEG: Final = 1e-4  # about 10 m
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
@@ -151,15 +161,19 @@ def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
 def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
     """Addresses of what the base map draws; layers of `GROUND` only if there is something to draw."""
     found = release.once(("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)])
-    if (
-        release.once(("ground", "tracts"), lambda: len(release.store.table("tracts", ["tract_id"])))
-        <= _MOST_TRACTS
-    ):
-        found = [*found, "tracts"]
-    return {
-        name: layer_url(prefix, release, name)
-        for name in ("states", "counties", PLACES, SURROUNDINGS, *found)
-    }
+    names = ("states", "counties", PLACES, SURROUNDINGS, *found)
+    tracts = (TRACT_LINES,) if has_tract_lines(release) else ()
+    return {name: layer_url(prefix, release, name) for name in (*names, *tracts)}
+
+
+def has_tract_lines(release: BaseLayerSource) -> bool:
+    """Whether the map draws tracts in a hairline: so many are in its first view that they can be sent."""
+    return 0 < len(_tracts_in_view(release)) <= _MOST_TRACTS
+
+
+def _tracts_in_view(release: BaseLayerSource) -> npt.NDArray[numpy.object_]:
+    """Polygons of the tracts that the first view shows."""
+    return release.once(("ground", "tracts"), lambda: tracts_within(release.store, home_bounds(release)))
 
 
 def unit_levels(release: OpenedPublication) -> list[str]:
@@ -256,6 +270,8 @@ def base_layer(release: BaseLayerSource, name: str) -> bytes:
             return _packed_ground(ground_of(release, name))
         if name == SURROUNDINGS:
             return _packed_surroundings(surroundings_of(release))
+        if name == TRACT_LINES:
+            return _packed_tracts(release)
         if name == PLACES:
             return _packed_places(release)
         ids, shapes = base_shapes(release, name)
@@ -330,6 +346,12 @@ def _packed_ground(found: Ground) -> bytes:
 def _packed_surroundings(found: Surroundings) -> bytes:
     about = [{"kind": kind} for kind in found.kind.tolist()]
     return packed([str(at) for at in range(len(about))], list(found.shapes), about)
+
+
+def _packed_tracts(release: BaseLayerSource) -> bytes:
+    shapes = _tracts_in_view(release) if has_tract_lines(release) else _array([])
+    lines = shapely.set_precision(hairlines(shapes), _LINE_GRID_DEG)
+    return packed([str(at) for at in range(len(lines))], list(lines))
 
 
 def _packed_places(release: BaseLayerSource) -> bytes:

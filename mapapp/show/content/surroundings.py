@@ -94,7 +94,7 @@ class Surroundings:
 
     def of(self, kind: str) -> Shapes:
         """Return the shapes of a kind."""
-        return self.shapes[self.kind == kind]
+        return numpy.asarray(self.shapes[self.kind == kind])
 
 
 @dataclass(frozen=True, slots=True)

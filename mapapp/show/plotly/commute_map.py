@@ -85,7 +85,7 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
     name : str
         Changes with the addresses, so that the map reloads them.
     layer_urls : dict of str to str
-        GeoJSON addresses of `states`, `counties`, `surroundings`, and `places`, and of `tracts` and
+        GeoJSON addresses of `states`, `counties`, `surroundings`, and `places`, and of `tract-lines` and
         `mapapp.show.content.ground.GROUND` as far as there are any. The page's script draws the names in `places`.
     """
     colors = paint(palette.COLOR_SCHEMES["light"])
@@ -99,8 +99,8 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
         for layer, rank in POPULATED_LAYERS:
             fill = {"id": layer, "type": "fill", "source": "populated", "paint": colors[layer]}
             layers.append(fill | {"filter": _of_rank(rank)})
-    if "tracts" in layer_urls:
-        layers.append(_line("tracts", "tract-lines", colors) | {"minzoom": _TRACTS_APPEAR})
+    if "tract-lines" in layer_urls:
+        layers.append(_line("tract-lines", "tract-lines", colors) | {"minzoom": _TRACTS_APPEAR})
     layers += [_line("counties", "county-lines", colors), _far("state-lines", "line", "state-line", colors)]
     layers += [_far(layer, "fill", kind, colors) for layer, kind in FAR_FILLS]
     layers.append(_far("far-rivers", "line", "river", colors))
