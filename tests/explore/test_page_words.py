@@ -264,7 +264,7 @@ def test_jobs_per_resident_worker_begin_with_the_ratio(views: Views) -> None:
     release, question = views.releases["now"], _state(views, "job-balance").question
     found = served_answers.with_errors(release, settled(release, question))
     assert isinstance(found, JobBalance)
-    head = answer.headline(release, question, found, "").to_plotly_json()["props"]["children"]
+    head = answer.headline(release, question, found, "").to_plotly_json()["props"]["children"]  # type: ignore[no-untyped-call]  # Dash has no types for it
     texts = [
         json.dumps(part, default=lambda each: each.to_plotly_json(), ensure_ascii=False) for part in head
     ]

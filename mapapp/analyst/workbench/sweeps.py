@@ -50,7 +50,7 @@ def sweep_charts(results: SweepResults) -> list[Component]:
             papers=results.papers,
             shows_epsilon_final=sweep.shows_epsilon_final,
             log_x=sweep.log_x,
-            current=None if current is None else current[:3],
+            current=None if current is None else (current[0], current[1], current[2]),
         )
         rows = [_row(f"{row[0]:g}", row) for row in frame.itertuples(index=False, name=None)]
         if current is not None:

@@ -324,8 +324,11 @@ def segments(
     **label: str,
 ) -> dmc.SegmentedControl:
     """A segmented control of texts by value, or of entries as Mantine has them; `label` is for screen readers."""
-    is_plain = isinstance(options, dict)
-    data = [{"value": key, "label": text} for key, text in options.items()] if is_plain else options
+    data = (
+        [{"value": key, "label": text} for key, text in options.items()]
+        if isinstance(options, dict)
+        else options
+    )
     return dmc.SegmentedControl(
         id=name,
         data=data,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dash import html
 from dash.development.base_component import Component
@@ -19,7 +20,7 @@ def folding_card(
     *,
     links: Sequence[Component] = (),
     className: str = "",
-    **more: object,
+    **more: Any,
 ) -> Component:
     """A card below a heading that folds it.
 
