@@ -31,6 +31,7 @@ _OF_GEOGRAPHY: Final = (
     "layer",
     "place names",
     "unit layer",
+    "unit middles",
     "unit shapes",
     "unit tree",
 )
