@@ -82,6 +82,7 @@
     plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
     plot.on("plotly_unhover", () => lightRow());
     map.on("idle", () => stamp(plot));
+    map.on("idle", () => inkNames(map, wanted));
     again();
     mark();
   }
@@ -233,6 +234,29 @@
       }
       if (one.made) one.made.style.visibility = shown ? "visible" : "hidden";
     }
+  }
+
+  // A name over dark fills is white, one over light fills is dark, and neither has a halo. One across both keeps it.
+  const DARK = 0.2; // relative luminance; also in `mapapp.show.content.palette`
+
+  function inkNames(map, wanted) {
+    const fill = map.getLayersOrder().find((id) => id.startsWith("plotly-trace-layer") && id.endsWith("-fill"));
+    for (const one of wanted) {
+      if (one.made?.style.visibility !== "visible" || one.kind === "water") continue;
+      const { x, y } = map.project(one.at);
+      const half = sizeOf(one)[0] / 2;
+      const inks = new Set([x - half, x, x + half].map((at) => (fill ? inkAt(map, fill, [at, y]) : "")));
+      const [ink] = inks;
+      one.made.classList.toggle("on-dark", inks.size === 1 && ink === "light");
+      one.made.classList.toggle("on-light", inks.size === 1 && ink === "dark");
+    }
+  }
+
+  function inkAt(map, layer, point) {
+    const color = map.queryRenderedFeatures(point, { layers: [layer] })[0]?.properties?.fc ?? "";
+    const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(color)?.slice(1).map((part) => (part / 255) ** 2.2);
+    if (!parts) return ""; // not filled
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2] < DARK ? "light" : "dark";
   }
 
   // The box of a name with a gap around it, in the map's pixels; nothing if it leaves the map or its unit.

@@ -32,6 +32,7 @@ _OF_GEOGRAPHY: Final = (
     "place names",
     "surroundings",
     "unit layer",
+    "unit middles",
     "unit shapes",
     "unit tree",
 )

@@ -385,11 +385,11 @@ VIEW: Final = _by_name(
     Field(
         name="per",
         kind="choice",
-        default="area",
-        help="What colored areas show: workers in each area, their share of all workers, or workers per square mile.",
+        default="square-mile",
+        help="What areas show: workers per square mile as colors; or as circles, workers or their share of all.",
         address="per",
         choices=get_args(Per),
-        unknown="Areas cannot be colored per {}; workers in each area are shown.",
+        unknown="Areas cannot show workers per {}; workers per square mile are shown.",
     ),
 )
 """The fields of :class:`mapapp.question.view.View`, by name."""

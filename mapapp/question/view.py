@@ -27,14 +27,15 @@ class View:
     least : int
         Flows of fewer workers are not drawn as lines; 0 for as many of the largest as can be read.
     per : {"area", "share", "square-mile"}
-        What colored areas show.
+        What areas show: `square-mile` colors them by density, because a large one holds many workers even where few
+        live. `area` draws workers, and `share` their share of all workers, as circles.
     """
 
     show: Show = "points"
     theme: ThemeChoice = "system"
     every: bool = False
     least: int = 0
-    per: Per = "area"
+    per: Per = "square-mile"
 
     def show_of(self, question: Question) -> Show:
         """Return how an answer is drawn: `show` if its analysis allows it, else the analysis's first way."""

@@ -423,3 +423,29 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
         "() => [...document.querySelectorAll('[role=listbox]')]"
         ".some((list) => list.checkVisibility() && list.getBoundingClientRect().top > 0)"
     )
+
+
+@pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
+def test_on_a_phone_the_legend_is_a_button_that_opens_and_closes(visit: Visit, release: Release) -> None:
+    tract_id, _ = a_large_tract(release)
+    visit.go(f"/?area=tract:{tract_id}&show=areas")
+    visit.settle()
+    legend = visit.page.get_by_role("button", name="Legend")
+    expect(legend).to_have_attribute("aria-expanded", "false")
+    expect(visit.page.locator(".legend-body")).to_be_hidden()
+    legend.click()
+    expect(visit.page.locator(".legend-body")).to_contain_text("Workers per square mile")
+    visit.page.keyboard.press("Escape")
+    expect(visit.page.locator(".legend-body")).to_be_hidden()
+    expect(legend).to_be_focused()
+
+
+def test_the_legend_follows_the_map(visit: Visit, release: Release) -> None:
+    tract_id, _ = a_large_tract(release)
+    visit.go(f"/?area=tract:{tract_id}&show=areas")
+    visit.settle()
+    legend = visit.page.locator(".legend-body")
+    expect(legend.locator(".legend-ramp i").first).to_be_visible()
+    visit.page.get_by_text("Workers", exact=True).locator("visible=true").first.click()
+    expect(legend.locator(".legend-circles li").first).to_be_visible()
+    expect(legend.locator(".legend-ramp")).to_have_count(0)

@@ -174,7 +174,7 @@ def test_a_map_of_stars_alone_has_one_class(served: ServedTable) -> None:
     starred = replace(shown.table, cells=shown.table.cells.assign(value=-1))
     content = table_map(replace(shown, table=starred), served.published.promise, "workers", "share", LIGHT)
 
-    assert content.texts == (f"{STAR_TEXT} ({len(shown.rows)} areas)",)
+    assert (content.texts, content.sizes) == ((STAR_TEXT,), (len(shown.rows),))
     assert content.colors == (LIGHT.suppressed,)
     assert not content.of.any()
 
@@ -345,5 +345,5 @@ def test_a_legend_has_only_the_classes_that_occur(served: ServedTable) -> None:
     content = table_map(replace(shown, table=whole), served.published.promise, "workers", "share", LIGHT)
     legend = table_legend(content)
 
-    assert [(item.text, item.is_hatched) for item in legend.items] == [(STAR_TEXT, True)]
-    assert legend.line == "who are counted"
+    assert [(item.text, item.is_hatched) for item in legend.extras] == [(STAR_TEXT, True)]
+    assert legend.items == ()

@@ -14,10 +14,12 @@ from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import camera, chosen_areas, map_layers
+from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.show.content.unit_circles import unit_circles, unit_values
 from mapapp.show.plotly import commute_map, flow_lines
 from mapapp.show.plotly.commute_map import UnitLabels
 from mapapp.show.plotly.plain_figures import Figure, Trace
@@ -54,6 +56,7 @@ def map_figure(
     hatched = (
         {"url": hatching_url(prefix, content), **commute_map.hatching(scheme)} if content.is_hatched else None
     )
+    missing = _not_covered(content)
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
     crosses = question.analysis == "inflow-outflow"  # both ends of the commutes can be in the area
@@ -75,6 +78,13 @@ def map_figure(
         overlays={
             "flows": flows,
             "hatched": hatched,
+            "missing": {
+                "url": map_layers.unit_url(prefix, release, question.layer),
+                "units": missing,
+                **commute_map.quiet_hatching(scheme),
+            }
+            if missing
+            else None,
             "legend": map_legend(content, look["zoom"]).as_meta(),
         },
     )
@@ -155,8 +165,10 @@ def _traces(content: MapContent, prefix: str) -> list[Trace]:
         _unit_trace(content, prefix)
         if kind in _HOVER
         else commute_map.hover_trace(
-            unit_labels(content),
-            geojson_url=map_layers.unit_url(prefix, content.release, content.question.layer),
+            _circle_labels(content) if kind == "circles" else unit_labels(content),
+            geojson_url=shapes_url(prefix, content)
+            if kind == "circles"
+            else map_layers.unit_url(prefix, content.release, content.question.layer),
             scheme=scheme,
         )
     )
@@ -166,6 +178,11 @@ def _traces(content: MapContent, prefix: str) -> list[Trace]:
             traces[position] = commute_map.point_trace(
                 places["lon_deg"], places["lat_deg"], color=colors[end]
             )
+    elif kind == "circles":
+        circles = unit_circles(content)
+        traces[commute_map.POINTS] = commute_map.circle_trace(
+            circles.lon_deg, circles.lat_deg, circles.pixels, color=circles.color, halo=scheme.halo
+        )
     elif kind == "lines":
         # The flows have the hover texts.
         traces[commute_map.UNITS]["hoverinfo"] = "skip"
@@ -174,7 +191,7 @@ def _traces(content: MapContent, prefix: str) -> list[Trace]:
 
 
 def _unit_trace(content: MapContent, prefix: str) -> Trace:
-    colored = content.colored
+    colored = colored_units(content)
     return commute_map.classed_trace(
         UnitLabels(colored.units.ids, _HOVER[content.kind](content)),
         colored.of,
@@ -184,16 +201,30 @@ def _unit_trace(content: MapContent, prefix: str) -> Trace:
     )
 
 
-def _hover_by_workers(content: MapContent) -> list[str]:
-    texts = unit_labels(content).texts
-    more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
-        content.view.per
-    ]
-    if more is None:
-        return texts
-    values = content.colored.value.tolist()
+def _not_covered(content: MapContent) -> list[str]:
+    """The units that the map hatches because the release has no workers there."""
+    if content.kind == "circles":
+        return unit_circles(content).not_covered
+    return colored_units(content).not_covered if content.kind in _HOVER else []
+
+
+def _hover_by_density(content: MapContent) -> list[str]:
+    return _with_values(
+        unit_labels(content).texts, colored_units(content).value.tolist(), "{:,.3g} per square mile"
+    )
+
+
+def _circle_labels(content: MapContent) -> UnitLabels:
+    labels = unit_labels(content)
+    if content.view.per != "share":
+        return labels
+    texts = _with_values(labels.texts, unit_values(content).tolist(), "{:.2g}% of all workers")
+    return UnitLabels(labels.ids, texts)
+
+
+def _with_values(texts: list[str], values: list[float], words_of: str) -> list[str]:
     return [
-        f"{text}<br>{more.format(value)}" if value else text
+        f"{text}<br>{words_of.format(value)}" if value else text
         for text, value in zip(texts, values, strict=True)
     ]
 
@@ -218,7 +249,7 @@ def _hover_by_ratio(content: MapContent) -> list[str]:
 
 
 _HOVER: Final = {
-    "areas": _hover_by_workers,
+    "areas": _hover_by_density,
     "change": _hover_by_change,
     "ratio": _hover_by_ratio,
     "share": _hover_by_ratio,
@@ -244,8 +275,8 @@ def shapes_url(prefix: str, content: MapContent) -> str:
 
 
 def hatching_url(prefix: str, content: MapContent) -> str:
-    """Address of the shapes of units whose count, or change since an earlier release, is uncertain."""
-    shown = Address(against=_against(content), question=content.question)
+    """Address of the shapes of units whose count is uncertain."""
+    shown = Address(question=content.question)
     return f"{prefix}geo/{content.release.slug}/{content.release.version}/uncertain.geojson{to_query(shown)}"
 
 

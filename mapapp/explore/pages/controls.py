@@ -41,7 +41,7 @@ PLAIN: Final = (
 
 LOOK_FOR_RELEASES_MS: Final = 2_000
 
-PERS: Final = {"area": "Workers", "share": "Share", "square-mile": "Per sq. mile"}
+PERS: Final = {"square-mile": "Per sq. mile", "area": "Workers", "share": "Share"}
 FIELDS: Final = ("side", "show", "per", "characteristic", "layer", "matrix", "edges", "by")
 """Settings that only some analyses have."""
 
@@ -87,7 +87,7 @@ def show_options(question: Question, view: View, kind: str = "") -> list[dict[st
 
 def show_value(question: Question, view: View, kind: str) -> str:
     """The way the map is drawn, if the analysis offers a choice."""
-    kind = "areas" if kind == "change" else kind
+    kind = "areas" if kind in ("change", "circles") else kind
     return kind if kind in question.entry.shows else view.show_of(question)
 
 
@@ -128,7 +128,7 @@ def controls(
             _field("matrix", _matrix(address.question, menus), hidden),
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
-            _field("per", switch("per", "Colors of areas show", address.view.per, PERS), hidden),
+            _field("per", switch("per", "Areas show", address.view.per, PERS), hidden),
             _field("edges", html.Div([_edges(address.question), said("edges")]), hidden),
             _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
             html.Div(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mapapp.answers import words
 from mapapp.answers.commutes.lines import Lines
+from mapapp.answers.errors.error_marks import WITHIN
 from mapapp.answers.release import names_of
+from mapapp.show.content.colored_units import has_no_difference, no_difference_words
 from mapapp.show.content.density import MAX_POINTS
 from mapapp.show.content.map_content import MapContent
 
@@ -24,7 +28,11 @@ def map_caption(content: MapContent, zoom: float | None = None) -> str:
         f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
     )
     between = found.between(first, second)
-    return f"{between[0].upper()}{between[1:]} · {what}; small {found.noun}s may be noise"
+    said = no_difference_words(content) if has_no_difference(content) else _GRAY[content.has_errors]
+    return f"{between[0].upper()}{between[1:]} · {what} · {said.format(noun=found.noun)}"
+
+
+_GRAY: Final = {True: "gray: the {noun} is " + WITHIN, False: "gray: no {noun}"}
 
 
 def _answer_text(content: MapContent, zoom: float | None) -> str:
@@ -49,7 +57,7 @@ def _answer_text(content: MapContent, zoom: float | None) -> str:
     if kind != "density":
         measure = {"area": "workers", "share": "share of workers", "square-mile": "workers per square mile"}
         by_unit = f"{measure[content.view.per]} by {words.level_word(question.layer)}"
-        how = {"points": "1 point = 1 worker", "areas": by_unit}[kind]
+        how = {"points": "1 point = 1 worker", "areas": by_unit, "circles": by_unit}[kind]
         return f"{end} of {whose} · {how}"
     why = f" (more than {MAX_POINTS:,} points)" if content.view.show == "points" else ""
     spread = f"smoothed over {content.density.spread_mi:.1g}\N{NO-BREAK SPACE}mi"

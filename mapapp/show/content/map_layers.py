@@ -394,14 +394,14 @@ def _labels(
     return [
         {
             "name": name_parts(str(names[unit_id]))[0],
-            "at": [round(at, 4) for at in shapely.get_coordinates(_middle(part))[0].tolist()],
+            "at": [round(at, 4) for at in shapely.get_coordinates(middle(part))[0].tolist()],
             "box": [round(edge, 4) for edge in part.bounds],
         }
         for unit_id, part in zip(ids, largest, strict=True)
     ]
 
 
-def _middle(shape: shapely.Geometry) -> shapely.Geometry:
+def middle(shape: shapely.Geometry) -> shapely.Geometry:
     """The centroid, or a point well inside if the centroid is outside."""
     middle = shapely.centroid(shape)
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)

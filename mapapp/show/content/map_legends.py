@@ -10,8 +10,10 @@ import numpy
 
 from mapapp.question.fields import Side
 from mapapp.show.content import flow_shapes, palette
+from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.unit_circles import circle_legend
 
 _LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.show.content.density`
 _MOST_OPACITY: Final = 235 / 255
@@ -21,17 +23,12 @@ def map_legend(content: MapContent, zoom: float | None = None) -> Legend:
     """Return the legend of a map; the zoom level decides which flows it has (:meth:`MapContent.lines`)."""
     if content.kind == "lines":
         return _lines(content, zoom)
-    make: Callable[[MapContent], Legend] = {"density": _density, "points": _points}.get(content.kind, _units)
-    return make(content)
-
-
-def _units(content: MapContent) -> Legend:
-    colored = content.colored
-    items = tuple(
-        Item(text, color, more=f"{size:,}")
-        for text, color, size in zip(colored.texts, colored.colors, colored.sizes, strict=True)
-    )
-    return Legend("classes", " ".join(colored.title[:2]), items, notes=colored.title[2:])
+    make: dict[str, Callable[[MapContent], Legend]] = {
+        "density": _density,
+        "points": _points,
+        "circles": circle_legend,
+    }
+    return make[content.kind](content) if content.kind in make else colored_units(content).legend
 
 
 def _density(content: MapContent) -> Legend:

@@ -18,9 +18,11 @@ from mapapp.answers.commutes.lines import Lines
 from mapapp.answers.commutes.pick import Places
 from mapapp.question.fields import Side
 from mapapp.show.content import flow_shapes, palette
+from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.density import mercator_y
 from mapapp.show.content.map_content import MapContent, in_order
 from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme
+from mapapp.show.content.unit_circles import HALO_PIXELS, OPACITY, unit_circles
 from mapapp.show.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
 from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL
 
@@ -30,15 +32,23 @@ _APART_IN: Final = 0.07
 _STROKES: Final = ((1.5, HATCH_HALO_OPACITY), (0.55, 1.0))  # points and opacity: a halo, then the line
 
 
-def hatch(axes: Axes, shapes: Sequence[shapely.Geometry], frame: Frame, scheme: ColorScheme) -> None:
-    """Draw diagonal lines over shapes in Web Mercator."""
+def hatch(
+    axes: Axes,
+    shapes: Sequence[shapely.Geometry],
+    frame: Frame,
+    scheme: ColorScheme,
+    *,
+    is_quiet: bool = False,
+) -> None:
+    """Draw diagonal lines over shapes in Web Mercator; quiet ones say that there is nothing to know."""
     path = outline(numpy.array([*shapes, None], dtype=object)[:-1], frame) if shapes else None
     if path is None:
         return
     height = frame.north - frame.south
     starts = numpy.arange(frame.west - height, frame.east, _APART_IN * 2**0.5 * frame.per_inch)
     lines = [[(x, frame.south), (x + height, frame.north)] for x in starts]
-    for (width, opacity), color in zip(_STROKES, (scheme.hatch_halo, scheme.hatch), strict=True):
+    colors = (scheme.land, scheme.county_line) if is_quiet else (scheme.hatch_halo, scheme.hatch)
+    for (width, opacity), color in zip(_STROKES, colors, strict=True):
         drawn = LineCollection(lines, colors=color, linewidths=width, alpha=opacity, zorder=2.5)
         axes.add_collection(drawn, autolim=False)
         drawn.set_clip_path(path, axes.transData)
@@ -52,20 +62,47 @@ def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | Non
     if content.kind == "lines":
         _lines(axes, content.lines(zoom), frame, content.scheme)
         return
-    draw = {"density": _density, "points": _points}.get(content.kind, _units)
+    draw = {"density": _density, "points": _points, "circles": _circles}.get(content.kind, _units)
     draw(axes, content, frame)
 
 
 def _units(axes: Axes, content: MapContent, frame: Frame) -> None:
-    colored, scheme = content.colored, content.scheme
+    colored, scheme = colored_units(content), content.scheme
     class_of = dict(zip(colored.units.ids, colored.of.tolist(), strict=True))
     units = shown_units(content)
     colors = {place: color for place, color in enumerate(colored.colors) if color}
     fill_units(axes, units, class_of, colors, frame, scheme)
-    if content.is_hatched:
-        unsure = frozenset(content.uncertain)
-        shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure]
-        hatch(axes, shapes, frame, scheme)
+    _hatch_units(axes, content, units, colored.not_covered, frame)
+
+
+def _hatch_units(
+    axes: Axes, content: MapContent, units: Units, not_covered: Sequence[str], frame: Frame
+) -> None:
+    """Hatch the units that are not covered, and those whose count is uncertain."""
+    unsure = content.uncertain if content.is_hatched else ()
+    for ids, is_quiet in ((frozenset(not_covered), True), (frozenset(unsure), False)):
+        shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in ids]
+        hatch(axes, shapes, frame, content.scheme, is_quiet=is_quiet)
+
+
+def _circles(axes: Axes, content: MapContent, frame: Frame) -> None:
+    circles, scheme, units = unit_circles(content), content.scheme, shown_units(content)
+    draw_unit_borders(axes, units, frame, scheme)
+    _hatch_units(axes, content, units, circles.not_covered, frame)
+    x, y = numpy.radians(circles.lon_deg), mercator_y(circles.lat_deg)
+    points = circles.pixels * POINTS_PER_PIXEL
+    axes.scatter(
+        x,
+        y,
+        s=points**2,
+        c=circles.color,
+        alpha=OPACITY,
+        edgecolors=scheme.halo,
+        linewidths=HALO_PIXELS * POINTS_PER_PIXEL,
+        zorder=6,
+    )
+    axes.set_xlim(frame.west, frame.east)
+    axes.set_ylim(frame.south, frame.north)
 
 
 def fill_units(

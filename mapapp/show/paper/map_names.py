@@ -6,7 +6,7 @@ Names outside the release's states are quieter, and come after its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy
@@ -85,11 +85,27 @@ class MapName(NamedTuple):
 
 
 def draw_names(
-    axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
+    axes: Axes,
+    release: OpenedPublication,
+    frame: Frame,
+    scheme: ColorScheme,
+    ink_of: Callable[[list[tuple[float, float]]], str] | None = None,
 ) -> None:
-    """Draw as many names as fit without overlaps; `taken` are boxes to avoid, in inches."""
-    for name in chosen_names(map_names(release), frame, taken):
-        _write(axes, name, scheme)
+    """Draw as many names as fit without overlaps.
+
+    `ink_of` returns the ink for a name on the fills at some places in degrees, where it needs no halo; or nothing.
+    """
+    for name in chosen_names(map_names(release), frame):
+        is_over_fill = ink_of is not None and name.kind != "water"
+        _write(axes, name, scheme, ink_of(_ends_deg(name, frame)) if ink_of and is_over_fill else "")
+
+
+def _ends_deg(name: MapName, frame: Frame) -> list[tuple[float, float]]:
+    """Longitude and latitude of a name's ends and its middle."""
+    x, y = name.place
+    half = name.width_in / 2 * frame.per_inch
+    lat = math.degrees(math.atan(math.sinh(y)))
+    return [(math.degrees(at), lat) for at in (x - half, x, x + half)]
 
 
 def chosen_names(names: Sequence[MapName], frame: Frame, taken: Sequence[Box] = ()) -> list[MapName]:
@@ -168,18 +184,18 @@ def _is_inside(box: Box, frame: Frame) -> bool:
     return box[0] > 0 and box[1] > 0 and box[2] < frame.width_in and box[3] < frame.height_in
 
 
-def _write(axes: Axes, name: MapName, scheme: ColorScheme) -> None:
-    """Write a name with a halo, so that it is readable on any color."""
+def _write(axes: Axes, name: MapName, scheme: ColorScheme, ink: str = "") -> None:
+    """Write a name in an ink that suits the fill below it, or with a halo, so that it is readable on any color."""
     look = _LOOKS[name.kind]
     axes.text(
         *name.place,
         printable(name.text, bold=look.bold),
         fontproperties=font(look.points, bold=look.bold),
-        color=_color_of(name.kind, scheme),
+        color=ink or _color_of(name.kind, scheme),
         ha="center",
         va="center",
         parse_math=False,
-        path_effects=[withStroke(linewidth=_HALO_POINTS, foreground=scheme.halo)],
+        path_effects=[] if ink else [withStroke(linewidth=_HALO_POINTS, foreground=scheme.halo)],
         zorder=9,
     )
 

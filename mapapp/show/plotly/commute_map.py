@@ -19,6 +19,7 @@ import numpy.typing as npt
 from mapapp.show.content import palette
 from mapapp.show.content.camera import Camera
 from mapapp.show.content.palette import ColorScheme
+from mapapp.show.content.unit_circles import HALO_PIXELS, OPACITY
 from mapapp.show.plotly.plain_figures import Figure, Trace, figure, numbers
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
@@ -212,8 +213,8 @@ def commute_map(
         Width and height of the picture, pixels.
     overlays : dict
         What else the page's script draws: `flows` as `mapapp.show.plotly.flow_lines.flow_look` returns them, with
-        their `url`; `hatched`, the `url` of shapes with their look from `hatching`; `legend`, see
-        `mapapp.show.content.legend`.
+        their `url`; `hatched`, the `url` of shapes with their look from `hatching`; `missing`, the same with the
+        `units` among them that are not covered; `legend`, see `mapapp.show.content.legend`.
     """
     colors = paint(scheme)
     lines = caption_lines(caption, size[0])
@@ -243,6 +244,11 @@ def commute_map(
 def hatching(scheme: ColorScheme) -> dict[str, object]:
     """The look of hatching, for the page's script."""
     return {"color": scheme.hatch, "halo": scheme.hatch_halo, "opacity": palette.HATCH_HALO_OPACITY}
+
+
+def quiet_hatching(scheme: ColorScheme) -> dict[str, object]:
+    """The look of hatching over units that a release does not cover."""
+    return {"color": scheme.county_line, "halo": scheme.land, "opacity": 0}
 
 
 def star_hatching(scheme: ColorScheme) -> dict[str, object]:
@@ -369,6 +375,37 @@ def point_trace(
         "mode": "markers",
         "marker": {"size": size, "color": color, "opacity": opacity},
         "unselected": {"marker": {"opacity": opacity}},
+        "hoverinfo": "skip",  # the unit below has the hover text
+        "showlegend": False,
+    }
+
+
+def circle_trace(
+    lon_deg: npt.NDArray[numpy.floating],
+    lat_deg: npt.NDArray[numpy.floating],
+    pixels: npt.NDArray[numpy.floating],
+    *,
+    color: str,
+    halo: str,
+) -> Trace:
+    """Circles of some diameters in pixels, the first lowest, each with a ring around it.
+
+    The trace has no outlines, so each circle is two points: a larger one in the color of the ring, and the circle.
+    """
+    twice = [numpy.repeat(numpy.asarray(each, dtype=numpy.float32), 2) for each in (lon_deg, lat_deg, pixels)]
+    twice[2][::2] += 2 * HALO_PIXELS
+    return {
+        "type": "scattermap",
+        "lon": numbers(twice[0]),
+        "lat": numbers(twice[1]),
+        "mode": "markers",
+        "marker": {
+            "size": numbers(twice[2]),
+            "sizemode": "diameter",
+            "color": [halo, color] * len(pixels),
+            "opacity": OPACITY,
+        },
+        "unselected": {"marker": {"opacity": OPACITY}},
         "hoverinfo": "skip",  # the unit below has the hover text
         "showlegend": False,
     }

@@ -104,9 +104,9 @@ def stars_picture(
             lines=2,
             color=sheet.colors.quiet,
         )
-        foot = _foot(served)
+        foot, legend = _foot(served), table_legend(content)
         draw_foot(sheet, foot, MARGIN_IN)
-        below_in = foot_height_in(foot, inner) + legend_height_in("areas", n_outlines=0) + 0.12
+        below_in = foot_height_in(foot, inner) + legend_height_in(legend) + 0.12
         top = y + 0.07
         height = sheet.height - top - below_in
         frame = base_map.frame_of(map_layers.home_bounds(served), inner, height, 0.05)
@@ -121,7 +121,7 @@ def stars_picture(
         base_map.draw_ground(axes, served, frame, scheme)
         draw_names(axes, served, frame, scheme)
         base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
-        draw_legend(sheet, table_legend(content), MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
+        draw_legend(sheet, legend, MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
         draw_scale(sheet, frame, sheet.width - MARGIN_IN, top + height + 0.1)
         return encoded(sheet, form, scale, shown.table.title, stars_words(served, part))
 
