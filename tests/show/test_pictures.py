@@ -255,7 +255,7 @@ def test_bars_are_as_long_as_they_say(release: Release) -> None:
 
 def test_a_change_shows_the_later_answer(release: Release) -> None:
     state = STATES["profile"]
-    changed = served_answers.changed(release, release, settled(release, state[0]))
+    changed = served_answers.compare_releases(release, release, settled(release, state[0]))
     assert chart_pictures(release, changed) == chart_pictures(release, changed.after)
 
 

@@ -136,7 +136,7 @@ def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
     monkeypatch.setattr("mapapp.show.content.map_content.uncertain_changes", lambda *_: ())
     assert map_picture(content_of(release, question, view, before), bounds=bounds) != hatched
     rows = answer_tables.table(
-        served_answers.changed_with_errors(before, release, settled(release, question)), every=False
+        served_answers.compare_with_errors(before, release, settled(release, question)), every=False
     )["rows"]
     assert rows
     assert {row["sub"] for row in rows} <= {WITHIN, ""}
