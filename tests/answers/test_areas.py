@@ -35,7 +35,7 @@ from mapapp.question.area_text import (
     parse_area,
     polygon_of,
     ring_areas,
-    widened,
+    widen_area,
 )
 from tests.releases import ELSEWHERE, write_release
 
@@ -404,14 +404,14 @@ def test_corridors_have_names(areas: Areas) -> None:
 def test_an_area_is_widened_where_it_adds() -> None:
     steps = parse_area("county:1 +box:1,2,3,4 -stplc:5 &circle:1,2,3 +near:county:6,9")
     text = "near:county:1,2.5 +near:box:1,2,3,4,2.5 -stplc:5 &circle:1,2,3 +near:county:6,2.5"
-    assert area_text(widened(steps, 2.5)) == text
+    assert area_text(widen_area(steps, 2.5)) == text
     for area, said in (
         ("circle:1,2,3", "radius of its own"),
         ("all", "nothing around it"),
         ("-county:1", "adds nothing"),
     ):
         with pytest.raises(UsageError, match=said):
-            widened(parse_area(area), 1)
+            widen_area(parse_area(area), 1)
 
 
 def test_a_drawn_part_of_two_areas_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
