@@ -208,10 +208,10 @@ def _with_notes_on_names(questions: Questions, releases: list[Release]) -> Quest
 
 def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
     """Return the question of a setup for every release; print its notes to standard error."""
-    from mapapp.question.setup_file import fitted
+    from mapapp.question.setup_file import fit_setup
 
     for release in releases:
-        address, notes = fitted(setup, release)
+        address, notes = fit_setup(setup, release)
         for note in notes:
             click.echo(note, err=True)
     return address.question

@@ -106,9 +106,9 @@ def _check_options(
 
 def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
     """Return the promises of several sources, added, as data and as text lines."""
-    from mapapp.kinds.base.summed_ledgers import summed
+    from mapapp.kinds.base.summed_ledgers import sum_ledgers
 
-    total = summed(places)
+    total = sum_ledgers(places)
     result: dict[str, object] = {
         "spent": _amounts(*total.spent) | {"readings": _readings(total.readings)},
         "notes": list(total.notes),

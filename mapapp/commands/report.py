@@ -211,7 +211,7 @@ def _parts(releases: list[Release], options: Options) -> list[Part]:
     parts = []
     for path in options["setups"]:
         setup = setup_file.read(path)
-        fitted = [setup_file.fitted(setup, release) for release in releases]
+        fitted = [setup_file.fit_setup(setup, release) for release in releases]
         for note in dict.fromkeys(note for _, notes in fitted for note in notes):
             click.echo(note, err=True)
         address = fitted[0][0]

@@ -382,10 +382,10 @@ def _check(axes: Sequence[Axis], measuring: Measuring) -> None:
 def _open(dataset: Path, setting: ReleaseOptions) -> AnalystData:
     from geodata.store.store import open_store
     from mapapp.analyst.validity.confidential_parts import AnalystData
-    from mapapp.kinds.release.make.last_release import with_last_release
+    from mapapp.kinds.release.make.last_release import add_last_release
 
     store = open_store(dataset, "dataset")
     if setting.prior_release is not None:
         # Nothing measured here is released, so any earlier release may be used.
-        store = with_last_release(store, setting.prior_release, for_release=False)
+        store = add_last_release(store, setting.prior_release, for_release=False)
     return AnalystData(store)

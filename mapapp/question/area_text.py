@@ -313,7 +313,7 @@ def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> lis
     return [(Step("+", Circle(lon_deg, lat_deg, *pair)),) for pair in zip(inner, radii, strict=True)]
 
 
-def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
+def widen_area(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
     """Return an area with a corridor around each unit, box and shape that it adds; an earlier corridor is replaced.
 
     What is removed or intersected stays as it is.
@@ -324,7 +324,7 @@ def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
         If the distance is not allowed, or nothing that is added can have a corridor.
     """
 
-    def wider(step: Step) -> Step:
+    def widen_part(step: Step) -> Step:
         of = step.part.of if isinstance(step.part, Corridor) else step.part
         if step.sign != "+":
             return step
@@ -337,7 +337,7 @@ def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
 
     if all(step.sign != "+" for step in steps):
         raise UsageError(f"area {_short(area_text(steps))}: it adds nothing to be near; give a unit first")
-    return tuple(wider(step) for step in steps)
+    return tuple(widen_part(step) for step in steps)
 
 
 def polygon_of(part: Circle | Box | Shape) -> shapely.Geometry:

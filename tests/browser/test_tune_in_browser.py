@@ -257,7 +257,7 @@ def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
         "mapapp.analyst.workbench.design_callbacks.design", lambda *given: endless(report=given[-1])
     )
     monkeypatch.setattr(
-        "mapapp.kinds.tables.tune.callbacks._counted", lambda *given: endless(report=given[-1])
+        "mapapp.kinds.tables.tune.callbacks._count_table", lambda *given: endless(report=given[-1])
     )
     monkeypatch.setattr(
         "mapapp.kinds.records.tune.callbacks.draw_variants",

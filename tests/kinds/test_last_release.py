@@ -26,9 +26,9 @@ from mapapp.kinds.base.ledger import Ledger
 from mapapp.kinds.release.certificate.recheck import check_release
 from mapapp.kinds.release.make.last_release import (
     LAST_RELEASE_CAVEAT,
+    add_last_release,
     check_last_release,
     release_flows,
-    with_last_release,
 )
 from mapapp.kinds.release.make.run import run_synthesis
 from mapapp.kinds.release.make.settings import privacy_of
@@ -246,7 +246,7 @@ def test_what_is_not_for_release_makes_nothing_for_release(dataset: Path, last: 
     assert "not for release" in message
     assert not (dataset / "ledger.jsonl").exists()
     with pytest.raises(UsageError, match="not for release"):
-        with_last_release(open_store(dataset, "dataset"), last)
+        add_last_release(open_store(dataset, "dataset"), last)
 
 
 @pytest.mark.parametrize("prior", ["gravity", "uniform"])
@@ -346,7 +346,7 @@ def test_rows_that_cannot_be_are_refused(dataset: Path, last: Path, column: str,
     jobs.to_parquet(last / "jobs.parquet", index=False)
     reseal(last)
     with pytest.raises(StoreError, match=f"column {column!r} holds {value}, which is not in"):
-        with_last_release(open_store(dataset, "dataset"), last, for_release=False)
+        add_last_release(open_store(dataset, "dataset"), last, for_release=False)
 
 
 def test_an_altered_last_release_is_refused(dataset: Path, last: Path) -> None:

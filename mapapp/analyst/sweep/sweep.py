@@ -41,12 +41,12 @@ from mapapp.analyst.validity.validity import measure_setting
 from mapapp.base.errors import UsageError
 from mapapp.base.progress import Report, part_of, silent
 from mapapp.kinds.base.geography import Geography, Ints
-from mapapp.kinds.base.option import with_values
+from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.choose.public_part import PublicPart, read_public_part
 from mapapp.kinds.release.choose.setting_choice import Choice, choose_setting
 from mapapp.kinds.release.make.batch import draw_workers
 from mapapp.kinds.release.make.certified_weights import certify_weights
-from mapapp.kinds.release.make.options import SWEPT, ReleaseOptions, with_preset
+from mapapp.kinds.release.make.options import SWEPT, ReleaseOptions, fill_in_preset
 from mapapp.kinds.release.make.prior import PublicPrior
 from mapapp.kinds.release.make.settings import DEFAULT_EPSILON, designed_choice, parameters_of
 from mapapp.kinds.release.make.support import build_support
@@ -299,8 +299,8 @@ def _setting(
 ) -> SweptSetting:
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {SWEPT[axis.name].name: value for axis, (_, value) in zip(axes, chosen, strict=True)}
-    mine = with_values(options, changed)
-    filled = with_preset(mine)
+    mine = replace_values(options, changed)
+    filled = fill_in_preset(mine)
     try:
         privacy, parameters = parameters_of(data.store.path, mine)
         if parameters.prior == "flows" and data.geography.flows.empty:

@@ -26,7 +26,7 @@ from mapapp.base.progress import Report, silent
 from mapapp.base.result_cache import ResultCache
 from mapapp.kinds.base.compared_homes import Places
 from mapapp.kinds.base.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
-from mapapp.kinds.release.make.marginal_segments import assigns_from_margins, with_marginal_segments
+from mapapp.kinds.release.make.marginal_segments import add_joint_segments, assigns_from_margins
 from mapapp.kinds.release.make.prior import PublicPrior, public_prior
 
 Floats = npt.NDArray[np.float64]
@@ -80,7 +80,7 @@ class AnalystData:
 
     @cached_property
     def _marginal(self) -> AnalystData:
-        return AnalystData(with_marginal_segments(self.store))
+        return AnalystData(add_joint_segments(self.store))
 
     @cached_property
     def places(self) -> Places:

@@ -130,7 +130,7 @@ class AreaCounts:
         self._places, self._side, self.segments = places, side, segments
         if places.is_empty:
             raise UsageError(f"this publication has no counts of LODES characteristics (WAC, RAC); {_HOW}")
-        self._states, self._lacking = self._covered(places.states_of(chosen))
+        self._states, self._lacking = self._split_covered(places.states_of(chosen))
         self.files = [
             file for name in segments for file in places.files(side, name) if file["state"] in self._states
         ]
@@ -196,7 +196,7 @@ class AreaCounts:
     def _across(self, of_files: str, of_columns: str) -> Ints | None:
         """Return the jobs by the segments of one attribute and the columns of another: int64[3, 3]."""
         segments = segments_of(of_files, (1, 2, 3))
-        if any(self._missing(state, segments) for state in self._states):
+        if any(self._first_missing(state, segments) for state in self._states):
             return None
         columns = [BANDS[name].codes for name in segments_of(of_columns, (1, 2, 3))]
         group = next(group for group in GROUPS if columns[0][0] in group.codes)
@@ -264,7 +264,7 @@ class AreaCounts:
     def _of(self, segment: str, codes: tuple[str, ...]) -> SegmentCells:
         return self._places.cells(self._side, segment, codes)
 
-    def _missing(self, state: str, segments: Sequence[str]) -> str:
+    def _first_missing(self, state: str, segments: Sequence[str]) -> str:
         """Return the first of some segments of which there is no file of a state; empty if there are all."""
         return next(
             (
@@ -275,7 +275,7 @@ class AreaCounts:
             "",
         )
 
-    def _covered(self, states: list[str]) -> tuple[list[str], list[str]]:
+    def _split_covered(self, states: list[str]) -> tuple[list[str], list[str]]:
         """Return the states of the area that have the files, and those that have none.
 
         Raises
@@ -283,8 +283,8 @@ class AreaCounts:
         UsageError
             No state has them, or a state has only some of them.
         """
-        whole = [state for state in states if not self._missing(state, [ALL_WORKERS])]
-        lacking = {state: name for state in states if (name := self._missing(state, self.segments))}
+        whole = [state for state in states if not self._first_missing(state, [ALL_WORKERS])]
+        lacking = {state: name for state in states if (name := self._first_missing(state, self.segments))}
         wrong = [state for state in whole if state in lacking] or (
             states[:1] if len(lacking) == len(states) else []
         )
@@ -317,10 +317,10 @@ def class_rows(counts: AreaCounts) -> pandas.DataFrame:
             for code, label, n in zip(group.codes, group.labels, jobs.tolist(), strict=True)
         ]
     names = ["attribute", "title", "code", "label", "workers", "share"]
-    return with_cautions(pandas.DataFrame(rows, columns=names))
+    return add_cautions(pandas.DataFrame(rows, columns=names))
 
 
-def with_cautions(rows: pandas.DataFrame) -> pandas.DataFrame:
+def add_cautions(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Return rows of workers with the last two worker columns: published counts have cautions, but no error of ours."""
     return rows.assign(expected_error=np.nan, caution=cautions(rows["workers"].to_numpy(np.int64)))
 

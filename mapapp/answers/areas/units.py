@@ -131,7 +131,7 @@ class ReleaseUnits:
         places: pandas.DataFrame = self._store.table("blocks", columns)
         return places
 
-    def with_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
+    def keep_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
         """Of some blocks, those whose jobs the release has; None for all blocks, as an argument and as the answer.
 
         States outside the imported area have none, and neither have states whose workplaces the release does not cover.

@@ -41,7 +41,7 @@ from mapapp.answers.findings.words import (
     covered_in,
     first_spoken,
     is_tied,
-    ranked,
+    rank_rows,
     ranked_of,
     ranking,
     share_text,
@@ -112,7 +112,7 @@ def of_distance_direction(answer: DistanceDirection) -> Sentences:
     if not _is_large(answer.workers):
         return _some(_who_is_there(answer, answer.workers))
     directions = answer.directions[answer.directions["direction"] != ""]
-    rows = ranked(directions.sort_values("workers", ascending=False, kind="stable"), "label")
+    rows = rank_rows(directions.sort_values("workers", ascending=False, kind="stable"), "label")
     rows = [row._replace(name=row.name.lower()) for row in rows]
     ends = {"work": "from work to home", "home": "from home to work"}[answer.about.area_side]
     far = answer.bands.iloc[-1]
@@ -250,7 +250,7 @@ def _who_is_there(answer: Result, workers: Number, more: str = "") -> str:
 def _outside(answer: Destinations, own: pandas.DataFrame) -> str:
     """Return how many live, or work, outside the area, if the area is one of the rows; empty otherwise."""
     n = answer.workers.value
-    rows = ranked(own)
+    rows = rank_rows(own)
     if not rows or not _is_large(answer.workers):
         return ""
     verb = _MORE[answer.about.area_side]
@@ -335,7 +335,7 @@ def _largest_segment(answer: AreaProfile) -> str:
         return ""
     n = answer.workers.value
     order = np.argsort(-answer.segments["workers"].to_numpy(), kind="stable")
-    segments = ranked(answer.segments, "label")
+    segments = rank_rows(answer.segments, "label")
     rows = [segments[row] for row in order[:2]]
     if n < LEAST_WORKERS or rows[0].workers == n:
         return ""

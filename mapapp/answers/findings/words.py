@@ -95,7 +95,7 @@ def amount_of(value: int, error: float | None) -> Amount:
         return Amount(f"{value:,}", "", value)
     if error == 0:
         return Amount(f"exactly {value:,}", "", value)
-    near = _rounded(value, error)
+    near = _round_to_error(value, error)
     return Amount(f"about {near:,}", off, near)
 
 
@@ -109,7 +109,7 @@ def rounded_error(error: float) -> str:
     return f"{round(error / unit) * unit:,}"
 
 
-def _rounded(value: int, error: float) -> int:
+def _round_to_error(value: int, error: float) -> int:
     """Return a positive value, rounded to the power of ten that is at most twice its error, but never to 0."""
     digits = max(0, math.floor(math.log10(2 * error))) if error >= 0.5 else 0
     step: int = 10 ** min(digits, math.floor(math.log10(value)))
@@ -159,7 +159,7 @@ def where_of(name: str, text: str) -> str:
     steps = parse_area(text) if text else ()
     first = steps[0].part if steps else Everything()
     if len(steps) < 2 and not name.startswith(_ALL_BUT):
-        known = _labeled(first, steps[0].label) if steps and steps[0].label else _only(first, name)
+        known = _label_part(first, steps[0].label) if steps and steps[0].label else _only(first, name)
         if known:
             return known
     if isinstance(first, Corridor) and name.startswith("within "):
@@ -169,7 +169,7 @@ def where_of(name: str, text: str) -> str:
     return f"in {_last_of_list(steps, name)}"
 
 
-def _labeled(part: object, label: str) -> str:
+def _label_part(part: object, label: str) -> str:
     """Return a drawn part or a landmark, given the name that the address has for it."""
     is_point = isinstance(part, Circle) and not label.startswith("the ")
     return f"{'at' if is_point else 'in'} {label}"
@@ -235,7 +235,7 @@ def _distinct(name: str, forms: Sequence[str], counts: Sequence[Counter[str]]) -
     return next((short for short, count in zip(forms, counts, strict=True) if count[short] == 1), name)
 
 
-def ranked(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
+def rank_rows(frame: pandas.DataFrame, name: str = "name") -> list[Ranked]:
     """Return the rows of a table of workers, in its order, by the names in one of its columns."""
     return ranked_of(*(frame[column].tolist() for column in (name, "workers", "expected_error")))
 
@@ -302,10 +302,10 @@ def tie_clauses(rows: Sequence[Ranked], n_named: int) -> str:
         groups.append([named[-1].name, beyond])
     if all(row.error == 0 for row in equal):
         return ", and ".join(f"{listed(group)} have equal counts" for group in groups)
-    return _apart(groups, chain=len(runs) > 1)
+    return _describe_ties(groups, chain=len(runs) > 1)
 
 
-def _apart(groups: Sequence[Sequence[str]], *, chain: bool) -> str:
+def _describe_ties(groups: Sequence[Sequence[str]], *, chain: bool) -> str:
     """Return which groups have no order; in a chain, each row is tied with its neighbors."""
     texts = [listed(list(group)) for group in groups]
     if chain and sum(map(len, texts[:2])) > _LONG_NAMES:

@@ -16,7 +16,7 @@ from mapapp.answers.commutes.attributes import in_sentence
 from mapapp.answers.opened_publication import OpenedPublication
 from mapapp.answers.promise.chance_words import chance_in_words
 from mapapp.answers.promise.chapters import Chapter
-from mapapp.answers.promise.lone_worker import rounded
+from mapapp.answers.promise.lone_worker import round_factor
 from mapapp.answers.promise.overlapping_releases import same_jobs
 from mapapp.answers.publication import is_of_records
 from mapapp.answers.records.claims import RecordsCertificate, SeedClaims, records_claims
@@ -181,12 +181,12 @@ def _promise(stated: RecordsCertificate) -> Chapter:
         parts=(
             "Take any one worker, and imagine that this worker's record had not been there. "
             f"{'Almost every' if add.delta.value else 'Every'} result that could be published is at most "
-            f"about {rounded(math.exp(add.epsilon.value))} times as likely with the record as without it, and the "
+            f"about {round_factor(math.exp(add.epsilon.value))} times as likely with the record as without it, and the "
             "other way round. The closer this factor is to 1, the less anybody can learn about the worker; a factor of "
             "hundreds or more promises little.",
             f"If the worker's record had been different in any way, the factor is at most about "
-            f"{rounded(math.exp(replace.epsilon.value))}. This reading adds up with the promises of other publications "
-            "of the same workers.",
+            f"{round_factor(math.exp(replace.epsilon.value))}. This reading adds up with the promises of other "
+            "publications of the same workers.",
             *_numbers_in_words(stated),
         ),
     )

@@ -215,10 +215,10 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> None:
         autolim=False,
     )
     centers = numpy.column_stack([numpy.radians(places["lon_deg"]), mercator_y(places["lat_deg"])])
-    _circles(axes, centers, radii, scheme)
+    _place_circles(axes, centers, radii, scheme)
 
 
-def _circles(
+def _place_circles(
     axes: Axes, centers: flow_shapes.Numbers, radii: dict[str, flow_shapes.Numbers], scheme: ColorScheme
 ) -> None:
     """Draw a disc for each place and way, the smaller on the larger."""

@@ -28,7 +28,7 @@ from mapapp.analyst.validity import tract as validity_tract
 from mapapp.analyst.validity.confidential_parts import AnalystData
 from mapapp.kinds.release.choose.public_part import read_public_part
 from mapapp.kinds.release.choose.setting_choice import Choice
-from mapapp.kinds.release.make.marginal_segments import with_marginal_segments
+from mapapp.kinds.release.make.marginal_segments import add_joint_segments
 from mapapp.kinds.release.make.run import run_synthesis
 from tests.analyst.audit.test_questions import require_lookups
 from tests.commands.running import run_here
@@ -120,7 +120,7 @@ def write_with_jobs(dataset: Store, path: Path, jobs: pandas.DataFrame) -> None:
 
 
 def test_the_two_numbers_of_workers_differ(dataset: Store) -> None:
-    marginal = with_marginal_segments(dataset)
+    marginal = add_joint_segments(dataset)
     assert (counts_of(dataset.table("jobs")) != counts_of(marginal.table("jobs"))).any()
 
 
@@ -170,7 +170,7 @@ def test_a_setting_is_drawn_with_the_numbers_of_its_release(
 ) -> None:
     data = AnalystData(dataset)
     one = audited_setting(data, unit, PRIVACY, setting(unit))
-    wanted = counts_of(with_marginal_segments(dataset).table("jobs"))
+    wanted = counts_of(add_joint_segments(dataset).table("jobs"))
     found = np.zeros_like(wanted)
     for panel in data.workers():
         drawn = one.part(panel).drawn

@@ -156,10 +156,10 @@ def import_published(
     refuse_existing(path)
     sources = _chosen(sources, year, job_type)
     publisher = _publisher_of(sources, declared)
-    equal = _compared_with_lists(sources)
+    equal = _compare_with_lists(sources)
     ensure_compiled(lambda: progress("compiling kernels (once)", 0, 0), {"points": STAGES["points"]})
     shared = None if geography is None else _shared_geography(geography, sources)
-    imported = _imported(sources, title, shared, threads, progress)
+    imported = _import_sources(sources, title, shared, threads, progress)
     certificate = _certificate(imported, sources, publisher, equal, shared)
     return _written(path, imported, certificate, shared, threads, progress)
 
@@ -297,7 +297,7 @@ def _is_exported(folder: Path) -> bool:
     return isinstance(origin, dict) and "CommuteMap" in json.dumps(origin)
 
 
-def _compared_with_lists(sources: Sources) -> dict[str, str]:
+def _compare_with_lists(sources: Sources) -> dict[str, str]:
     """Return the sha256 that their publisher's lists state for files, by name; each file has been compared with it.
 
     Raises
@@ -353,7 +353,7 @@ def _shared_geography(path: Path, sources: Sources) -> Store:
     return store
 
 
-def _imported(
+def _import_sources(
     sources: Sources, title: str | None, shared: Store | None, threads: int, progress: Report
 ) -> Imported:
     if shared is None:

@@ -44,7 +44,7 @@ from mapapp.kinds.records.tune.setting import (
     SOMETIMES_UNUSED,
     choice_of,
     command_line,
-    unused,
+    find_unused,
 )
 
 # What drawing a setting of records beside others has found, as cards. Confidential.
@@ -281,7 +281,7 @@ def _heed(app: Dash) -> None:
         Input(f"{KIND}-structure", "value"),
     )
     def heed(kept: int, given: str, structure: str) -> Answers:
-        without = unused({"kept": kept, "given": given, "structure": structure})
+        without = find_unused({"kept": kept, "given": given, "structure": structure})
         return [name in without for name, _ in places]
 
 
@@ -377,7 +377,7 @@ def _begin(
 ) -> Work[ComparedRecords]:
     plan = expectation.workers.plan(choice_of(_given(values[: len(CONTROLS)]), expectation.workers))
     flows = _flows(dict(zip(FLOW_CONTROLS, values[len(CONTROLS) :], strict=True)))
-    return lambda report: _compared(session, expectation, plan, flows, report)
+    return lambda report: _compare_setting(session, expectation, plan, flows, report)
 
 
 def _show(app: Dash, session: Session, expectation: RecordsExpectation) -> None:
@@ -409,7 +409,7 @@ def _flows(given: Mapping[str, object]) -> Setting:
     return read_setting({name: value for name, value in given.items() if isinstance(value, ControlValue)})
 
 
-def _compared(
+def _compare_setting(
     session: Session, expectation: RecordsExpectation, plan: Plan, flows: Setting, report: Report
 ) -> ComparedRecords:
     """Draw and measure."""

@@ -102,10 +102,10 @@ def _draw_shares(app: Dash, plans: TablePlans) -> None:
 
 
 def _begin(plans: TablePlans, _tab: str, *values: object) -> Work[CountedTable]:
-    return lambda report: _counted(plans, values, report)
+    return lambda report: _count_table(plans, values, report)
 
 
-def _counted(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
+def _count_table(plans: TablePlans, values: tuple[object, ...], report: Report) -> CountedTable:
     """Count the table that the controls describe."""
     given = dict(zip((*_TABLE, *_PROMISE), values, strict=True))
     epsilon, delta = _promise(given)
