@@ -12,11 +12,11 @@ from mapapp.analyst.workbench.fields import table
 from mapapp.analyst.workbench.job_progress import cancel_row
 from mapapp.analyst.workbench.kept_settings import KeptSetting
 from mapapp.analyst.workbench.panels import MEASURES, digits
-from mapapp.analyst.workbench.setting import described
+from mapapp.analyst.workbench.setting import describe_setting
 from mapapp.answers.promise.lone_worker import odds_sentence, stay_text, true_tract_text
 from mapapp.answers.words import aria, plain
 
-__all__ = ["controls", "dialog", "differing", "joined", "promise_rows", "table_of"]
+__all__ = ["controls", "dialog", "differ", "join_columns", "promise_rows", "table_of"]
 
 Rows = list[tuple[str, list[str]]]
 """A name, and a text for each setting."""
@@ -80,14 +80,14 @@ def table_of(kept: Sequence[KeptSetting]) -> Component:
     if not kept:
         return html.P("No setting is kept yet. Give the setting a name and press Keep.", className="quiet")
     parts = {
-        "Parameters": joined([dict(described(one.setting)) for one in kept]),
-        "Promise": joined([_promise(one) for one in kept]),
-        "Measured on real homes: confidential": joined([_measured(one) for one in kept]),
+        "Parameters": join_columns([dict(describe_setting(setting.setting)) for setting in kept]),
+        "Promise": join_columns([_promise(setting) for setting in kept]),
+        "Measured on real homes: confidential": join_columns([_list_measured(setting) for setting in kept]),
     }
-    heads = ["", *[one.name for one in kept]]
+    heads = ["", *[setting.name for setting in kept]]
     return html.Div(
         [
-            html.Div([_buttons(one.name) for one in kept], className="kept-buttons"),
+            html.Div([_buttons(setting.name) for setting in kept], className="kept-buttons"),
             *[
                 table(title, heads, [(name, _cells(texts)) for name, texts in rows], "small kept")
                 for title, rows in parts.items()
@@ -120,16 +120,16 @@ def _buttons(name: str) -> Component:
 
 
 def _cells(texts: list[str]) -> list[Component]:
-    mark = "differs" if differing(texts) else ""
+    mark = "differs" if differ(texts) else ""
     return [html.Td(text, className=mark) for text in texts]
 
 
-def differing(texts: Sequence[str]) -> bool:
+def differ(texts: Sequence[str]) -> bool:
     """Whether settings differ in a row."""
     return len(set(texts)) > 1
 
 
-def joined(columns: Sequence[Mapping[str, str]]) -> Rows:
+def join_columns(columns: Sequence[Mapping[str, str]]) -> Rows:
     """Rows of settings that each have some of the names; a dash where a setting lacks one."""
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, [column.get(name, "–") for column in columns]) for name in names]
@@ -154,7 +154,7 @@ def promise_rows(final: float, delta: float, lone_worker: object) -> dict[str, s
     }
 
 
-def _measured(kept: KeptSetting) -> dict[str, str]:
+def _list_measured(kept: KeptSetting) -> dict[str, str]:
     if kept.measured is None:
         return {"Measured": "not yet"}
     validity, extent = kept.measured
