@@ -168,7 +168,7 @@ class Shape:
     @classmethod
     def of(cls, polygon: shapely.Geometry) -> Shape:
         """Make a shape from a polygon in degrees, rounded to 0.00001."""
-        return cls(area_shapes.polygon_text(area_shapes.mended(polygon)))
+        return cls(area_shapes.polygon_text(area_shapes.mend_polygon(polygon)))
 
     def __str__(self) -> str:
         return f"shape:{self.text}"
@@ -188,7 +188,7 @@ class Line:
     lines: shapely.Geometry = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lines", corridors.unwrapped(area_shapes.lines_of(self.text)))
+        object.__setattr__(self, "lines", corridors.unwrap_lines(area_shapes.lines_of(self.text)))
 
     @classmethod
     def of(cls, lines: shapely.Geometry) -> Line:

@@ -210,7 +210,7 @@ def test_what_is_kept_is_not_measured_again(
 def test_another_dataset_is_another_measurement(data: AnalystData) -> None:
     (setting,) = swept_settings(data, OPTIONS, [axis("epsilon", "4")])
     other = AnalystData(
-        data.store.with_table("prior", data.store.table("prior").iloc[1:], last_release={"release": "r"})
+        data.store.replace_table("prior", data.store.table("prior").iloc[1:], last_release={"release": "r"})
     )
     assert sweep.fingerprint(data, setting, None, 0) != sweep.fingerprint(other, setting, None, 0)
 

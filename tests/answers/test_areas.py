@@ -72,7 +72,7 @@ def test_text_and_steps_are_the_same(steps: Any) -> None:
 @given(st.lists(st.tuples(st.floats(-179, 179), st.floats(-89, 89)), min_size=3, max_size=30))
 def test_polygons_survive_as_text(places: Any) -> None:
     try:
-        shape = area_shapes.mended(shapely.Polygon(numpy.round(places, 5)))
+        shape = area_shapes.mend_polygon(shapely.Polygon(numpy.round(places, 5)))
     except GeometryError:
         return
     back = area_shapes.polygon_of(area_shapes.polygon_text(shape))
@@ -225,16 +225,16 @@ def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
     scribble = shapely.Polygon(random.uniform(-1, 1, (1_500, 2)))
     monkeypatch.setattr(shapely, "make_valid", None)
     with pytest.raises(GeometryError, match="overlap or cross in too many places"):
-        area_shapes.mended(scribble)
+        area_shapes.mend_polygon(scribble)
 
 
 def test_shapes_that_cross_themselves_a_few_times_are_accepted() -> None:
     x = numpy.arange(400) / 400
     hatched = shapely.Polygon([*zip(x, x % 0.005 * 200, strict=True), (1, -1), (0, -1)])
-    assert area_shapes.mended(hatched).area > 0
+    assert area_shapes.mend_polygon(hatched).area > 0
     turn = numpy.linspace(0, 8 * numpy.pi, 500)[:-1]  # four loops around the same middle
     loops = shapely.Polygon(numpy.column_stack([numpy.cos(turn) * (1 + turn / 50), numpy.sin(turn)]))
-    assert shapely.is_valid(area_shapes.mended(loops))
+    assert shapely.is_valid(area_shapes.mend_polygon(loops))
 
 
 def test_rings_partition_their_circle(areas: Areas) -> None:

@@ -558,7 +558,7 @@ def test_what_is_no_address(address: str) -> None:
 
 def test_a_key_travels_only_in_an_open_parcel() -> None:
     key = SecretKey._from_bytes(KNOWN_KEY, is_test=False)
-    with key.handed_over() as parcel:
+    with key.hand_over() as parcel:
         assert repr(parcel) == "KeyParcel(hidden)"
         arrived = pickle.loads(pickle.dumps(parcel))
     assert isinstance(arrived, SecretKey)

@@ -22,7 +22,7 @@ from engine.streams import PublicSeed
 from engine.support.tracts import OriginTracts
 from engine.validity.grid import CELL_RANGE
 from geodata.store.schema import PUBLIC_TABLES
-from geodata.store.store import Store, open_store, writing_store
+from geodata.store.store import Store, open_store, write_store
 from mapapp.answers.release_claims import ParameterClaims
 from mapapp.kinds.base.option import replace_values
 from mapapp.kinds.release.certificate.exponential import stated_privacy
@@ -262,7 +262,7 @@ def test_a_town_is_where_most_people_of_a_tract_live(dataset: Store, public: Pub
 def test_without_layers_pumas_are_the_towns(dataset: Store, tmp_path: Path) -> None:
     path = tmp_path / "plain.dataset"
     blocks = dataset.table("blocks")
-    with writing_store(path, "dataset") as writer:
+    with write_store(path, "dataset") as writer:
         for name in ("jobs", *(table.name for table in PUBLIC_TABLES if table.name != "blocks")):
             writer.copy_table(dataset, name)
         writer.table("blocks", blocks[[name for name in blocks.columns if not name.startswith("layer_")]])

@@ -18,7 +18,7 @@ import pytest
 from engine.parameters import SynthesisParameters
 from geodata.errors import StoreError
 from geodata.store.schema import TABLES
-from geodata.store.store import Store, open_store, sha256_of, writing_store
+from geodata.store.store import Store, open_store, sha256_of, write_store
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.base.errors import UsageError
 from mapapp.commands.cli import run
@@ -218,7 +218,7 @@ def test_the_order_of_flows_decides_nothing(demo_dataset: Path, tmp_path: Path) 
     rows = pandas.concat([prior.assign(weight=prior["weight"] * part) for part in (0.1, 0.3, 1 / 3, 0.7)])
     releases = []
     for seed in (1, 2):
-        with writing_store(tmp_path / f"d{seed}", "dataset") as writer:
+        with write_store(tmp_path / f"d{seed}", "dataset") as writer:
             for table in TABLES["dataset"]:
                 if table.name != "prior":
                     writer.copy_table(store, table.name)

@@ -70,7 +70,7 @@ def test_no_home_changes_a_number(dataset: Store) -> None:
     by_source, by_margins = set(), set()
     for homes in product((1, 2), repeat=4):
         jobs = assigned_jobs(list(zip(homes, kinds, strict=True)))
-        store = dataset.with_table("jobs", jobs)
+        store = dataset.replace_table("jobs", jobs)
         by_source.add(counts_of(jobs).tobytes())
         rows = add_joint_segments(store).table("jobs")
         by_margins.add(counts_of(rows).tobytes())
@@ -123,8 +123,8 @@ def test_numbers_that_are_not_from_margins_fail(
 ) -> None:
     jobs = assigned_jobs([(1, (0, 0, 0)), (2, (1, 1, 1))])
     mixed = assigned_jobs([(1, (0, 1, 0)), (2, (1, 0, 1))])
-    assert has_marginal_segments(dataset.with_table("jobs", jobs)) != has_marginal_segments(
-        dataset.with_table("jobs", mixed)
+    assert has_marginal_segments(dataset.replace_table("jobs", jobs)) != has_marginal_segments(
+        dataset.replace_table("jobs", mixed)
     )
     monkeypatch.setattr("mapapp.kinds.release.make.run.assigns_from_margins", lambda *_: False)
     monkeypatch.setattr(marginal_segments, "joint_counts", _most_unlike)

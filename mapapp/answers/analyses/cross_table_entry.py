@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pandas
 
 from geodata.store.schema import COMMUTE_EDGES_MI
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.analyses.cross_table import ALL, KEYS, CrossTable
 from mapapp.answers.analyses.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry, WideTable
 from mapapp.answers.analyses.grids import ERROR, TOTAL, Limit
@@ -292,7 +292,7 @@ def _counts(areas: Areas, answer: CrossTable) -> Counts:
 
 
 def _titles(answer: CrossTable) -> str:
-    return listed([in_sentence(attribute.title) for attribute in answer.attributes])
+    return list_names([in_sentence(attribute.title) for attribute in answer.attributes])
 
 
 def _title(answer: CrossTable) -> str:

@@ -18,7 +18,7 @@ import pandas
 import shapely
 
 from geodata.errors import StoreError
-from geodata.store.atomic_writes import writing_beside
+from geodata.store.atomic_writes import write_beside
 from geodata.store.store import Store
 from mapapp.answers.areas.layer_units import TABLES
 from mapapp.answers.areas.units import ReleaseUnits
@@ -209,7 +209,7 @@ class Outlines:
             return _index_by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
         with self._lock:
             lock = self._locks.setdefault(level, Lock())
-        with watch.held(lock):
+        with watch.hold_lock(lock):
             kept = self._read_kept(level)
             return _index_by_id(self._make(level) if kept is None else kept, "unit_id")
 
@@ -229,7 +229,7 @@ class Outlines:
         """Return the published outlines of a level as WKB, by identifier; read once, when the first one is needed."""
         with self._lock:
             lock = self._locks.setdefault(f"published {level}", Lock())
-        with watch.held(lock):
+        with watch.hold_lock(lock):
             if level not in self._wkb:
                 shapes = self._store.table(TABLES[level], [f"{level}_id", "geometry"])
                 self._wkb[level] = dict(zip(shapes[f"{level}_id"], shapes.geometry.to_wkb(), strict=True))
@@ -261,7 +261,7 @@ class Outlines:
         """Save a layer in a file named by its checksum; if the disk is full, skip it."""
         with (
             suppress(OSError, StoreError),
-            writing_beside(self._folder / f"outlines-{level}", replace=True) as partial,
+            write_beside(self._folder / f"outlines-{level}", replace=True) as partial,
         ):
             file = partial.folder / "outlines.parquet"
             frame.to_parquet(file, index=False, compression="zstd")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import shapely
 
 from geodata.geography import corridors
-from geodata.geography.distance import EARTH_RADIUS_MI, distance_mi, on_sphere
+from geodata.geography.distance import EARTH_RADIUS_MI, distance_mi, place_on_sphere
 from mapapp.answers.areas.box_index import Bounds
 from mapapp.answers.areas.outlines import Outlines
 from mapapp.answers.areas.units import ReleaseUnits
@@ -166,7 +166,7 @@ class Selection:
         The cosine of the angle between two places says so in a third of the time, except within its rounding of a rim.
         """
         lon, lat, _ = self._units.place_columns
-        middle = on_sphere(part.lon_deg, part.lat_deg)
+        middle = place_on_sphere(part.lon_deg, part.lat_deg)
         x, y, z = (along[near] * at for along, at in zip(self._units.places_on_sphere, middle, strict=True))
         cosine = x + y + z
         limits = np.cos(np.array([part.outer_mi, part.inner_mi]) / EARTH_RADIUS_MI)

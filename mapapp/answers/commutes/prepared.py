@@ -33,7 +33,7 @@ import shapely
 
 from geodata.geography.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
-from geodata.store.atomic_writes import clear_abandoned, naming, partial_name, writing_beside
+from geodata.store.atomic_writes import clear_abandoned, name_failed_place, partial_name, write_beside
 from geodata.store.schema import BASE_TABLES, GEOGRAPHY, segment_code
 from geodata.store.store import Store, sha256_of, store_digest
 from mapapp.answers.commutes.columns import attribute_column, write_columns
@@ -296,7 +296,7 @@ def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 def _lease_copies(place: Path, version: str, names: tuple[str, ...]) -> Lease | None:
     """Return a lease of the copies; None if they are missing, damaged, or of another publication."""
-    with naming(place):
+    with name_failed_place(place):
         held = lease(place)
     if held is None or _holds(place, version, names):
         return held
@@ -315,9 +315,9 @@ def _holds(place: Path, version: str, names: tuple[str, ...]) -> bool:
 
 
 def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> None:
-    with naming(place):
+    with name_failed_place(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-    with writing_beside(place, replace=True) as partial:
+    with write_beside(place, replace=True) as partial:
         if _holds(place, version, names):  # another process was quicker
             return
         if names == _JOBS:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import pandas
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers.analyses.about import About
 from mapapp.answers.analyses.measures import Number
 from mapapp.answers.areas.unit_names import name_parts, shorter_names, spoken_name
@@ -135,7 +135,7 @@ def capital(text: str) -> str:
 
 def covered_in(about: About) -> str:
     """Return where the workplaces are that a release counts: "in Rhode Island"."""
-    return f"in {listed(list(about.covered))}" if 0 < len(about.covered) <= _MOST_STATES else EVERYWHERE
+    return f"in {list_names(list(about.covered))}" if 0 < len(about.covered) <= _MOST_STATES else EVERYWHERE
 
 
 def and_work(about: About, here: str, s: str = "") -> str:
@@ -202,7 +202,7 @@ def _last_of_list(steps: Sequence[Step], name: str) -> str:
     if all(isinstance(step.part, Unit) and step.sign == "+" for step in steps):
         parts = name.split(" and ")
         if len(parts) == min(len(steps), 4) + (len(steps) > 4):
-            return listed([spoken_name(part) for part in parts])
+            return list_names([spoken_name(part) for part in parts])
     return name
 
 
@@ -275,7 +275,7 @@ def ranking(rows: Sequence[Ranked], whole: int, what: str) -> str:
         return ""
     texts = [f"{row.name} ({_size(row, whole)})" for row in named]
     ties = tie_clauses(rows, len(named))
-    return capital(f"{listed(texts)} are {what}{'; ' if ties else ''}{ties}.")
+    return capital(f"{list_names(texts)} are {what}{'; ' if ties else ''}{ties}.")
 
 
 def _size(row: Ranked, whole: int) -> str:
@@ -301,13 +301,13 @@ def tie_clauses(rows: Sequence[Ranked], n_named: int) -> str:
     if beyond:
         groups.append([named[-1].name, beyond])
     if all(row.error == 0 for row in equal):
-        return ", and ".join(f"{listed(group)} have equal counts" for group in groups)
+        return ", and ".join(f"{list_names(group)} have equal counts" for group in groups)
     return _describe_ties(groups, chain=len(runs) > 1)
 
 
 def _describe_ties(groups: Sequence[Sequence[str]], *, chain: bool) -> str:
     """Return which groups have no order; in a chain, each row is tied with its neighbors."""
-    texts = [listed(list(group)) for group in groups]
+    texts = [list_names(list(group)) for group in groups]
     if chain and sum(map(len, texts[:2])) > _LONG_NAMES:
         rest = "".join(f", nor can {text}" for text in texts[2:])
         return f"no two neighbors in this list can be told apart in rank{rest}"

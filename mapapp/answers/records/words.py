@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from geodata.text import listed
+from geodata.text import list_names
 from mapapp.answers import words
 from mapapp.answers.commutes.attributes import in_sentence
 from mapapp.answers.opened_publication import OpenedPublication
@@ -122,7 +122,7 @@ def _kind(publication: OpenedPublication) -> str:
 
 
 def _synthetic(stated: RecordsCertificate) -> Chapter:
-    known = listed([in_sentence(attribute.title) for attribute in stated.attributes])
+    known = list_names([in_sentence(attribute.title) for attribute in stated.attributes])
     return Chapter(
         title="These are synthetic worker records",
         parts=(
@@ -158,7 +158,7 @@ def _how_drawn(stated: RecordsCertificate) -> list[str]:
 
 def _how_seeded(stated: RecordsCertificate, seeds: SeedClaims) -> list[str]:
     counts, titles = stated.records, {attribute.name: attribute.title for attribute in stated.attributes}
-    kept = listed([in_sentence(titles.get(name, name)) for name in seeds.kept])
+    kept = list_names([in_sentence(titles.get(name, name)) for name in seeds.kept])
     topped = (
         f" Another {counts.topped_up:,} records were drawn from the model alone, so that maps count everybody. "
         "Records are not marked by how they were made."

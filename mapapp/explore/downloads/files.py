@@ -375,7 +375,7 @@ def _made(wanted: FileRequest, name: str) -> flask.Response:
     with tempfile.TemporaryDirectory(prefix="commutemap-") as folder:
         file = Path(folder) / name
         watching = FileWatch(Path(folder), departure(flask.request))
-        with watch.watching(watching):
+        with watch.watch_work(watching):
             FILES[name].make(wanted, file, watching)
         several = file.suffix != ".zip" and zipfile.is_zipfile(file) and name.startswith("chart.")
         size = file.stat().st_size

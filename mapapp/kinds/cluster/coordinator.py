@@ -234,7 +234,7 @@ class ClusterRun:
         assert self._key is not None
         self._admit(workers, needed=needed)
         admitted = [worker for worker in workers if worker in self._admitted]
-        with self._key.handed_over() as parcel:
+        with self._key.hand_over() as parcel:
             errors = self._call(admitted, cluster_worker.take_key, self._job, parcel)
         for worker, error in errors.items():
             if isinstance(error, Exception):

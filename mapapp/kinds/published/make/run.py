@@ -32,7 +32,7 @@ from geodata.store.store import (
     refuse_existing,
     sha256_of,
     store_digest,
-    writing_store,
+    write_store,
 )
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, CLAIMS_SCHEMA, bind_publication, public_facts
@@ -184,7 +184,7 @@ def _written(
     threads: int,
     progress: Report,
 ) -> PublishedImport:
-    with writing_store(path, "published") as writer:
+    with write_store(path, "published") as writer:
         writer.facts(**public_facts(imported.facts))
         _write_geography(writer, imported, shared)
         writer.table("jobs", imported.tables["jobs"])
@@ -194,7 +194,7 @@ def _written(
             for rows in point_rows(imported.tables["jobs"], cells):
                 stream.write(rows)
         claims = as_json(certificate)
-        bound = bind_publication(claims, public_facts(imported.facts), writer.listed())
+        bound = bind_publication(claims, public_facts(imported.facts), writer.list_files())
         writer.document(CERTIFICATE, bound)
     return PublishedImport(
         path=path, digest=store_digest(path), certificate=certificate, facts=imported.facts
@@ -382,7 +382,7 @@ def _write_geography(writer: StoreWriter, imported: Imported, shared: Store | No
 
 def _place_of(writer: StoreWriter, shared: Store | None) -> Store:
     """A store whose cells can be read: the shared one, or the one that is being written."""
-    return shared or Store(writer.directory, "published", {"files": writer.listed()})
+    return shared or Store(writer.directory, "published", {"files": writer.list_files()})
 
 
 def _used_blocks(imported: Imported, shared: Store | None) -> npt.NDArray[np.bool_]:

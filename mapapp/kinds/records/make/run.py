@@ -24,7 +24,7 @@ from engine.streams import SecretKey
 from geodata.errors import StoreError
 from geodata.json_objects import JsonMapping, JsonObject
 from geodata.store.schema import COPIED_TABLES, PUBLIC_TABLES
-from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.answers.records.claims import ErrorTerm
@@ -234,7 +234,7 @@ def make_records(
     key = SecretKey.for_tests() if choice.test_key else SecretKey.fresh()
     n_threads = threads or os.cpu_count() or 1
     # The place is claimed, and a cluster asked, before anything is spent.
-    with writing_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
+    with write_store(records_path, "records") as writer, cluster_client(scheduler, key) as client:
         report("reading the dataset", 0, 0)
         dataset = open_dataset(dataset_path)
         plan = read_plan(dataset, choice)
@@ -272,7 +272,7 @@ def make_records(
         dataset.require_unchanged(digests=False)
         facts = public_facts(dataset.manifest)
         claims = as_json(msgspec.structs.replace(certified, run_id=run_id))
-        certificate = bind_publication(claims, facts, writer.listed())
+        certificate = bind_publication(claims, facts, writer.list_files())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**facts)
     return RecordsOutcome(

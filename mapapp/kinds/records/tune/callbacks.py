@@ -22,7 +22,7 @@ from mapapp.analyst.workbench.fields import (
     table,
 )
 from mapapp.analyst.workbench.figures import GRAPH_CONFIG
-from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated, refused
+from mapapp.analyst.workbench.job_progress import JobKind, attach, outdated_line, refusal_line
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Work
 from mapapp.analyst.workbench.session import Session
 from mapapp.analyst.workbench.setting import CONTROLS as FLOW_CONTROLS
@@ -85,7 +85,7 @@ def comparison_cards(compared: ComparedRecords, chosen: Choice | None) -> list[C
     """
     parts: list[Component] = []
     if chosen != compared.plan.choice:
-        parts.append(outdated("Draw again to see this setting."))
+        parts.append(outdated_line("Draw again to see this setting."))
     parts.append(_margins(compared))
     if compared.lost is not None:
         parts.append(_lost(compared, compared.lost))
@@ -316,7 +316,7 @@ def _expect(app: Dash, session: Session, expectation: RecordsExpectation) -> Non
         try:
             expected = expectation.of(given)
         except EXPECTED_ERRORS as error:
-            return refused(error), *(no_update,) * 4
+            return refusal_line(error), *(no_update,) * 4
         command = command_line(given, expectation.workers, session.path)
         tiles = panel.promise_tiles(expected, command, expectation.workers.store.manifest)
         return None, str(expected.plan.kept), panel.kept_list(expected), False, tiles

@@ -88,7 +88,7 @@ def add_last_release(dataset: Store, path: Path, *, for_release: bool = True) ->
             f"{dataset.path}; give a release of the same places, with tracts of the same census"
         )
     facts |= {"workers": flows.n_workers, "workers_unmatched": flows.n_unmatched}
-    return dataset.with_table("prior", flows.table, last_release=facts)
+    return dataset.replace_table("prior", flows.table, last_release=facts)
 
 
 def release_flows(last: Store, store: Store) -> ReleaseFlows:

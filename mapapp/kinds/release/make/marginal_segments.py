@@ -68,7 +68,7 @@ def add_joint_segments(store: Store) -> Store:
         **dict(zip(("age", "earnings", "industry"), bands.T, strict=True)),
         "count": n_jobs,
     }
-    return store.with_table("jobs", pandas.DataFrame(columns).astype(JOBS.columns))
+    return store.replace_table("jobs", pandas.DataFrame(columns).astype(JOBS.columns))
 
 
 def has_marginal_segments(store: Store) -> bool:

@@ -13,7 +13,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.precompile import ensure_compiled, stages_of
 from engine.streams import PublicSeed, SecretKey
 from geodata.json_objects import JsonObject
-from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.claims import as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
 from mapapp.base.progress import Report, silent
@@ -204,7 +204,7 @@ def run_synthesis(
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     # The place is claimed before anything is spent: of several runs to one place, one goes on.
-    with writing_store(release_path, "release") as writer, cluster_client(scheduler, key) as client:
+    with write_store(release_path, "release") as writer, cluster_client(scheduler, key) as client:
         dataset, source, facts = prepared_source(
             dataset_path,
             seed,
@@ -228,7 +228,7 @@ def run_synthesis(
         report("writing the release", 0, 0)
         copy_public_tables(dataset, writer)
         dataset.require_unchanged(digests=False)  # drawing has read it, too
-        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
+        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.list_files())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
     return _outcome(release_path, certificate, source, certified)

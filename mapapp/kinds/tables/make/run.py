@@ -25,7 +25,7 @@ from engine.suppression.suppressed import share_delta
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.store.schema import GEOGRAPHY
-from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, writing_store
+from geodata.store.store import Store, StoreWriter, refuse_existing, store_digest, write_store
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.claims import BesideClaim, as_json
 from mapapp.answers.publication import CERTIFICATE, PUBLISH_DIGEST_NOTE, bind_publication, public_facts
@@ -171,7 +171,7 @@ def make_table(
     ensure_compiled(lambda: report("compiling the kernels of tables (once)", 0, 0), TABLE_STAGES)
     with (
         _give_back_unseen(dataset_path, table_path) as entered,
-        writing_store(table_path, "table") as writer,
+        write_store(table_path, "table") as writer,
     ):
         report("reading the dataset", 0, 0)
         dataset = open_dataset(dataset_path)
@@ -359,7 +359,7 @@ def _write(
     writer.table("table_prior", prior)
     dataset.require_unchanged(digests=False)
     facts = public_facts(dataset.manifest)
-    writer.document(CERTIFICATE, bind_publication(claims, facts, writer.listed()))
+    writer.document(CERTIFICATE, bind_publication(claims, facts, writer.list_files()))
     writer.facts(**facts)
 
 

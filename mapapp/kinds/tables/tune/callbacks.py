@@ -10,7 +10,7 @@ from typing import Final
 from dash import Dash, Input, Output, State, ctx
 
 from mapapp.analyst.workbench.fields import Answers, Dependency, DependencyType
-from mapapp.analyst.workbench.job_progress import JobKind, attach, refused
+from mapapp.analyst.workbench.job_progress import JobKind, attach, refusal_line
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Work
 from mapapp.analyst.workbench.session import Session
 from mapapp.base.progress import Report
@@ -79,7 +79,7 @@ def _expect(app: Dash, plans: TablePlans) -> None:
             nodes = plans.nodes(spec_of(given), str(given["prior"]))
             expected = expected_table(nodes, epsilon, delta)
         except EXPECTED_ERRORS as error:
-            return refused(error), None, *texts
+            return refusal_line(error), None, *texts
         return None, expected_cards(expected, epsilon, delta), *texts
 
 
