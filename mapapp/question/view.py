@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mapapp.question.analyses import Show
-from mapapp.question.fields import Per, ThemeChoice
+from mapapp.question.fields import DotColor, Per, ThemeChoice
 from mapapp.question.question import Question
 
 Bounds = tuple[float, float, float, float]
@@ -28,6 +28,10 @@ class View:
         Flows of fewer workers are not drawn as lines.
     per : {"area", "share", "square-mile"}
         What colored areas show.
+    color : {"plain", "age", "earnings", "industry"}
+        Attribute that colors dots; plain dots show only which end of the commutes they are.
+    morning : bool
+        Whether the map of dots has the slider on which they move from home to work.
     """
 
     show: Show = "points"
@@ -35,6 +39,8 @@ class View:
     every: bool = False
     least: int = 1
     per: Per = "area"
+    color: DotColor = "plain"
+    morning: bool = False
 
     def show_of(self, question: Question) -> Show:
         """Return how an answer is drawn: `show` if its analysis allows it, else the analysis's first way."""

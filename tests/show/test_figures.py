@@ -75,17 +75,27 @@ def test_traces_and_layers_keep_their_places(release: Release) -> None:
             *["scattermap"] * commute_map.LINES[-1],
         ]
         kinds = [layer.sourcetype for layer in figure.layout.map.layers]
-        assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
-        assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
-        assert bool(figure.data[commute_map.UNITS].showscale) is (show == "areas")
+        assert kinds == ["raster" if show == "points" else "image", *["geojson"] * 4]
+        assert figure.layout.map.layers[commute_map.PICTURE].visible is (show != "areas")
 
 
-def test_a_point_for_every_worker_whose_home_has_a_place(release: Release) -> None:
-    state = Question(areas=("county:10001",))
-    points = checked(draw.map_figure(content_of(release, state, View()), "/")).data[commute_map.POINTS]
-    units = served_answers.units(release, settled(release, state))
-    elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
-    assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
+def test_dots_are_tiles_of_the_server_that_only_their_view_decides(release: Release) -> None:
+    def tiles(**fields: Any) -> tuple[str, Any]:
+        content = content_of(release, *shown(theme="light", areas=(TRACT,), **fields))
+        figure = checked(draw.map_figure(content, "/base/"))
+        return figure.layout.map.layers[commute_map.PICTURE].source[0], figure.layout.meta["morning"]
+
+    address, moving = tiles()
+    assert address == (
+        f"/base/dots/squareland/{release.version}/{{z}}/{{x}}/{{y}}{{ratio}}.png?area={TRACT}&theme=light"
+    )
+    assert tiles(every=True, morning=True)[0] == address
+    assert tiles(color="age")[0] == address + "&color=age"
+    assert moving == {
+        "url": f"/base/morning/squareland/{release.version}.json?area={TRACT}&theme=light",
+        "is_open": False,
+    }
+    assert tiles(morning=True)[1]["is_open"]
 
 
 def test_the_colored_tracts_say_the_numbers_of_the_table(release: Release) -> None:
@@ -409,8 +419,11 @@ def test_a_pair_is_drawn_at_both_ends(release: Release) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
     figure = checked(draw.map_figure(content_of(release, state, View()), "/"))
     answer: Any = served_answers.result(release, settled(release, state))
-    for position in (commute_map.POINTS, commute_map.MORE_POINTS):
-        assert len(figure.data[position].lon) == answer.workers.value
+    dots = content_of(release, state, View()).dots
+    assert [(group.name, group.n_dots) for group in dots.groups] == [
+        ("Homes", answer.workers.value),
+        ("Workplaces", answer.workers.value),
+    ]
     assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
 
 
@@ -434,7 +447,8 @@ def test_dark_and_light_differ_in_color_alone(release: Release) -> None:
         each["id"] for each in light["layout"]["map"]["style"]["layers"]
     }
     assert light["layout"]["meta"]["paint"] != dark["layout"]["meta"]["paint"]
-    assert light["data"][commute_map.POINTS]["lon"] == dark["data"][commute_map.POINTS]["lon"]
+    tiles = [each["layout"]["map"]["layers"][commute_map.PICTURE]["source"][0] for each in (light, dark)]
+    assert tiles[0].replace("theme=light", "theme=dark") == tiles[1]
     places = [
         tuple(step["location"])
         for step in draw.changes(

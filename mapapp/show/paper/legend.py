@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy
@@ -63,7 +63,8 @@ def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) 
     """Draw a legend at its upper left, at most `width` inches wide."""
     ink = sheet.colors.ink
     if legend.kind == "swatches":
-        _entries(sheet, legend.items, x, y, width, _dot)
+        items = tuple(replace(item, text=f"{item.text}  {item.more}".strip()) for item in legend.items)
+        _entries(sheet, items, x, y, width, _dot)
         y += ROW_IN
     elif legend.kind != "none":
         title = ", ".join(text for text in (legend.title, legend.line) if text)
