@@ -4,18 +4,30 @@
 // number is ignored, because the answer to the newest number includes the older choices.
 
 (() => {
-  const READ = ["pick", "sign", "target", "center", "radii", "within", "lasso"]; // as `choices.READ` on the server
+  const READ = ["pick", "sign", "target", "center", "radii", "within"]; // as `choices.READ` on the server
   const MOST = 50; // at once; `choices.MAX_CHOICES` on the server
   const ON_MAP = ["clicked", "drawn"];
   const FILES = ["open-area", "open-setup"];
   const [REPLACES, ADDS] = ["=", "+"]; // as `area_controls.SIGNS` on the server
   const SOON_MS = 20;
+  const SAID = {
+    "add-circle": "circle-said",
+    radii: "circle-said",
+    within: "corridor-said",
+    "add-corridor": "corridor-said",
+    "open-area": "file-said",
+    edges: "edges-said",
+  }; // where it is said that a choice did not work, if not below the search box
+  const PLACE = /^\s*-?\d{1,3}(\.\d+)?[\s,;]+-?\d{1,3}(\.\d+)?\s*$/; // as `events.place_of` on the server
+  const small = window.matchMedia("(max-width: 900px)"); // as in the style sheet
   const ADDED = ["search", "clicked", "drawn", "open-area", "add-circle", "radii"]; // choices of a new part of an area
   let adding = false; // whether the next part is added
   let newest = 0; // number of the newest choice
   let sent = 0; // number of the newest choice that was sent
   let waiting = []; // choices without an answer
   let own = null; // the address that the last answer led to
+  let entered = null; // what was typed into the search box and ended with Enter, until its results are here
+  let results = {}; // the latest results of the search box, and the text they are of
   let movedBy = "other";
   const set = {}; // what each control was set to, by the page or by the visitor
   const places = {}; // the latest settings of controls from the server
@@ -51,10 +63,11 @@
     const done = waiting.filter(({ n }) => n <= sent);
     waiting = waiting.filter(({ n }) => n > sent);
     if (done.some(({ trigger }) => trigger === "search")) setProps("search", { value: null });
-    setProps("area-said", { children: answer.said });
+    sayBeside(done.at(-1)?.trigger, answer.said);
+    document.getElementById("area-said")?.classList.toggle("understood", /^Understood:/.test(answer.said));
     if (answer.setup) setProps("setup-said", { children: answer.setup.said });
     if (answer.setup?.view) setProps("opened-view", { data: answer.setup.view });
-    movedBy = ON_MAP.includes(done.at(-1)?.trigger) ? "map" : "other";
+    movedBy = movesItself(done.at(-1)?.trigger) ? "map" : "other";
     if (answer.search !== null && answer.search !== address()) {
       own = answer.search;
       setProps("url", { search: own });
@@ -63,6 +76,27 @@
     else Object.values(places).forEach(place);
     window.commutemap.check();
   }
+
+  // The map stays where it is after a choice on it. On a phone the answer covers a part of it, so it moves to what was drawn.
+  const movesItself = (trigger) => ON_MAP.includes(trigger) && !(trigger === "drawn" && small.matches);
+
+  // A message is beside the button or the field whose choice it is about.
+  function sayBeside(trigger, text) {
+    for (const name of ["area-said", ...new Set(Object.values(SAID))]) setProps(name, { children: "" });
+    document.querySelectorAll(".edit-said").forEach((one) => one.remove());
+    if (!text) return;
+    const fields = trigger?.type === "edit" && fieldsOf(trigger);
+    if (!fields) return setProps(SAID[trigger] ?? "area-said", { children: text });
+    const said = Object.assign(document.createElement("p"), { className: "said-small edit-said", textContent: text });
+    said.setAttribute("role", "status");
+    fields.append(said);
+  }
+
+  const fieldsOf = ({ area, of }) =>
+    [...document.querySelectorAll(".edit-fields")].find((fields) => {
+      const choice = JSON.parse(fields.querySelector("[data-choice]")?.dataset.choice ?? "{}");
+      return choice.area === area && choice.of === of;
+    });
 
   // An address from a link or the back button, not from a choice. Earlier choices no longer count.
   function turn(search) {
@@ -91,7 +125,8 @@
     places[Object.keys(given.values).length > 1 ? "all" : "show"] = given;
     if (given.drawn === null) Object.entries(given.values).forEach(([name, value]) => (set[name] = key(value)));
     if (waiting.length || given.drawn !== address()) return;
-    const { values, menus = {} } = given;
+    const { values, menus = {}, next } = given;
+    if (next) setProps("target", { value: next });
     const names = [...new Set([...Object.keys(values), ...Object.keys(menus)])];
     if (names.some(isAhead)) setTimeout(place, SOON_MS, given);
     for (const name of names) if (!isAhead(name)) settle(name, values[name], menus[name]);
@@ -112,8 +147,11 @@
   }
 
   // Entries of menus that do not depend on the address alone.
-  function offer(menus) {
-    for (const [name, entries] of Object.entries(menus ?? {})) {
+  function offer(given) {
+    const { of, ...menus } = given ?? {};
+    if (menus.search) results = { of, entries: menus.search };
+    if (entered !== null && of === entered) take();
+    for (const [name, entries] of Object.entries(menus)) {
       offered[name] = entries;
       give(name, entries);
     }
@@ -159,10 +197,41 @@
     if (add) addNext(add);
     if (choice) act(choice.startsWith("{") ? { ...JSON.parse(choice), ...fieldsBeside(button) } : choice, 1);
   });
-  // Enter in a field of a chip applies it.
+  // Enter in a field of a chip applies it, and in the search box takes the first result.
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") event.target.closest?.("[data-edit]")?.parentElement.querySelector("[data-choice]").click();
-  });
+    if (event.key !== "Enter") return;
+    event.target.closest?.("[data-edit]")?.parentElement.querySelector("[data-choice]").click();
+    if (event.target.id === "center") keepPlace(event.target);
+    if (event.target.id !== "search" || isChoosing(event.target)) return;
+    entered = event.target.value.trim() || null;
+    if (entered !== null && results.of === entered) take();
+  }, { capture: true });
+  document.addEventListener("input", ({ target }) => target.id === "search" && (entered = null));
+  document.addEventListener("focusout", ({ target }) => target.id === "center" && keepPlace(target));
+
+  // Whether the arrow keys have marked an entry of a menu, which Enter then takes.
+  const isChoosing = (box) => {
+    const list = document.getElementById(box.getAttribute("aria-controls"));
+    return Boolean(list?.querySelector("[data-combobox-selected]"));
+  };
+
+  // The first result of the search box becomes its value, which is a choice (`choose`). Escape closes the list of results.
+  function take() {
+    entered = null;
+    const { entries: data } = results;
+    const [first] = data.flatMap(({ items }) => items);
+    if (!first) return setProps("area-said", { children: props("search")?.nothingFoundMessage ?? "" });
+    setProps("search", { data, value: first.value });
+    document.getElementById("search")?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+  }
+
+  // Typed coordinates stay in the box of a circle's middle. It would otherwise clear a text that is no entry of its menu.
+  function keepPlace({ value }) {
+    if (!PLACE.test(value)) return;
+    const place = value.trim();
+    const data = [{ value: place, label: `Latitude, longitude ${place}` }]; // as `area_controls.TYPED` on the server
+    setTimeout(() => setProps("center", { data, value: place }));
+  }
 
   // What was typed into the fields beside a button, by name.
   function fieldsBeside(button) {

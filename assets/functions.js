@@ -44,21 +44,107 @@ window.addEventListener("resize", () => {
   }, 300);
 });
 
+// The table of an answer. It is sorted and searched here; both need every row, so they ask for those that are missing.
+
+const LONG = 60; // rows; a longer table scrolls within its card
+const SHORT_NAME = 30; // letters that stay on one line
+const FEWEST = 6; // rows that are worth sorting
+let listed = null; // the table, its rows as elements, and how it is sorted
+let completing = ""; // the view whose other rows have been asked for
+
+const viewOf = (table) => (table.drawn ?? "").replace(/[?&]every=[^&]*/, "");
+
 function fill(table) {
   const body = document.getElementById("area-rows");
   if (!body || !table) return true;
-  document.getElementById("table-title").replaceChildren(table.title, ...whyNoError(table.notes));
-  const heads = document.createElement("tr");
-  heads.append(...table.heads.map((text) => Object.assign(cell("th", text), { scope: "col" })));
-  document.getElementById("table-head").replaceChildren(heads);
-  body.replaceChildren(...table.rows.map((each) => row(each, table.heads.length)));
+  const isSame = listed && viewOf(listed.table) === viewOf(table);
+  const lines = table.rows.map((each) => row(each, table.heads.length));
+  listed = { table, lines, sortedBy: isSame ? listed.sortedBy : null, sought: isSame ? listed.sought : "" };
+  if (!isSame) window.dash_clientside.set_props("find-rows", { value: "" });
+  document.getElementById("table-title").textContent = table.title;
+  document.getElementById("table-no-error").replaceChildren(...whyNoError(table.notes));
   body.closest("table").classList.toggle("many-columns", table.heads.length > 4);
+  const isList = table.rows.length >= FEWEST && table.rows.every(({ cells }) => cells.length);
+  document.getElementById("table-tools").hidden = !isList;
+  drawHeads(isList);
+  arrange();
   const every = document.getElementById("every");
   every.hidden = !table.can_grow;
   every.textContent = table.every ? "Show fewer rows" : `Show all ${table.size}`;
   document.getElementById("table-card").dataset.drawn = table.drawn;
   return table.rows.length === 0;
 }
+
+function drawHeads(isList) {
+  const focused = document.activeElement?.closest("#table-head .sort")?.dataset.column;
+  const heads = document.createElement("tr");
+  heads.append(...listed.table.heads.map((text, column) => {
+    const head = Object.assign(cell("th", isList ? "" : text), { scope: "col" });
+    if (!isList) return head;
+    const button = Object.assign(cell("button", text || "Name", "sort"), { type: "button" });
+    button.dataset.column = column;
+    if (listed.sortedBy?.column === column) head.ariaSort = listed.sortedBy.isDown ? "descending" : "ascending";
+    head.append(button);
+    return head;
+  }));
+  document.getElementById("table-head").replaceChildren(heads);
+  if (focused !== undefined) document.querySelector(`#table-head [data-column="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+// Show the rows in order, without those that lack the sought text. Sums of other rows stay last.
+function arrange() {
+  const { table, lines, sortedBy, sought } = listed;
+  const places = table.rows.map((_, place) => place);
+  if (sortedBy) places.sort((a, b) => compare(table.rows[a], table.rows[b], sortedBy) || a - b);
+  const has = ({ name, sub }) => `${name} ${sub}`.toLowerCase().includes(sought);
+  const shown = places.filter((place) => has(table.rows[place])).map((place) => lines[place]);
+  const none = Object.assign(cell("td", "No row has this text.", "no-rows"), { colSpan: table.heads.length });
+  const empty = document.createElement("tr");
+  empty.append(none);
+  const body = document.getElementById("area-rows");
+  body.replaceChildren(...(shown.length || !table.rows.length ? shown : [empty]));
+  body.closest(".scroll").classList.toggle("long", shown.length > LONG);
+  document.getElementById("table-said").textContent = sought ? `${shown.length.toLocaleString("en-US")} of ${table.size}` : "";
+}
+
+function compare(one, other, { column, isDown }) {
+  if (one.last || other.last) return one.last - other.last;
+  const way = isDown ? -1 : 1;
+  if (column === 0) return way * one.name.localeCompare(other.name, "en");
+  const [a, b] = [one, other].map(({ cells }) => numberIn(cells[column - 1]));
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b); // without a number: last
+  return way * (a - b);
+}
+
+// The first number of a cell such as "1,234 ± 12 | 40%" or "−3".
+const numberIn = (text = "") => {
+  const [number] = text.replaceAll(",", "").match(/[-−+]?\d+(\.\d+)?/) ?? [];
+  return number === undefined ? (text === "exact" ? 0 : NaN) : Number(number.replace("−", "-"));
+};
+
+function sortTable(column) {
+  const { sortedBy } = listed;
+  const first = column > 0; // numbers begin with the largest, names with A
+  if (sortedBy?.column !== column) listed.sortedBy = { column, isDown: first };
+  else listed.sortedBy = sortedBy.isDown === first ? { column, isDown: !first } : null;
+  drawHeads(true);
+  arrange();
+  complete();
+}
+
+function complete() {
+  const { table } = listed;
+  if (!table.can_grow || table.every || completing === table.drawn) return;
+  completing = table.drawn;
+  window.commutemap.act("every", 1);
+}
+
+document.addEventListener("input", ({ target }) => {
+  if (target.id !== "find-rows" || !listed) return;
+  listed.sought = target.value.trim().toLowerCase();
+  arrange();
+  complete();
+});
 
 // A count, or the cell of its ±, with the letters of the notes that say why it has no ±.
 const WITHOUT_ERROR = /^(.*?) ?\(([a-z](?:, [a-z])*)\)$/;
@@ -70,18 +156,17 @@ function noError(letters) {
   return mark;
 }
 
-// Links to the notes to which the marks of a table refer; a link's tip is the note.
+// One link to the notes to which the marks of a table refer; its tip has all of them.
 function whyNoError(notes) {
-  return Object.entries(notes ?? {}).map(([letter, note]) => {
-    const link = cell("a", `(${letter}) no ±: why`, "no-error");
-    Object.assign(link, { href: `#no-error-${letter}`, title: note });
-    return link;
-  });
+  const letters = Object.keys(notes ?? {});
+  if (!letters.length) return [];
+  const link = cell("a", `(${letters.join(", ")}) no ±: why`, "no-error");
+  return [Object.assign(link, { href: `#no-error-${letters[0]}`, title: Object.values(notes).join("\n") })];
 }
 
 function row({ name, sub, cells, marks, unit }, n_columns) {
   const line = document.createElement("tr");
-  const head = cell("th", "");
+  const head = cell("th", "", name.length <= SHORT_NAME ? "short" : "");
   head.scope = "row";
   if (!cells.length) {
     Object.assign(head, { scope: "rowgroup", colSpan: n_columns });
@@ -128,6 +213,8 @@ function cell(tag, text, className) {
 const say = (id, children) => window.dash_clientside.set_props(id, { children });
 
 document.addEventListener("click", (event) => {
+  const sort = event.target.closest?.("#table-head .sort");
+  if (sort) sortTable(Number(sort.dataset.column));
   const drill = event.target.closest?.("#area-rows .drill");
   if (drill) window.commutemap.act("drill", { unit: drill.closest("tr").dataset.unit });
   if (event.target.closest?.("#undo") && canUndo()) history.back();

@@ -4,13 +4,13 @@
 
 (() => {
   const LOOK_EVERY_MS = 400; // the map comes and goes with its page without an event
-  const LABEL_WEIGHT = 20; // a label that covers another is worse than one that covers an arrow
   const AGAIN_MS = 2000; // as the server says in `Retry-After`
   const GAP = 6; // pixels between names
   const PIXELS_PER_NAME = 14_000; // of the map: more names than that hide it
   const LARGE = 100_000; // people; also in `mapapp.show.content.map_layers`
   const MIDDLE = 25_000;
   const WIDE_ZOOM = 6.5; // below it, states are named first
+  const FAR = { sea: "water", state: "far-state", city: "far-city" }; // names around the release
   const MILES_PER_RADIAN = 3958.7613;
   const MILES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
   let furnished = null;
@@ -51,14 +51,13 @@
     layer.setAttribute("aria-hidden", "true"); // the search and the table have every name
     const scale = element("scale", layer);
     const names = element("names", layer);
-    const marks = element("marks", layer);
     let wanted = [];
     const draw = () => {
       drawScale(map, scale);
-      drawMarks(map, marks);
-      drawNames(map, wanted, names, [scale, ...marks.children]);
+      drawNames(map, wanted, names, [scale]);
     };
     map.on("move", draw);
+    map.on("movestart", dropTip);
     map.on("resize", draw);
     let read = "";
     const again = async () => {
@@ -74,7 +73,6 @@
     map.on("styledata", again);
     const mark = () => {
       repaint(plot, map);
-      makeMarks(plot, marks);
       draw();
       window.commutemap.showFlows(plot, map);
       window.commutemap.showHatching(plot, map);
@@ -83,10 +81,10 @@
       if (map.loaded()) stamp(plot);
     };
     plot.on("plotly_afterplot", mark);
-    plot.on("plotly_selected", (selected) => drawn(plot, selected));
     plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
     plot.on("plotly_unhover", () => lightRow());
     map.on("idle", () => stamp(plot));
+    map.on("idle", () => inkNames(map, wanted));
     again();
     mark();
   }
@@ -144,14 +142,6 @@
     act("clicked", { lon: lng, lat });
   }
 
-  // A lasso or box becomes part of the area; then the pointer pans the map again.
-  function drawn(plot, selected) {
-    const points = selected?.lassoPoints?.map ?? selected?.range?.map;
-    if (!points) return;
-    window.Plotly.relayout(plot, { dragmode: "pan", selections: [] });
-    act("drawn", { points });
-  }
-
   // Light or dark: the base map keeps its layers and changes their colors.
   function repaint(plot, map) {
     const paint = plot._fullLayout?.meta?.paint;
@@ -161,74 +151,6 @@
     for (const [id, colours] of Object.entries(paint)) {
       for (const [name, colour] of Object.entries(colours)) map.setPaintProperty(id, name, colour);
     }
-  }
-
-  // Labels of places in the answer, such as the numbers of the arrows.
-  function makeMarks(plot, marks) {
-    const wanted = plot._fullLayout?.meta?.labels ?? [];
-    const key = JSON.stringify(wanted);
-    if (marks.dataset.key === key) return;
-    marks.dataset.key = key;
-    marks.replaceChildren();
-    for (const { lon, lat, box, text, more, kind } of wanted) {
-      const made = element(`label ${kind}`, marks);
-      made.dataset.at = JSON.stringify([lon, lat]);
-      made.dataset.box = JSON.stringify(box);
-      const count = document.createElement("b");
-      count.textContent = text;
-      made.append(count, ` ${more}`);
-    }
-  }
-
-  // Labels go beside their arrows, all together where they cover least of the arrows, of each other, and of the toolbar.
-  function drawMarks(map, marks) {
-    const made = [...marks.children];
-    if (!made.length) return;
-    const arrows = made.map(({ dataset }) => boxOf(map, JSON.parse(dataset.box)));
-    const places = made.map((one, index) => placesOf(map, one, arrows[index], [toolbar(map), ...arrows]));
-    let best = null;
-    const choose = (chosen, cost) => {
-      if (best && cost >= best.cost) return;
-      if (chosen.length === made.length) best = { chosen, cost };
-      else
-        for (const place of places[chosen.length]) {
-          const covered = chosen.reduce((sum, other) => sum + LABEL_WEIGHT * shared(place.box, other.box), place.cost);
-          choose([...chosen, place], cost + covered);
-        }
-    };
-    choose([], 0);
-    made.forEach((one, index) => {
-      const [left, top] = best.chosen[index].box;
-      one.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
-    });
-  }
-
-  // Where a label could go: in rows above and below its arrow, or at the arrow's ends; with what it would cover there.
-  function placesOf(map, made, [left, top, right, bottom], taken) {
-    const { clientWidth, clientHeight } = map.getContainer();
-    const { offsetWidth: width, offsetHeight: height } = made;
-    const step = height + GAP;
-    const rows = [top - step, bottom + GAP, top - 2 * step, bottom + GAP + step, GAP, clientHeight - step];
-    const columns = [(left + right - width) / 2, left, right - width];
-    const beside = [[left - width - GAP, (top + bottom - height) / 2], [right + GAP, (top + bottom - height) / 2]];
-    return [...rows.flatMap((y) => columns.map((x) => [x, y])), ...beside].map(([x, y], order) => {
-      const from = Math.min(Math.max(x, 0), Math.max(clientWidth - width, 0));
-      const down = Math.min(Math.max(y, 0), Math.max(clientHeight - height, 0));
-      const box = [from, down, from + width, down + height];
-      return { box, cost: taken.reduce((sum, other) => sum + shared(box, other), order) };
-    });
-  }
-
-  function boxOf(map, [west, south, east, north]) {
-    const [low, high] = [map.project([west, south]), map.project([east, north])];
-    return [low.x, high.y, high.x, low.y];
-  }
-
-  // The size of the overlap of two boxes.
-  function shared(one, other) {
-    const width = Math.min(one[2], other[2]) - Math.max(one[0], other[0]);
-    const height = Math.min(one[3], other[3]) - Math.max(one[1], other[1]);
-    return Math.max(width, 0) * Math.max(height, 0);
   }
 
   // The box of the map's buttons with a gap around it, in the map's pixels; no size while there is no toolbar.
@@ -277,19 +199,24 @@
   // Names, most important first. States come first in a wide view, and last in any other.
   function inOrder(places, counties, states) {
     const of = (kind) => ({ properties: { name, at, box } }) => ({ kind, name, at, box });
-    const named = places.map(({ geometry, properties: { name, people, water, width } }) => ({
-      kind: water ? "water" : people >= LARGE ? "large" : people >= MIDDLE ? "middle" : "small",
+    const named = places.map(({ geometry, properties: { name, people, water, far, width } }) => ({
+      kind: far ? FAR[far] : water ? "water" : people >= LARGE ? "large" : people >= MIDDLE ? "middle" : "small",
       name,
       at: geometry.coordinates,
-      width,
+      width: width || undefined,
+      people,
     }));
     const ofKind = (...kinds) => named.filter(({ kind }) => kinds.includes(kind));
+    const cities = ofKind("far-city");
     return [
       ...ofKind("large", "middle"),
       ...ofKind("water"),
+      ...cities.filter(({ people }) => people >= LARGE),
       ...ofKind("small"),
       ...counties.map(of("county")),
       ...states.map(of("state")),
+      ...ofKind("far-state"),
+      ...cities.filter(({ people }) => people < LARGE),
     ];
   }
 
@@ -300,7 +227,7 @@
     const most = taken.length + Math.max(4, (clientWidth * clientHeight) / PIXELS_PER_NAME);
     const said = new Set();
     const isWide = map.getZoom() < WIDE_ZOOM;
-    const states = wanted.filter(({ kind }) => kind === "state");
+    const states = wanted.filter(({ kind }) => kind.endsWith("state"));
     for (const one of isWide ? new Set([...states, ...wanted]) : wanted) {
       const place = taken.length < most && !said.has(one.name) && placeOf(map, one, clientWidth, clientHeight);
       const shown = place && !taken.some((other) => overlap(place, other));
@@ -312,6 +239,29 @@
       }
       if (one.made) one.made.style.visibility = shown ? "visible" : "hidden";
     }
+  }
+
+  // A name over dark fills is white, one over light fills is dark, and neither has a halo. One across both keeps it.
+  const DARK = 0.2; // relative luminance; also in `mapapp.show.content.palette`
+
+  function inkNames(map, wanted) {
+    const fill = map.getLayersOrder().find((id) => id.startsWith("plotly-trace-layer") && id.endsWith("-fill"));
+    for (const one of wanted) {
+      if (one.made?.style.visibility !== "visible" || one.kind === "water") continue;
+      const { x, y } = map.project(one.at);
+      const half = sizeOf(one)[0] / 2;
+      const inks = new Set([x - half, x, x + half].map((at) => (fill ? inkAt(map, fill, [at, y]) : "")));
+      const [ink] = inks;
+      one.made.classList.toggle("on-dark", inks.size === 1 && ink === "light");
+      one.made.classList.toggle("on-light", inks.size === 1 && ink === "dark");
+    }
+  }
+
+  function inkAt(map, layer, point) {
+    const color = map.queryRenderedFeatures(point, { layers: [layer] })[0]?.properties?.fc ?? "";
+    const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(color)?.slice(1).map((part) => (part / 255) ** 2.2);
+    if (!parts) return ""; // not filled
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2] < DARK ? "light" : "dark";
   }
 
   // The box of a name with a gap around it, in the map's pixels; nothing if it leaves the map or its unit.
@@ -337,13 +287,15 @@
     water: [12, 500, 0.4],
     county: [11, 600, 0.9],
     state: [12, 650, 1],
+    "far-city": [12, 450, 0],
+    "far-state": [11, 600, 1],
   }; // pixels, weight, and pixels between letters, as in the style sheet
   const ruler = document.createElement("canvas").getContext("2d");
 
   function sizeOf(one) {
     if (!one.size) {
       const [pixels, weight, space] = FONTS[one.kind];
-      const text = one.kind === "state" ? one.name.toUpperCase() : one.name;
+      const text = one.kind.endsWith("state") ? one.name.toUpperCase() : one.name;
       ruler.font = `${weight} ${pixels}px ${getComputedStyle(document.body).fontFamily}`;
       one.size = [ruler.measureText(text).width + space * text.length + 2, pixels * 1.25];
     }
@@ -389,9 +341,10 @@
     return made;
   }
 
-  // Plotly keeps the last hover label when the pointer leaves the map quickly.
+  // Plotly keeps the last hover label when the pointer leaves the map quickly, and when the map moves below it.
+  const dropTip = () => document.querySelector("#map .hoverlayer")?.replaceChildren();
   document.addEventListener("mouseout", (event) => {
     const map = event.target.closest?.("#map");
-    if (map && !map.contains(event.relatedTarget)) map.querySelector(".hoverlayer")?.replaceChildren();
+    if (map && !map.contains(event.relatedTarget)) dropTip();
   });
 })();

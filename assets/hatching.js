@@ -1,38 +1,45 @@
-// Hatches areas whose expected error exceeds their count. Their errors take the server a while, so they come after the
-// colors.
+// Hatches areas whose expected error exceeds their count, and more quietly those that the release does not cover.
+// Errors take the server a while, so their shapes come after the colors.
 
 (() => {
-  const NAME = "uncertain";
   const SIDE = 8; // pixels of the pattern's tile
   const NOTHING = { type: "FeatureCollection", features: [] };
-  let wanted = null; // address of the shapes that the figure asks for
+  const LAYERS = ["hatched", "missing"]; // parts of the figure's `meta`, and layers of the map
+  const wanted = new Map(); // what the figure asks for, by layer
 
-  async function show(plot, map) {
-    const { url, color, halo, opacity } = plot._fullLayout?.meta?.hatched ?? {};
-    if (!map.isStyleLoaded() && !map.getLayer(NAME)) return;
-    if (!map.getSource(NAME)) {
-      wanted = null;
+  function show(plot, map) {
+    for (const name of LAYERS) showLayer(plot, map, name, plot._fullLayout?.meta?.[name] ?? {});
+  }
+
+  async function showLayer(plot, map, name, { url, units, color, halo, opacity }) {
+    if (!map.isStyleLoaded() && !map.getLayer(name)) return;
+    if (!map.getSource(name)) {
+      wanted.delete(name);
       if (!url) return;
-      map.addSource(NAME, { type: "geojson", data: NOTHING });
+      map.addSource(name, { type: "geojson", data: NOTHING });
       const under = map.getLayer("county-lines") ? "county-lines" : undefined;
-      map.addLayer({ id: NAME, type: "fill", source: NAME, paint: { "fill-pattern": pattern(map, color, halo, opacity) } }, under);
+      map.addLayer({ id: name, type: "fill", source: name, paint: { "fill-pattern": pattern(map, color, halo, opacity) } }, under);
     }
     const look = color && pattern(map, color, halo, opacity);
     // The map fades a pattern in again whenever it is set.
-    if (look && map.getPaintProperty(NAME, "fill-pattern") !== look) map.setPaintProperty(NAME, "fill-pattern", look);
-    if (wanted === (url ?? null)) return;
-    wanted = url ?? null;
-    map.getSource(NAME).setData(NOTHING);
+    if (look && map.getPaintProperty(name, "fill-pattern") !== look) map.setPaintProperty(name, "fill-pattern", look);
+    const key = url ? JSON.stringify([url, units]) : "";
+    if ((wanted.get(name) ?? "") === key) return;
+    wanted.set(name, key);
+    map.getSource(name).setData(NOTHING);
     if (!url) return;
-    const answer = await window.commutemap.patiently([url], () => wanted === url).catch(() => null);
+    const isWanted = () => wanted.get(name) === key;
+    const answer = await window.commutemap.patiently([url], isWanted).catch(() => null);
     const shapes = answer?.ok ? await answer.json() : NOTHING;
-    if (wanted === url) map.getSource(NAME)?.setData(shapes);
-    plot.dataset.hatched = String(shapes.features.length);
+    const among = units && new Set(units);
+    const features = among ? shapes.features.filter(({ id }) => among.has(id)) : shapes.features;
+    if (isWanted()) map.getSource(name)?.setData({ ...shapes, features });
+    plot.dataset[name] = String(features.length);
   }
 
   // Diagonal strokes with a lighter or darker one beside each, so that one of them shows on any color.
   function pattern(map, color, halo, opacity) {
-    const name = `hatch ${color}`;
+    const name = `hatch ${color} ${opacity}`;
     if (map.hasImage(name)) return name;
     const ratio = 2;
     const side = SIDE * ratio;

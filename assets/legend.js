@@ -137,7 +137,7 @@
   function colored(tag, color) {
     const element = document.createElement(tag);
     if (color) element.style.background = color;
-    else element.classList.add("clear");
+    else element.classList.add("unfilled");
     return element;
   }
 

@@ -2,7 +2,7 @@
 
 (() => {
   const SHOWN_MS = 4_000;
-  const PRINT = { width: 680, height: 620 }; // pixels of a map on paper: findings fit on the same page
+  const PRINT = { width: 690, height: 560 }; // pixels of a map on paper: title, findings, and numbers fit beside it
   let hiding = 0;
 
   const isEmbedded = new URLSearchParams(location.search).get("embed") === "1";
@@ -90,11 +90,20 @@
   const plot = () => document.querySelector("#map .js-plotly-plot");
   const mapOf = () => plot()?._fullLayout?.map?._subplot?.map;
 
+  // The title on paper and in a frame. The page may come after its title, so its place is filled once it is there.
+  function head() {
+    const place = document.querySelector(".shown-title");
+    if (place && place.textContent !== document.title) place.textContent = document.title;
+  }
+  new MutationObserver(() => document.querySelector(".shown-title:empty") && head()).observe(document.documentElement, {
+    childList: true,
+    subtree: true,
+  });
+
   function entitle(title) {
     if (!title) return;
     document.title = title;
-    const picture = plot()?._context?.toImageButtonOptions; // of the button that saves the map as it is seen
-    if (picture) picture.filename = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+    head();
     if (document.getElementById("take-home")?.open) write();
   }
 
@@ -116,8 +125,14 @@
     stage.style.height = `${shown.height}px`;
     stage.style.zoom = Math.min(1, PRINT.width / shown.width, PRINT.height / shown.height);
   });
+  // A matrix is as wide as its page.
+  window.addEventListener("beforeprint", () => {
+    const matrix = document.getElementById("matrix");
+    if (matrix?.offsetWidth) matrix.style.zoom = Math.min(1, (PRINT.width - 30) / matrix.scrollWidth);
+  });
   window.addEventListener("afterprint", () => {
     document.querySelector(".printed-map")?.remove();
+    document.getElementById("matrix")?.style.removeProperty("zoom");
     const stage = document.querySelector(".explorer .stage");
     for (const name of ["width", "height", "zoom"]) stage?.style.removeProperty(name);
   });

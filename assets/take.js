@@ -5,6 +5,18 @@
   let making = null;
   let hiding = 0;
 
+  // The camera on the map gives the picture of the menu below the answer, which has title, legend, and source.
+  document.addEventListener(
+    "click",
+    (event) => {
+      const link = document.querySelector('#take-files a.take[href*="map.png"]');
+      if (!link || !event.target.closest?.('#map .modebar-btn[data-title^="Download"]')) return;
+      event.stopPropagation();
+      link.click();
+    },
+    true,
+  );
+
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("#take-stop")) making?.abort();
     const link = event.target.closest?.("a.take");
@@ -35,6 +47,10 @@
   function addressOf(link) {
     const map = document.querySelector("#map .js-plotly-plot")?._fullLayout?.map?._subplot?.map;
     const address = new URL(link.href);
+    const menus = link.closest(".take-row")?.querySelectorAll("[data-option]") ?? []; // size, paper, rows
+    if (/\.(png|pdf)$/.test(address.pathname)) {
+      for (const { dataset, value } of menus) if (value) address.searchParams.set(dataset.option, value);
+    }
     if (/\.(png|svg)$/.test(address.pathname)) address.searchParams.set("theme", window.commutemap.theme());
     if (!map || !link.classList.contains("view")) return address;
     const { _sw, _ne } = map.getBounds();

@@ -6,13 +6,13 @@
   const MOST_TURNS = 4;
   let latest = 0; // a file chosen later replaces one that is still uploading
 
-  const say = (children) => window.dash_clientside.set_props("area-said", { children });
+  const say = (children) => window.dash_clientside.set_props("file-said", { children });
   const pause = (ms) => new Promise((go) => setTimeout(go, ms));
 
   async function uploadArea(file) {
     latest += 1;
     const mine = latest;
-    const isOver = () => mine !== latest || !document.getElementById("area-said");
+    const isOver = () => mine !== latest || !document.getElementById("file-said");
     try {
       const said = await sent(file, isOver);
       if (said && !isOver()) say(said);

@@ -98,7 +98,7 @@ def _in_and_out(visitor: Visitor) -> None:
 
 def _drawn(visitor: Visitor) -> None:
     visitor.open()
-    visitor.click(".modebar-btn[data-val=select]")
+    visitor.click("[data-draw=box]")
     visitor.drag()
     visitor.until("area=box:")
 

@@ -75,6 +75,11 @@ def _flows(n_flows: int, edges: list[list[float]]) -> dict[str, object]:
         "work": random.integers(0, n_places, n_flows).tolist(),
         "workers": workers.tolist(),
         "labels": ["a → b<br>1 worker"] * n_flows,
+        "errors": [""] * n_flows,
+        "names": [f"place {number}" for number in range(n_places)],
+        "come": [1] * n_places,
+        "go": [1] * n_places,
+        "radii": [[6.0] * n_places, [4.0] * n_places],
         "widths": numpy.maximum(12 * numpy.sqrt(share), 0.7).tolist(),
         "strengths": numpy.sqrt(share).tolist(),
     }

@@ -16,6 +16,7 @@ from mapapp.answers.analyses.over_years import OverYears, over_years
 from mapapp.answers.analyses.place_characteristics import AreaCharacteristics
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.areas.levels import level_named
+from mapapp.answers.downtowns import downtown_named
 from mapapp.answers.release import Release
 from mapapp.question.area_text import Unit, area_text, parse_area, widened
 from mapapp.question.distance_bands import EDGES_MI
@@ -180,8 +181,8 @@ def questions_of(release: Release, several: Questions) -> Iterator[SettledQuesti
         yield release.areas.usual.settle(replace(question, side="home", areas=home, others=work))
         return
     for area in several.areas:
-        for one in _each_of(release, release.areas.find(area), level_named(several.each)):
-            steps = steps_of(release, one, several.within_mi)
+        for text in _each_of(release, release.find_area(area), level_named(several.each)):
+            steps = steps_of(release, text, several.within_mi)
             yield release.areas.usual.settle(replace(question, areas=steps, others=()))
 
 
@@ -194,13 +195,17 @@ def notes_on_names(release: Release, several: Questions) -> list[str]:
         If the release does not have one of the areas.
     """
     named = (several.home_area, several.work_area) if several.has_two_areas else several.areas
-    notes = (release.areas.note_on_name(area) for area in dict.fromkeys(named))
-    return [note for note in notes if note]
+    return [note for area in dict.fromkeys(named) if (note := _note_on_name(release, area))]
+
+
+def _note_on_name(release: Release, area: str) -> str:
+    core = downtown_named(release, area)
+    return release.areas.note_on_name(area) if core is None else core.words
 
 
 def steps_of(release: Release, area: str, within_mi: float | None = None) -> tuple[str, ...]:
     """Return the steps of an area, given as text or as the name of a unit, or of the corridor around it."""
-    text = release.areas.find(area)
+    text = release.find_area(area)
     return steps_of_text(text if within_mi is None else area_text(widened(parse_area(text), within_mi)))
 
 
@@ -213,8 +218,8 @@ def _each_of(release: Release, area: str, layer: str) -> list[str]:
     if not layer:
         return [area]
     chosen, units = release.areas.select(area), release.areas.units(layer)
-    mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
-    rows = units.rows.iloc[sorted(set(mine.tolist()))]
+    codes = units.code if chosen.blocks is None else units.code[chosen.blocks]
+    rows = units.rows.iloc[sorted(set(codes.tolist()))]
     return [str(Unit(layer, unit_id)) for unit_id in rows.loc[rows["kind"] == "unit", "unit_id"]]
 
 
@@ -258,7 +263,7 @@ def _common_questions(releases: Sequence[Release], several: Questions | Question
         {(question.areas, question.others): question for question in _each_question(release, several)}
         for release in releases
     ]
-    return [question for key, question in asked[-1].items() if all(key in each for each in asked)]
+    return [question for key, question in asked[-1].items() if all(key in of_release for of_release in asked)]
 
 
 def _answer(release: Release, question: SettledQuestion, error_rows: int | None) -> Result:

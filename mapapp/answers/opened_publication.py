@@ -30,7 +30,9 @@ _OF_GEOGRAPHY: Final = (
     "home",
     "layer",
     "place names",
+    "surroundings",
     "unit layer",
+    "unit middles",
     "unit shapes",
     "unit tree",
 )

@@ -24,6 +24,7 @@ from mapapp.answers.certificate_reader import promise_of, read_certificate
 from mapapp.answers.commutes.attributes import attributes_of
 from mapapp.answers.commutes.flows import Flows
 from mapapp.answers.commutes.prepared import attribute_columns, prepare
+from mapapp.answers.downtowns import downtown_named
 from mapapp.answers.errors.answer_errors import ROWS, Errors
 from mapapp.answers.errors.record_errors import RecordErrors
 from mapapp.answers.errors.release_errors import ReleaseErrors
@@ -131,8 +132,14 @@ class OpenedRelease(OpenedPublication):
         """Return the answer of an analysis, with expected errors if requested."""
         return self.with_errors(answer) if errors else answer
 
+    def find_area(self, text: str) -> str:
+        """Return an area as text, as `Areas.find` does; "downtown Providence" is the core of that place."""
+        core = downtown_named(self, text)
+        return self.areas.find(text) if core is None else core.step
+
     def _select(self, area: Given) -> Selected:
-        return select_given(self.areas, area)
+        core = downtown_named(self, area) if isinstance(area, str) else None
+        return select_given(self.areas, area if core is None else core.step)
 
     def _layer(
         self,

@@ -97,8 +97,8 @@ def open_publication(path: str | os.PathLike[str], *kinds: StoreKind) -> Store:
     kind = kinds[0]
     if not isinstance(path, (str, os.PathLike)):
         raise UsageError(f"{kind} {str(path)[:60]!r}: give the path of the {kind}'s directory")
-    found = read_manifest(Path(path)).get("kind")
-    store = open_store(Path(path), next((each for each in kinds if each == found), kind))
+    stated = read_manifest(Path(path)).get("kind")
+    store = open_store(Path(path), next((allowed for allowed in kinds if allowed == stated), kind))
     if store.kind == "release":
         _refuse_former_mechanism(store)
     return store

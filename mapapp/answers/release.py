@@ -27,11 +27,11 @@ class Release(WorkerAnalyses, CommuteAnalyses):
 
 def open_releases(paths: list[Path]) -> dict[str, Release]:
     """Open releases, in the given order, by name in addresses; a number is added to repeated names."""
-    found: dict[str, Release] = {}
+    releases: dict[str, Release] = {}
     for path in paths:
-        slug = free_slug(path, found)
-        found[slug] = Release.open(path, slug)
-    return found
+        slug = free_slug(path, releases)
+        releases[slug] = Release.open(path, slug)
+    return releases
 
 
 def names_of(releases: Sequence[Release]) -> dict[str, str]:

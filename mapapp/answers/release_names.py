@@ -49,8 +49,8 @@ def names_apart(releases: Sequence[NamedRelease]) -> list[str]:
         The title alone if no other release has it, else title and setting. If the settings are equal, too, the first
         digits of the checksum come before the setting.
     """
-    found = zip(releases, _what_differs(releases), strict=True)
-    return [f"{title} ({differs})" if differs else title for (title, _, _), differs in found]
+    pairs = zip(releases, _what_differs(releases), strict=True)
+    return [f"{title} ({differs})" if differs else title for (title, _, _), differs in pairs]
 
 
 def menu_names(releases: Sequence[NamedRelease]) -> list[str]:

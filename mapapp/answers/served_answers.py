@@ -24,7 +24,7 @@ from mapapp.answers.analyses.results import (
     with_fields,
 )
 from mapapp.answers.asking import ask
-from mapapp.answers.commutes.pick import Ends, Pick, Places
+from mapapp.answers.commutes.pick import Ends, Pick, Places, all_others
 from mapapp.answers.release import Release
 from mapapp.answers.release_names import setting_words
 from mapapp.base.errors import UsageError
@@ -58,15 +58,15 @@ def changed_with_errors(before: Release, release: Release, question: SettledQues
     """Return the change with combined expected errors, for numbers and for the rows that changed most."""
 
     def make() -> Change:
-        found = changed(before, release, question)
-        table, keys = main_table(found.after)
-        first = largest_change(found.rows).head(ROWS_WITH_ERRORS).set_index(keys).index
+        comparison = changed(before, release, question)
+        table, keys = main_table(comparison.after)
+        first = largest_change(comparison.rows).head(ROWS_WITH_ERRORS).set_index(keys).index
         parts = [_rows_with_errors(opened, question, table, keys, first) for opened in (before, release)]
         errors = change(*parts).rows.set_index(keys)["expected_error"]
-        error = errors.reindex(found.rows.set_index(keys).index).to_numpy()
-        rows = found.rows.assign(expected_error=error)
+        error = errors.reindex(comparison.rows.set_index(keys).index).to_numpy()
+        rows = comparison.rows.assign(expected_error=error)
         return dataclasses.replace(
-            found,
+            comparison,
             before=with_errors(before, question),
             after=with_errors(release, question),
             rows=rows,
@@ -113,6 +113,18 @@ def pick(release: Release, question: Question) -> Pick:
     return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
 
 
+def picks_across(release: Release, question: Question) -> dict[Side, Pick]:
+    """Return who crosses the border of an area, by the end that is outside: those who come in, and those who go out."""
+    n_blocks = len(release.areas.places)
+    chosen = release.areas.select(question.area).blocks
+    inside = numpy.arange(n_blocks, dtype=numpy.int32) if chosen is None else chosen
+    outside = all_others(inside, n_blocks)
+    return {
+        "home": Pick(home=outside, work=inside, filters=question.filters),
+        "work": Pick(home=inside, work=outside, filters=question.filters),
+    }
+
+
 def n_places(release: Release, question: SettledQuestion) -> int:
     """Return the number of workers that a question covers."""
     answer = result(release, question)
@@ -147,14 +159,14 @@ def releases_of_years(release: Release, served: Iterable[Release]) -> list[Relea
     The release itself is chosen for its year; of several others of one year, the one with its setting, or the first.
     """
     by_year: dict[str, Release] = {}
-    for each in served:
-        is_same_place = each.covered_states == release.covered_states
-        is_same_jobs = each.facts.get("job_type") == release.facts.get("job_type")
-        year = each.year
+    for candidate in served:
+        is_same_place = candidate.covered_states == release.covered_states
+        is_same_jobs = candidate.facts.get("job_type") == release.facts.get("job_type")
+        year = candidate.year
         if year.isdigit() and is_same_place and is_same_jobs:
             kept = by_year.get(year)
-            if kept is None or (_setting(each) == _setting(release) != _setting(kept)):
-                by_year[year] = each
+            if kept is None or (_setting(candidate) == _setting(release) != _setting(kept)):
+                by_year[year] = candidate
     if not release.year.isdigit():
         return []
     by_year[release.year] = release
@@ -173,11 +185,11 @@ def years_of(release: Release, served: Iterable[Release], question: Question) ->
     def make() -> OverYears | None:
         try:
             settled = releases[-1].areas.usual.settle(question)
-            return over_years([with_errors(each, settled) for each in releases])
+            return over_years([with_errors(opened, settled) for opened in releases])
         except (UsageError, GeodataError):  # a unit that a year does not have
             return None
 
-    return release.once(("years", tuple(each.version for each in releases), question), make)
+    return release.once(("years", tuple(opened.version for opened in releases), question), make)
 
 
 def _setting(release: Release) -> str:

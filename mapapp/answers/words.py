@@ -154,11 +154,11 @@ def _doubt(certificate: Mapping[str, object]) -> str:
     if isinstance(section, dict) and section.get("declared"):
         return ", as declared by the importer"
     od = (
-        [each for each in sources if isinstance(each, dict) and each.get("totals")]
+        [source for source in sources if isinstance(source, dict) and source.get("totals")]
         if isinstance(sources, list)
         else []
     )
-    return "" if all(each.get("listed_sha256") for each in od) else " (not compared with its list)"
+    return "" if all(source.get("listed_sha256") for source in od) else " (not compared with its list)"
 
 
 def by_name(publisher: str) -> str:

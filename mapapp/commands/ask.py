@@ -38,7 +38,10 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
       commutemap ask ri.release "jobs within 2 miles of 41.82, -71.41 by industry" --json
       commutemap ask ri-2018.release ri-2019.release "inflow of Newport in 2019 compared with 2018"
     """
+    from functools import partial
+
     from mapapp.answers.areas.sentence_names import SentenceNames
+    from mapapp.answers.downtowns import core_place
     from mapapp.question.sentence.asked import ask_in_words
 
     paths, sentence = _split(arguments)
@@ -47,7 +50,12 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
     with show_progress(quiet=options["quiet"]) as report:
         opened = opened_releases(paths, report)
     first = opened[0]
-    names = SentenceNames(first.areas, first.attributes, has_published_counts=first.has_published_counts)
+    names = SentenceNames(
+        first.areas,
+        first.attributes,
+        has_published_counts=first.has_published_counts,
+        core=partial(core_place, first),
+    )
     asked = ask_in_words(sentence, names)
     chosen, notes = _of_years(opened, asked)
     _explain(asked, notes, [path for path, release in zip(paths, opened, strict=True) if release in chosen])

@@ -52,7 +52,7 @@ from mapapp.kinds.pages import PAGES
 from mapapp.kinds.tables.read.served_table import ServedTable, open_tables
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
-from mapapp.show.content import map_layers
+from mapapp.show.content import chosen_areas, map_layers
 
 _VIEWS: Final = "commutemap"
 _POOL: Final = "commutemap processes"
@@ -438,10 +438,11 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         if slug in views.tables:
             return web_app.geojson(_table_shapes(views.tables[slug], version, name))
         release = _release(views, slug, version)
-        if name == "areas":
+        if name in ("areas", "blocks"):
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
             known = tuple(area for area in areas if views.has_area(slug, area))
-            return web_app.geojson(map_layers.outlines(release, known))
+            packed = chosen_areas.borders_file if name == "areas" else map_layers.outlines
+            return web_app.geojson(packed(release, known))
         if name in ("shown", "uncertain"):
             address, _ = views.parse(_view_query(slug))
             content = views.map_content(address, address.view)

@@ -6,8 +6,9 @@ address can contain anything, so it is checked here.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -59,8 +60,8 @@ class Address:
 
     release: str = ""
     against: str = ""
-    question: Question = field(default_factory=Question)
-    view: View = field(default_factory=View)
+    question: Question = dataclasses.field(default_factory=Question)
+    view: View = dataclasses.field(default_factory=View)
     embed: bool = False
 
     def having(self, **changes: object) -> Address:
@@ -79,10 +80,10 @@ class Address:
 def to_query(address: Address) -> str:
     """Return the query of an address: empty, or `?` and all values other than defaults, in a fixed order."""
     pairs = [(name, getattr(address, name)) for name in _RELEASES if getattr(address, name)]
-    for name, each in _FIELDS.items():
+    for name, field in _FIELDS.items():
         value = address.value(name)
         is_same = name == "others" and value and value == address.question.areas
-        pairs += [(each.address, text) for text in ([SAME] if is_same else _written(each, value))]
+        pairs += [(field.address, text) for text in ([SAME] if is_same else _written(field, value))]
     pairs += [(_EMBED, "1")] * address.embed
     return "?" + urlencode(pairs, quote_via=quote, safe=":,") if pairs else ""
 
@@ -92,13 +93,13 @@ def query_of(question: Question, view: View | None = None) -> str:
     return to_query(Address(question=question, view=view or View()))
 
 
-def _written(each: Field, value: FieldValue) -> Iterator[str]:
+def _written(field: Field, value: FieldValue) -> Iterator[str]:
     """Yield the texts of one field; none for its default."""
-    if each.kind in ("steps", "attributes"):
+    if field.kind in ("steps", "attributes"):
         yield from value
-    elif each.kind == "names":
+    elif field.kind == "names":
         yield from ([",".join(value)] if value else ())
-    elif value != each.default:
+    elif value != field.default:
         yield ("all" if value is True else numbers_text(value) if isinstance(value, tuple) else str(value))
 
 
@@ -139,21 +140,21 @@ def from_query(
     named = {name: _chosen(given[name], served, sentence, notes) for name, sentence in _RELEASES.items()}
     release = named["release"]
 
-    def read(each: Field) -> FieldValue:
-        texts = given[each.address]
-        if each.kind == "steps":
+    def read(field: Field) -> FieldValue:
+        texts = given[field.address]
+        if field.kind == "steps":
             return _areas(texts, lambda area: is_area(release, area), notes)
-        if each.kind == "layer":
-            return _layer(each, texts, lambda layer: is_layer(release, layer), notes)
-        if each.kind in ("attributes", "names"):
-            return _known_attributes(each, texts, lambda text: is_attribute(release, text), notes)
-        return _READ[each.kind](each, texts, notes)
+        if field.kind == "layer":
+            return _layer(field, texts, lambda layer: is_layer(release, layer), notes)
+        if field.kind in ("attributes", "names"):
+            return _known_attributes(field, texts, lambda text: is_attribute(release, text), notes)
+        return _READ[field.kind](field, texts, notes)
 
-    found: Values = {name: read(each) for name, each in _FIELDS.items()}
+    values: Values = {name: read(field) for name, field in _FIELDS.items()}
     address = Address(
         **named,
-        question=Question(**{name: found[name] for name in QUESTION}),
-        view=View(**{name: found[name] for name in VIEW}),
+        question=Question(**{name: values[name] for name in QUESTION}),
+        view=View(**{name: values[name] for name in VIEW}),
         embed=_chosen(given[_EMBED], ("", "1"), "The address can have embed=1, not {}.", notes) == "1",
     )
     return address, tuple(dict.fromkeys(notes))
@@ -162,7 +163,7 @@ def from_query(
 def _given(text: str, notes: list[str]) -> dict[str, list[str]]:
     """Return the texts of every known part of an address; without its areas if there are too many."""
     values: dict[str, list[str]] = {
-        name: [] for name in (*_RELEASES, _EMBED, *(one.address for one in _FIELDS.values()))
+        name: [] for name in (*_RELEASES, _EMBED, *(field.address for field in _FIELDS.values()))
     }
     for name, value in parse_qsl(text, keep_blank_values=True, max_num_fields=None, errors="replace"):
         if name in values:
@@ -189,32 +190,32 @@ def _chosen(given: list[str], allowed: tuple[str, ...], unknown: str, notes: lis
     return allowed[0]
 
 
-def _choice(each: Field, given: list[str], notes: list[str]) -> str:
-    rest = tuple(choice for choice in each.choices if choice != each.default)
-    return _chosen(given, (each.default, *rest), each.unknown, notes)
+def _choice(field: Field, given: list[str], notes: list[str]) -> str:
+    rest = tuple(choice for choice in field.choices if choice != field.default)
+    return _chosen(given, (field.default, *rest), field.unknown, notes)
 
 
-def _flag(each: Field, given: list[str], notes: list[str]) -> bool:
-    return _chosen(given, ("", "all"), each.unknown, notes) == "all"
+def _flag(field: Field, given: list[str], notes: list[str]) -> bool:
+    return _chosen(given, ("", "all"), field.unknown, notes) == "all"
 
 
-def _count(each: Field, given: list[str], notes: list[str]) -> int:
+def _count(field: Field, given: list[str], notes: list[str]) -> int:
     if not given:
-        return int(each.default)
+        return int(field.default)
     text = given[-1]
-    if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) and 1 <= int(text) <= MAX_COUNT:
+    if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) and int(text) <= MAX_COUNT:
         return int(text)
-    notes.append(each.unknown.format(_short(text)))
-    return int(each.default)
+    notes.append(field.unknown.format(_short(text)))
+    return int(field.default)
 
 
-def _layer(each: Field, given: list[str], is_layer: Callable[[str], bool], notes: list[str]) -> str:
-    if not given or given[-1] == each.default:
-        return str(each.default)
+def _layer(field: Field, given: list[str], is_layer: Callable[[str], bool], notes: list[str]) -> str:
+    if not given or given[-1] == field.default:
+        return str(field.default)
     if len(given[-1]) <= MAX_LAYER_NAME and is_layer(given[-1]):
         return given[-1]
-    notes.append(each.unknown.format(_short(given[-1])))
-    return str(each.default)
+    notes.append(field.unknown.format(_short(given[-1])))
+    return str(field.default)
 
 
 def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -> tuple[str, ...]:
@@ -228,21 +229,21 @@ def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -
 
 
 def _known_attributes(
-    each: Field, given: list[str], is_attribute: Callable[[str], bool], notes: list[str]
+    field: Field, given: list[str], is_attribute: Callable[[str], bool], notes: list[str]
 ) -> FieldValue:
     """Return the attributes that a release has, of those in an address."""
-    parts = given if each.kind == "attributes" else [name for text in given for name in text.split(",")]
+    parts = given if field.kind == "attributes" else [name for text in given for name in text.split(",")]
     known: list[str] = []
     for part in parts:
         try:
-            fits = bool(each.check([*known, part])) and is_attribute(part)
+            fits = bool(field.check([*known, part])) and is_attribute(part)
         except NotAllowed:
             fits = False
         if fits:
             known.append(part)
         else:
             notes.append(f"There is no attribute {_short(part)} in this release; it was left out.")
-    return each.check(known)
+    return field.check(known)
 
 
 def edges_of(text: str) -> tuple[float, ...] | None:
@@ -255,17 +256,17 @@ def edges_of(text: str) -> tuple[float, ...] | None:
 
 
 def _miles(_: Field, given: list[str], notes: list[str]) -> tuple[float, ...]:
-    found = edges_of(given[-1]) if given else ()
-    if found is None:
+    edges = edges_of(given[-1]) if given else ()
+    if edges is None:
         notes.append(f"Distance bands must be {ALLOWED}, not {_short(given[-1])}.")
-    return found or ()
+    return edges or ()
 
 
-def _bands(each: Field, given: list[str], notes: list[str]) -> tuple[int, ...]:
+def _bands(field: Field, given: list[str], notes: list[str]) -> tuple[int, ...]:
     known = {str(band): band for band in BANDS}
     parts = [part for value in given for part in value.split(",")]
     notes.extend(
-        f"{_short(part)} is not an {each.name} band; bands are 1, 2, and 3."
+        f"{_short(part)} is not an {field.name} band; bands are 1, 2, and 3."
         for part in parts
         if part not in known
     )

@@ -30,7 +30,7 @@ class Analysis:
         `mapapp.question.fields`.
     shows : tuple of str
         Ways to draw it; the first replaces one that is not listed. Empty if there is no choice.
-    own_drawing : {"", "points", "lines", "arrows", "ratio", "share"}
+    own_drawing : {"", "points", "lines", "ratio", "share"}
         How it is drawn if there is no choice.
     n_areas : int
         Number of areas: 2 if homes and workplaces each have one.
@@ -71,6 +71,7 @@ ANALYSES: Final = _by_name(
             fields=("side", "layer"),
             shows=("points", "areas", "density"),
             shows_chosen_end=True,
+            n_needed=0,
         ),
         Analysis(
             name="cross-table",
@@ -79,6 +80,7 @@ ANALYSES: Final = _by_name(
             fields=("side", "layer", "by"),
             shows=("points", "areas", "density"),
             shows_chosen_end=True,
+            n_needed=0,
         ),
         Analysis(
             name="comparison",
@@ -87,6 +89,7 @@ ANALYSES: Final = _by_name(
             fields=("side", "layer"),
             shows=("areas", "density"),
             shows_chosen_end=True,
+            n_needed=0,
         ),
         Analysis(
             name="distance-direction",
@@ -94,13 +97,14 @@ ANALYSES: Final = _by_name(
             words="How far, and which way?",
             fields=("side", "layer", "edges"),
             shows=("points", "areas", "density", "lines"),
+            n_needed=0,
         ),
         Analysis(
             name="inflow-outflow",
             title="Inflow and outflow",
             words="Who comes, goes, and stays?",
             fields=(),
-            own_drawing="arrows",
+            own_drawing="points",
         ),
         Analysis(
             name="job-balance",

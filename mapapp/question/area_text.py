@@ -4,6 +4,7 @@ An area is a sequence of steps. Each adds to, removes from, or intersects with t
 
     county:44007                                a unit, level:identifier (level: a key of `LEVEL_LABELS`, or "block")
     county:44007 +county:44003                  two units
+    tract:44007000800,44007000700@Downtown      several units of one level, which may have a name
     county:44007 -stplc:4459000                 a unit without a city
     county:44007 &circle:-71.41279,41.82399,5   its part within 5 miles of a point (longitude, latitude)
     ring:-71.41279,41.82399,5,10                beyond 5 and within 10 miles of a point
@@ -24,7 +25,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal, cast
 from urllib.parse import quote_plus, unquote_plus
 
@@ -45,6 +46,8 @@ MAX_RINGS: Final = 3
 MAX_LABEL: Final = 60
 """Letters of the name of a drawn part."""
 DRAWN: Final = ("circle", "ring", "box", "shape", "line", "near")
+MAX_UNITS: Final = 50
+"""Units of one part."""
 _DECIMALS: Final = 5  # of a degree: about 1 m
 
 _NEAR_NOTHING: Final = ("near", "line", "circle", "ring", "all")
@@ -61,6 +64,39 @@ class Unit:
 
     def __str__(self) -> str:
         return f"{self.level}:{self.unit_id}"
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The unit itself, as of several units."""
+        return (self,)
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Several units of one layer as one part, such as the tracts of a downtown.
+
+    Raises
+    ------
+    UsageError
+        If there are more than `MAX_UNITS`.
+    """
+
+    level: str
+    unit_ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.unit_ids) > MAX_UNITS:
+            raise UsageError(
+                f"area {_short(str(self))}: {len(self.unit_ids):,} units; give at most {MAX_UNITS}"
+            )
+
+    def __str__(self) -> str:
+        return f"{self.level}:{','.join(self.unit_ids)}"
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Each of the units."""
+        return tuple(Unit(self.level, unit_id) for unit_id in self.unit_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +158,7 @@ class Shape:
     """
 
     text: str
-    polygon: shapely.Geometry = field(
+    polygon: shapely.Geometry = dataclasses.field(
         init=False, repr=False, compare=False
     )  # decoded once: it takes milliseconds
 
@@ -149,7 +185,7 @@ class Line:
     """
 
     text: str
-    lines: shapely.Geometry = field(init=False, repr=False, compare=False)
+    lines: shapely.Geometry = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", corridors.unwrapped(area_shapes.lines_of(self.text)))
@@ -170,7 +206,7 @@ class Corridor:
         If the distance or the line is not allowed.
     """
 
-    of: Unit | Box | Shape | Line
+    of: Unit | Units | Box | Shape | Line
     miles: float
 
     def __post_init__(self) -> None:
@@ -182,10 +218,10 @@ class Corridor:
 
     @property
     def edges(self) -> shapely.Geometry | None:
-        """What the distance is measured from, degrees; None for a unit, which only a release knows."""
+        """What the distance is measured from, degrees; None for units, which only a release knows."""
         if isinstance(self.of, Line):
             return self.of.lines
-        return None if isinstance(self.of, Unit) else polygon_of(self.of)
+        return None if isinstance(self.of, Unit | Units) else polygon_of(self.of)
 
     def __str__(self) -> str:
         of = f"line:{self.of.text}" if isinstance(self.of, Line) else f"near:{self.of}"
@@ -200,12 +236,12 @@ class Everything:
         return "all"
 
 
-Part = Unit | Circle | Box | Shape | Corridor | Everything
+Part = Unit | Units | Circle | Box | Shape | Corridor | Everything
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of an area; a drawn part may have a name for readers.
+    """One step of an area; a drawn part, or several units, may have a name for readers.
 
     Raises
     ------
@@ -218,12 +254,14 @@ class Step:
     label: str = ""
 
     def __post_init__(self) -> None:
-        clean = " ".join("".join(each if each.isprintable() else " " for each in self.label).split())
+        clean = " ".join(
+            "".join(character if character.isprintable() else " " for character in self.label).split()
+        )
         object.__setattr__(self, "label", clean)
         if len(clean) > MAX_LABEL:
             raise UsageError(f"name {_short(clean)}: it has {len(clean):,} letters; give at most {MAX_LABEL}")
         if clean and isinstance(self.part, Unit | Everything):
-            raise UsageError(f"area {_short(str(self.part))}: only a drawn part can have a name; leave out @")
+            raise UsageError(f"area {_short(str(self.part))}: a unit has a name of its own; leave out @")
 
     def __str__(self) -> str:
         return f"{self.sign}{self.part}" + (f"@{quote_plus(self.label)}" if self.label else "")
@@ -339,11 +377,12 @@ def _part(text: str) -> Part:
         return Shape(rest)
     if kind in ("line", "near"):
         return _corridor(text, kind, rest)
-    if not _UNIT.fullmatch(rest) or not _UNIT.fullmatch(kind):
+    unit_ids = tuple(dict.fromkeys(rest.split(",")))
+    if not all(map(_UNIT.fullmatch, (kind, *unit_ids))):
         raise UsageError(
             f"area {_short(text)}: an identifier has only letters and digits, such as county:44007"
         )
-    return Unit(kind, rest)
+    return Unit(kind, unit_ids[0]) if len(unit_ids) == 1 else Units(kind, unit_ids)
 
 
 def _corridor(text: str, kind: str, rest: str) -> Corridor:
@@ -356,7 +395,9 @@ def _corridor(text: str, kind: str, rest: str) -> Corridor:
         raise UsageError(f"area {_short(text)}: end it with a comma and a distance in miles, such as ,0.5")
     if kind == "line":
         return Corridor(_typed_line(text, of) if "," in of else Line(of), miles)
-    if of.partition(":")[0] not in _NEAR_NOTHING and isinstance(part := _part(of), Unit | Box | Shape):
+    if of.partition(":")[0] not in _NEAR_NOTHING and isinstance(
+        part := _part(of), Unit | Units | Box | Shape
+    ):
         return Corridor(part, miles)
     raise UsageError(
         f"area {_short(text)}: near: takes level:identifier, box: or shape:, such as near:county:44007,1"
@@ -377,18 +418,18 @@ def _typed_line(text: str, of: str) -> Line:
 
 def _numbers(text: str, rest: str, what: str, count: int) -> list[float]:
     try:
-        found = [float(value) for value in rest.split(",")]
+        numbers = [float(value) for value in rest.split(",")]
     except ValueError:
-        found = []
-    if len(found) != count or not all(map(math.isfinite, found)):
+        numbers = []
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
         raise UsageError(f"area {_short(text)}: give {what}: {count} numbers separated by commas")
-    return found
+    return numbers
 
 
 def _round(part: Circle | Box) -> None:
     """Round to five decimals, as the text does, so that both always mean the same area."""
-    for each in dataclasses.fields(part):
-        object.__setattr__(part, each.name, round(float(getattr(part, each.name)), _DECIMALS))
+    for field in dataclasses.fields(part):
+        object.__setattr__(part, field.name, round(float(getattr(part, field.name)), _DECIMALS))
 
 
 def _number(value: float) -> str:
@@ -435,9 +476,9 @@ def geometries_of(file: AreaFile, miles: float | None = None) -> list[BaseGeomet
     """
     area = None if file.lines is not None and file.is_closed and miles is not None else file.area
     lines = file.lines if miles is not None else None
-    found = [geometry for geometry in (area, lines) if geometry is not None]
-    if not found:
+    geometries = [geometry for geometry in (area, lines) if geometry is not None]
+    if not geometries:
         raise GeometryError(
             "the file holds lines but no polygons; give a distance in miles to make a corridor around them"
         )
-    return found
+    return geometries

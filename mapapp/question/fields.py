@@ -91,7 +91,7 @@ class Field:
             "attributes": f"a list; each part is {ATTRIBUTE_FORM}",
             "names": f"a list of at most {MAX_NAMES} attributes, such as sex and education",
             "flag": "true or false",
-            "count": f"a whole number from 1 to {MAX_COUNT:,}",
+            "count": f"a whole number up to {MAX_COUNT:,}",
         }[self.kind]
 
     def check(self, value: object) -> FieldValue:
@@ -124,7 +124,7 @@ def _layer(field: Field, value: object) -> str:
 
 
 def _count(field: Field, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_COUNT:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_COUNT:
         raise NotAllowed(field.allowed)
     return value
 
@@ -188,8 +188,8 @@ def _names(field: Field, value: object) -> tuple[str, ...]:
 
 def kept_bands(bands: Iterable[int]) -> tuple[int, ...]:
     """Return bands 1..3 in order, each once; empty if all are present."""
-    found = tuple(sorted(set(bands)))
-    return found if len(found) < len(BANDS) else ()
+    kept = tuple(sorted(set(bands)))
+    return kept if len(kept) < len(BANDS) else ()
 
 
 def characteristic_named(text: str) -> str:
@@ -204,12 +204,12 @@ def characteristic_named(text: str) -> str:
         return text.upper()
     wanted = text.casefold().split()
     named = {code: f"{GROUP_OF[code].title} {label}".casefold() for code, label in LABEL_OF.items()}
-    found = [code for code, label in named.items() if wanted and all(word in label for word in wanted)]
+    matches = [code for code, label in named.items() if wanted and all(word in label for word in wanted)]
     exact = [code for code, label in LABEL_OF.items() if label.casefold() == " ".join(wanted)]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
-    if found:
-        several = "; ".join(f"{code} ({LABEL_OF[code]})" for code in found[:4])
+    if len(exact or matches) == 1:
+        return (exact or matches)[0]
+    if matches:
+        several = "; ".join(f"{code} ({LABEL_OF[code]})" for code in matches[:4])
         raise UsageError(f"characteristic {text[:40]!r} could be {several}; give the column")
     titles = ", ".join(f"{group.codes[0]} … ({group.title})" for group in GROUPS)
     raise UsageError(f"characteristic {text[:40]!r} does not exist; give one of {titles}")
@@ -378,19 +378,19 @@ VIEW: Final = _by_name(
     Field(
         name="least",
         kind="count",
-        default=1,
-        help="Flows of fewer workers are not drawn as lines.",
+        default=0,
+        help="Flows of fewer workers are not drawn as lines; by default, the largest are drawn.",
         address="least",
-        unknown="The smallest flow to draw cannot be {}; all flows are drawn.",
+        unknown="The smallest flow to draw cannot be {}; the largest flows are drawn.",
     ),
     Field(
         name="per",
         kind="choice",
-        default="area",
-        help="What colored areas show: workers in each area, their share of all workers, or workers per square mile.",
+        default="square-mile",
+        help="What areas show: workers per square mile as colors; or as circles, workers or their share of all.",
         address="per",
         choices=get_args(Per),
-        unknown="Areas cannot be colored per {}; workers in each area are shown.",
+        unknown="Areas cannot show workers per {}; workers per square mile are shown.",
     ),
     Field(
         name="color",

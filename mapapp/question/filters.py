@@ -105,11 +105,11 @@ def attribute_texts(given: object) -> tuple[str, ...]:
 
 def values_by_attribute(texts: Iterable[str]) -> dict[str, list[str]]:
     """Return the codes of values in normal form, by attribute."""
-    found: dict[str, list[str]] = {}
+    by_attribute: dict[str, list[str]] = {}
     for text in texts:
         name, _, code = text.partition(":")
-        found.setdefault(name, []).append(code)
-    return found
+        by_attribute.setdefault(name, []).append(code)
+    return by_attribute
 
 
 def check_filters(filters: object) -> None:

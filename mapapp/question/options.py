@@ -185,7 +185,7 @@ def _ends(given: Values, question: Question) -> tuple[str, str]:
 def options_of(questions: Sequence[Question]) -> list[str] | None:
     """Return the options that describe one or more questions; None if no options can."""
     first = questions[0]
-    if len({replace(each, areas=(), others=()) for each in questions}) > 1:
+    if len({replace(question, areas=(), others=()) for question in questions}) > 1:
         return None
     options = ["--analysis", first.analysis]
     if first.entry.n_areas == 2:

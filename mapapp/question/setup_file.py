@@ -193,22 +193,22 @@ def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[A
     if setup.against is not None:
         notes.append(f"This setup compares with {setup.against}.")
     address, missing = setup.address, []
-    for name, each in QUESTION.items():
+    for name, field in QUESTION.items():
         value = address.value(name)
-        if each.kind == "steps":
+        if field.kind == "steps":
             known = tuple(step for step in value if has_step(release, step))
             missing += [f"area {_short(step)}" for step in value if step not in known]
             address = address.having(**{name: known})
-        elif each.kind == "layer" and value != each.default and not has_layer(release, value):
+        elif field.kind == "layer" and value != field.default and not has_layer(release, value):
             missing.append(f"layer {_short(value)}")
-            address = address.having(**{name: each.default})
-        elif each.kind in ("attributes", "names"):
+            address = address.having(**{name: field.default})
+        elif field.kind in ("attributes", "names"):
             held = tuple(text for text in value if release.attributes.has(text))
             missing += [f"attribute {_short(text)}" for text in value if text not in held]
             address = address.having(**{name: held})
     if missing and not leave_out:
         raise UsageError(f"this setup needs {missing[0]}, which {_short(release.title)} does not have")
-    notes += [f"There is no {each} in this release; it was left out." for each in dict.fromkeys(missing)]
+    notes += [f"There is no {part} in this release; it was left out." for part in dict.fromkeys(missing)]
     return address, tuple(dict.fromkeys(notes))
 
 
@@ -296,13 +296,13 @@ def _setup(document: JsonObject) -> Setup:
 
 def _values(section: JsonObject, fields: dict[str, Field]) -> JsonObject:
     """Return checked values; what depends on the release is not checked."""
-    found = {}
+    values = {}
     for name, value in section.items():
         try:
-            found[name] = fields[name].check(value)
+            values[name] = fields[name].check(value)
         except NotAllowed as allowed:
             raise _wrong(name, str(allowed)) from None
-    return found
+    return values
 
 
 def _section(document: JsonObject, name: str, known: Collection[str]) -> JsonObject:

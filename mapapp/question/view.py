@@ -25,9 +25,10 @@ class View:
     every : bool
         Whether the table shows all rows.
     least : int
-        Flows of fewer workers are not drawn as lines.
+        Flows of fewer workers are not drawn as lines; 0 for as many of the largest as can be read.
     per : {"area", "share", "square-mile"}
-        What colored areas show.
+        What areas show: `square-mile` colors them by density, because a large one holds many workers even where few
+        live. `area` draws workers, and `share` their share of all workers, as circles.
     color : {"plain", "age", "earnings", "industry"}
         Attribute that colors dots; plain dots show only which end of the commutes they are.
     morning : bool
@@ -37,8 +38,8 @@ class View:
     show: Show = "points"
     theme: ThemeChoice = "system"
     every: bool = False
-    least: int = 1
-    per: Per = "area"
+    least: int = 0
+    per: Per = "square-mile"
     color: DotColor = "plain"
     morning: bool = False
 

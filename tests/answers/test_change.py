@@ -23,6 +23,7 @@ from mapapp.question.address import Address, to_query
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from mapapp.show.content import palette
+from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.labels import change_texts
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_legends import map_legend
@@ -164,16 +165,20 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     assert content.earlier_workers == [counts[0].get(unit, 0) for unit in content.units.ids]
     assert content.workers == [counts[1].get(unit, 0) for unit in content.units.ids]
     change = numpy.array(content.workers) - content.earlier_workers
-    assert content.colored.value.tolist() == change.tolist()
+    assert colored_units(content).value.tolist() == change.tolist()
     figure = checked(draw.map_figure(content, "/"))
     trace = figure.data[commute_map.UNITS]
-    middle = (trace.zmin + trace.zmax) / 2
-    assert (numpy.sign(numpy.asarray(trace.z) - middle) == numpy.sign(change)).all()
+    colored = colored_units(content)
+    assert list(trace.z) == colored.of.tolist()
+    gray = [each.text for each in colored.classes].index("change within twice its ±")
+    is_sure = ~numpy.isin(content.units.ids, content.uncertain)
+    assert (numpy.sign(colored.of - gray) == numpy.sign(change) * is_sure).all()
+    assert is_sure.any()
     assert all(other.lon is None for other in figure.data[1:]), "no points of the later release"
-    assert [
-        each["value"] for each in controls.show_options(state, view, "change") if not each["disabled"]
-    ] == ["areas"]
-    assert "differ" in controls.show_note(state, view, "change")
+    assert [each["value"] for each in controls.show_options(state, "change") if not each["disabled"]] == [
+        "areas"
+    ]
+    assert "differ" in controls.show_note("change")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -193,14 +198,15 @@ def test_a_map_without_units_says_that_it_shows_one_release(views: Views, analys
 
 @given(st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=50))
 def test_classes_of_change_are_symmetric_and_hold_every_change(changes: list[int]) -> None:
-    limits = palette.change_limits(max(map(abs, changes)))
+    sizes = [abs(change) for change in changes if change] or [1]
+    limits = palette.change_limits(min(sizes), max(sizes))
     scheme = palette.COLOR_SCHEMES["light"]
-    assert 1 <= len(limits) <= 4
+    assert 1 <= len(limits) <= 3
     classes = palette.change_classes(numpy.array(changes), limits) - len(limits)
     assert abs(classes).max() <= len(limits)
     assert (numpy.sign(classes) == numpy.sign(changes)).all()
     colors = palette.change_colors(len(limits), scheme)
-    assert len(colors) == len(change_texts(limits)) == 2 * len(limits) + 1
+    assert len(colors) == len(change_texts(limits, "no change")) == 2 * len(limits) + 1
     assert len(set(colors)) == len(colors)
 
 

@@ -70,7 +70,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     mine = workers[twin.at(workers, side, area)]
     other = twin.OTHER[side]
     stays = twin.at(mine, other, area)
-    found = lines.lines(release, settled(release, state))
+    found = lines.lines(release, settled(release, state), 1)
     assert (found.within, found.total) == (stays.sum(), len(mine))
     leaving = twin.by_unit(mine[~stays], other, LAYERS[layer])
     units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
@@ -82,7 +82,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
 def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Release) -> None:
     steps, area = area_of(release, "zcta")
     counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
-    found = lines.lines(release, settled(release, Question(areas=steps, layer="county")))
+    found = lines.lines(release, settled(release, Question(areas=steps, layer="county")), 1)
     assert found.within
     assert found.frame["label"].str.startswith("the rest of ").sum() == counties
     assert not numpy.isnan(found.frame["to_lon_deg"]).any()
@@ -98,22 +98,25 @@ def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release
 
 def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Release) -> None:
     question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
-    apart = lines.lines(release, settled(release, question))
-    assert apart.n_grouped == 0
+    apart = lines.lines(release, settled(release, question), 1)
+    assert apart.n_between_grouped == 0
     assert apart.within is not None
     n_lines = []
     for zoom in (4, 8, 10, lines.MAX_ZOOM):
-        found = lines.lines(release, settled(release, question), zoom=zoom)
+        found = lines.lines(release, settled(release, question), 1, zoom)
         assert found.within == apart.within, "who stays in a unit does not depend on the camera"
         assert found.workers + found.within + found.between_grouped <= apart.total
         if not found.n_left_out and not apart.n_left_out:
             assert found.workers + found.within + found.between_grouped == apart.workers + apart.within
         assert found.total == apart.total
-        n_lines.append(len(found.frame) + found.n_left_out)
+        assert found.n_left_out + found.n_between_grouped <= apart.n_flows, "counted over units"
+        if not found.n_left_out:
+            assert found.n_between_grouped == 0 or len(found.frame) < apart.n_flows
+        n_lines.append(len(found.frame))
     assert n_lines == sorted(n_lines)
     assert n_lines[0] < n_lines[-1]
-    text = map_caption(content_of(release, question, View()), zoom=4.5)
-    assert "nearby places are grouped" in text
+    text = map_caption(content_of(release, question, View(least=1)), zoom=4.5)
+    assert "between places too close to draw" in text
     stays = re.search(r"([\d.]+)% stay in the same tract", text)
     assert stays is not None
     assert float(stays[1]) == pytest.approx(100 * apart.within / apart.total, abs=0.05)
@@ -123,7 +126,7 @@ def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: Relea
         if "same tract" in one
     )
     assert abs(float(re.findall(r"(\d+)%", same)[0]) - float(stays[1])) <= 0.55
-    assert "grouped" not in map_caption(content_of(release, question, View()))
+    assert "too close" not in map_caption(content_of(release, question, View()))
 
 
 def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: Release) -> None:
@@ -135,7 +138,7 @@ def test_the_third_largest_flow_sets_the_scale_of_widths_at_every_zoom(release: 
 
 def test_flows_below_the_threshold_are_counted_but_not_drawn(release: Release) -> None:
     question = Question(analysis="flow-matrix")
-    every = lines.lines(release, settled(release, question))
+    every = lines.lines(release, settled(release, question), 1)
     least = int(every.frame["workers"].median())
     fewer = lines.lines(release, settled(release, question), least)
     kept = every.frame["workers"] >= least
@@ -148,7 +151,7 @@ def test_flows_below_the_threshold_are_counted_but_not_drawn(release: Release) -
 @pytest.mark.parametrize("side", ["work", "home"])
 def test_flows_run_from_homes_to_workplaces(release: Release, side: Any) -> None:
     steps, _ = area_of(release, "county")
-    found = lines.lines(release, settled(release, Question(areas=steps, side=side, layer="county"))).frame
+    found = lines.lines(release, settled(release, Question(areas=steps, side=side, layer="county")), 1).frame
     here, there = ("to", "from") if side == "work" else ("from", "to")
     assert found[f"{here}_lon_deg"].nunique() == 1
     assert found[f"{there}_lon_deg"].nunique() == len(found)
@@ -156,7 +159,7 @@ def test_flows_run_from_homes_to_workplaces(release: Release, side: Any) -> None
 
 def test_the_error_of_a_line_is_that_of_the_same_count_in_the_table(release: Release) -> None:
     question = Question(analysis="flow-matrix")
-    drawn = lines.lines(release, settled(release, question)).frame
+    drawn = lines.lines(release, settled(release, question), 1).frame
     cells = release.with_errors(
         served_answers.result(release, settled(release, question)), 10_000, ("cells",)
     ).tables()["cells"]
@@ -167,3 +170,37 @@ def test_the_error_of_a_line_is_that_of_the_same_count_in_the_table(release: Rel
         assert error == pytest.approx(of_pair[ends])
     with pytest.raises(IndexError):
         lines.error_of_line(release, settled(release, question), 1, None, len(drawn))
+
+
+def test_a_first_picture_has_the_largest_flows_and_none_below_its_own_error(release: Release) -> None:
+    question = settled(release, Question(analysis="flow-matrix", home_layer="tract", work_layer="tract"))
+    every, first = lines.lines(release, question, 1), lines.lines(release, question)
+    assert 0 < len(first.frame) <= lines.READABLE < len(every.frame)
+    candidates = every.frame.head(lines.READABLE)
+    errors = [lines.error_of_line(release, question, 1, None, line) for line in range(0, lines.READABLE, 20)]
+    kept = [
+        error is None or workers > error
+        for workers, error in zip(candidates["workers"].iloc[::20], errors, strict=True)
+    ]
+    assert candidates["label"].iloc[::20].isin(first.frame["label"]).tolist() == kept
+    assert (first.frame["workers"] > first.frame["expected_error"]).all()
+    assert first.least == first.frame["workers"].min()
+    assert first.n_left_out == first.n_flows - len(first.frame)
+
+
+def test_the_totals_of_places_count_every_flow_at_every_zoom(release: Release) -> None:
+    question = settled(release, Question(analysis="flow-matrix"))
+    every = lines.lines(release, question, 1)
+    for zoom in (None, 6):
+        found = lines.lines(release, question, 0, zoom)
+        crossing = found.total - (found.within or 0) - found.between_grouped
+        assert found.places["come"].sum() == found.places["go"].sum() <= crossing
+    assert every.places["come"].sum() == every.workers
+
+
+def test_the_first_picture_frames_the_ends_that_hold_most_of_the_flow(release: Release) -> None:
+    content = content_of(release, Question(analysis="flow-matrix", home_layer="tract", work_layer="tract"))
+    lon, lat, workers = lines.flow_ends(release, content.question)
+    west, south, east, north = content.bounds
+    inside = (lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)
+    assert workers[inside].sum() >= 0.8 * workers.sum()

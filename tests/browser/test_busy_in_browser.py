@@ -37,7 +37,7 @@ def test_an_area_from_a_file_becomes_a_chip(visit: Visit, demo_release: Path, tm
     visit.page.wait_for_selector("#chips .chip", timeout=PATIENCE_MS)
     visit.settle()
     assert "shape:" in visit.page.evaluate("location.search")
-    assert visit.page.inner_text("#area-said") == ""
+    assert visit.page.inner_text("#file-said") == ""
     assert visit.trouble == []
 
 
@@ -48,7 +48,7 @@ def test_what_is_wrong_with_a_file_is_said(visit: Visit, tmp_path: Path) -> None
     visit.settle()
     choose(visit, file)
     visit.wait_until(
-        "() => document.getElementById('area-said').innerText.includes('format is not supported')"
+        "() => document.getElementById('file-said').innerText.includes('format is not supported')"
     )
     assert visit.page.query_selector("#chips .chip") is None
 

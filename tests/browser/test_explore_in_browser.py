@@ -200,39 +200,6 @@ def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: Release) 
     )
 
 
-LABELS_CLEAR_OF_TOOLBAR = """() => {
-  const box = (found) => found.getBoundingClientRect();
-  const bar = box(document.querySelector("#map .modebar"));
-  const labels = [...document.querySelectorAll("#map .furniture .label")].map(box);
-  const apart = (one, other) =>
-    one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
-  return labels.length === 3 && bar.width > 0 && labels.every((one) => apart(one, bar));
-}"""
-
-
-@pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
-def test_labels_of_arrows_keep_clear_of_the_toolbar(visit: Visit, release: Release) -> None:
-    (county,) = largest_units(release, "county")
-    visit.go(f"/?analysis=inflow-outflow&area=county:{county}")
-    visit.settle()
-    visit.wait_until(LABELS_CLEAR_OF_TOOLBAR)
-    # Pan until the label's own place lies under the toolbar.
-    visit.page.evaluate(
-        """() => {
-          const plot = document.querySelector("#map .js-plotly-plot");
-          const map = plot._fullLayout.map._subplot.map;
-          const { lon, lat } = plot._fullLayout.meta.labels[1];
-          const bar = plot.querySelector(".modebar").getBoundingClientRect();
-          const canvas = map.getCanvas().getBoundingClientRect();
-          const at = map.project([lon, lat]);
-          map.panBy([at.x - (bar.left + bar.width / 2 - canvas.left), at.y - (bar.bottom - canvas.top)], {
-            animate: false,
-          });
-        }"""
-    )
-    visit.wait_until(LABELS_CLEAR_OF_TOOLBAR)
-
-
 def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: Release) -> None:
     outside = next(
         f"state:{state}"
@@ -293,7 +260,8 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
         visit.page.locator("#area-rows tr").first.wait_for()
     flows = release.inflow_outflow(step)
     visit.wait_for_count(flows.inflow.value + flows.outflow.value + flows.stay.value)
-    visit.page.locator(".label.inflow").get_by_text(f"{flows.inflow.value:,}").wait_for()
+    diagram = visit.page.locator(".inflow-diagram img")
+    expect(diagram).to_have_attribute("alt", re.compile(f"^{flows.inflow.value:,} .*come in to work"))
     keyboard.press("ArrowDown")
     visit.wait_for_count(release.job_balance(step).workers.value)
     visit.settle()
@@ -339,7 +307,7 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: Release) -> Non
     visit.go("/?analysis=profile")
     visit.settle()
     x, y = visit.page.evaluate(PLACE_ON_SCREEN, place)
-    visit.page.locator(".modebar-btn[data-val=select]").click()
+    visit.page.locator("[data-draw=box]").click()
     visit.page.mouse.move(x - 60, y - 60)
     visit.page.mouse.down()
     visit.page.mouse.move(x, y, steps=4)
@@ -354,7 +322,7 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: Release) -> Non
     visit.page.locator("#keeping summary").click()
     visit.page.get_by_text("Dark", exact=True).click()
     visit.page.locator("#app.dark").wait_for()
-    visit.wait_until(GROUND_COLOR_IS, COLOR_SCHEMES["dark"].outside)
+    visit.wait_until(GROUND_COLOR_IS, COLOR_SCHEMES["dark"].water)
     visit.settle()
     assert visit.page.evaluate(CAMERA) == pytest.approx(before)
 
@@ -414,7 +382,7 @@ def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: Release, t
     assert_accessible(visit, "notes")
     visit.page.locator("#edges").fill("9, 1")
     visit.page.keyboard.press("Enter")
-    visit.page.locator("#area-said").get_by_text("increasing distances").wait_for()
+    visit.page.locator("#edges-said").get_by_text("increasing distances").wait_for()
     visit.settle()
     assert_accessible(visit, "an error")
     visit.go(f"/?theme={theme}")
@@ -455,3 +423,29 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
         "() => [...document.querySelectorAll('[role=listbox]')]"
         ".some((list) => list.checkVisibility() && list.getBoundingClientRect().top > 0)"
     )
+
+
+@pytest.mark.parametrize("visit", [PHONE], ids=["phone"], indirect=True)
+def test_on_a_phone_the_legend_is_a_button_that_opens_and_closes(visit: Visit, release: Release) -> None:
+    tract_id, _ = a_large_tract(release)
+    visit.go(f"/?area=tract:{tract_id}&show=areas")
+    visit.settle()
+    legend = visit.page.get_by_role("button", name="Legend")
+    expect(legend).to_have_attribute("aria-expanded", "false")
+    expect(visit.page.locator(".legend-body")).to_be_hidden()
+    legend.click()
+    expect(visit.page.locator(".legend-body")).to_contain_text("Workers per square mile")
+    visit.page.keyboard.press("Escape")
+    expect(visit.page.locator(".legend-body")).to_be_hidden()
+    expect(legend).to_be_focused()
+
+
+def test_the_legend_follows_the_map(visit: Visit, release: Release) -> None:
+    tract_id, _ = a_large_tract(release)
+    visit.go(f"/?area=tract:{tract_id}&show=areas")
+    visit.settle()
+    legend = visit.page.locator(".legend-body")
+    expect(legend.locator(".legend-ramp i").first).to_be_visible()
+    visit.page.get_by_text("Workers", exact=True).locator("visible=true").first.click()
+    expect(legend.locator(".legend-circles li").first).to_be_visible()
+    expect(legend.locator(".legend-ramp")).to_have_count(0)

@@ -1,7 +1,8 @@
-"""Flows and arrows on the page: what is drawn, what the slider and the pointer do, and labels that do not collide."""
+"""Flows, inflow and outflow on the page: what is drawn, and what the slider, the pointer, and the keyboard do."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,26 +10,9 @@ import pytest
 from mapapp.answers.release import Release
 from tests.browser.conftest import Visit, largest_units
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser]
 
-BOXES = """() => {
-  const plot = document.querySelector("#map .js-plotly-plot");
-  const map = plot._fullLayout.map._subplot.map;
-  const frame = map.getContainer().getBoundingClientRect();
-  const labels = [...document.querySelectorAll("#map .furniture .label")];
-  return {
-    labels: labels.map((one) => {
-      const { left, top, right, bottom } = one.getBoundingClientRect();
-      return [left - frame.left, top - frame.top, right - frame.left, bottom - frame.top];
-    }),
-    arrows: labels.map((one) => {
-      const [west, south, east, north] = JSON.parse(one.dataset.box);
-      const [low, high] = [map.project([west, south]), map.project([east, north])];
-      return [low.x, high.y, high.x, low.y];
-    }),
-    size: [frame.width, frame.height],
-  };
-}"""
 LARGEST_FLOW = """() => {
   const plot = document.querySelector("#map .js-plotly-plot");
   const map = plot._fullLayout.map._subplot.map;
@@ -67,10 +51,10 @@ def test_the_caption_is_that_of_the_answer_after_every_change_of_analysis(
     visit.settle()
     steps = (
         ("flow-matrix", "Flows from "),
-        ("inflow-outflow", "Workers who come into"),
+        ("inflow-outflow", "Homes of those who come into"),
         ("flow-matrix", "Flows from "),
         ("destinations", "Commutes of "),
-        ("inflow-outflow", "Workers who come into"),
+        ("inflow-outflow", "Homes of those who come into"),
     )
     for analysis, words in steps:
         visit.page.locator(f".analyses input[value={analysis}]").check()
@@ -84,22 +68,48 @@ def test_the_caption_is_that_of_the_answer_after_every_change_of_analysis(
         assert words in caption, (analysis, caption)
 
 
-def overlap(one: list[float], other: list[float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+LARGEST_PLACE = """() => {
+  const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
+  const { left, top } = map.getContainer().getBoundingClientRect();
+  const name = document.querySelector("#flow-place").options[1].value;
+  const { x, y } = window.commutemap.middleOfPlace(name);
+  return [left + x, top + y, name];
+}"""
 
 
-@pytest.mark.parametrize("visit", [(390, 844), (720, 450)], ids=["phone", "twice the size"], indirect=True)
-def test_labels_of_arrows_collide_with_nothing(visit: Visit, demo_release: Path) -> None:
+def test_a_place_shows_how_many_come_and_go(visit: Visit) -> None:
+    visit.go("?analysis=flow-matrix")
+    visit.settle()
+    x, y, name = visit.page.evaluate(LARGEST_PLACE)
+    visit.page.mouse.move(x, y)
+    tip = visit.page.locator(".flow-tip")
+    expect(tip).to_contain_text(name)
+    expect(tip).to_contain_text(re.compile(r"[\d,]+ come in to work.*[\d,]+ go out to work"))
+
+
+def test_the_keyboard_lights_the_flows_of_a_place(visit: Visit) -> None:
+    visit.go("?analysis=flow-matrix")
+    visit.settle()
+    places = visit.page.get_by_label("Flows of")
+    places.focus()
+    visit.page.keyboard.press("ArrowDown")
+    name = places.input_value()
+    assert name
+    tip = visit.page.locator(".flow-tip")
+    expect(tip).to_be_visible()
+    expect(tip).to_contain_text(name)
+    visit.page.keyboard.press("Home")
+    expect(tip).to_be_hidden()
+
+
+def test_inflow_and_outflow_is_a_diagram_and_points(visit: Visit, demo_release: Path) -> None:
     county = largest_units(Release.open(demo_release, "demo"), "county")[0]
     visit.go(f"?analysis=inflow-outflow&area=county:{county}")
     visit.settle()
-    visit.wait_until("() => document.querySelectorAll('#map .furniture .label').length === 3")
-    found = visit.page.evaluate(BOXES)
-    labels, arrows = found["labels"], found["arrows"]
-    for at, label in enumerate(labels):
-        assert label[0] >= -1
-        assert label[1] >= -1
-        assert label[2] <= found["size"][0] + 1
-        assert label[3] <= found["size"][1] + 1
-        assert not any(overlap(label, other) for other in labels[at + 1 :]), found
-        assert not any(overlap(label, arrow) for arrow in arrows[:2]), found
+    diagram = visit.page.locator(".inflow-diagram img")
+    expect(diagram).to_have_attribute(
+        "alt", re.compile("come in to work.*live and work here.*go out to work")
+    )
+    legend = visit.page.locator(".legend-body")
+    expect(legend).to_contain_text("Homes of those who come in")
+    expect(legend).to_contain_text("Workplaces of those who go out")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mapapp.kinds.tables.read.served_table import ServedTable
-from mapapp.kinds.tables.read.sheet import sheet
+from mapapp.kinds.tables.read.sheet import make_sheet
 from mapapp.kinds.tables.read.view import TableView
 from tests.browser.audits import assert_accessible, assert_large_enough_to_touch
 from tests.browser.conftest import MAP_AT_REST, Visit
@@ -50,7 +50,7 @@ def test_a_cell_says_what_is_known_and_a_sort_a_row_and_a_column_are_in_the_addr
     expect(visit.page.locator("#cell-tip")).to_be_hidden()
 
     visit.page.get_by_role("link", name="Workers").click()
-    rows = sheet(served, TableView(sort="-people")).rows
+    rows = make_sheet(served, TableView(sort="-people")).rows
     expect(visit.page.locator(".counts-table tbody .row-name").first).to_have_text(rows[0].name)
     visit.page.locator(".counts-table tbody .row-name").first.click()
     expect(visit.page.locator("tr.chosen-row .row-name")).to_have_text(rows[0].name)

@@ -57,12 +57,15 @@ def test_files_are_of_what_is_seen(visit: Visit, county: str, tmp_path: Path) ->
     visit.wait_for_count(sum(int(row["workers"]) for row in rows))
     asked: list[str] = []
     visit.page.on("request", lambda request: asked.append(request.url))
-    assert taken(visit, "map as PNG, 2 times as large", tmp_path).read_bytes().startswith(b"\x89PNG")
-    assert any("bounds=" in url for url in asked)
+    visit.page.get_by_label("Size of the PNG").first.select_option("1")
+    assert taken(visit, "map as PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
+    assert any("bounds=" in url and "scale=1" in url for url in asked)
     setup = json.loads(taken(visit, "setup file", tmp_path).read_text(encoding="utf-8"))
     assert setup["question"]["areas"] == [f"county:{county}"]
     assert len(setup["look"]["bounds_deg"]) == 4
-    assert taken(visit, "report as PDF on A4", tmp_path).read_bytes().startswith(b"%PDF")
+    visit.page.get_by_label("Paper of the PDF").select_option("a4")
+    assert taken(visit, "report as PDF", tmp_path).read_bytes().startswith(b"%PDF")
+    assert any("paper=a4" in url for url in asked)
 
 
 def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -> None:

@@ -151,12 +151,14 @@ def test_a_change_is_of_two_releases(client: Any, release: Release, tmp_path: Pa
     assert taken(client, release, "report.pdf", query).startswith(b"%PDF")
 
 
-def test_the_first_report_offered_has_the_paper_of_the_place() -> None:
+def test_each_format_of_a_kind_of_file_has_one_button_and_menus_have_the_rest() -> None:
     def address(name: str, **options: str) -> str:
         return f"{name}?{urlencode(options)}"
 
-    said = repr(menu(address, ready=True, changes=False))
-    assert said.index("'report.pdf?'") < said.index("report.pdf?paper=")
+    said = json.dumps(menu(address, ready=True, changes=False), default=lambda part: part.to_plotly_json())
+    assert [said.count(f'"{name}?') for name in ("report.pdf", "map.png", "chart.png")] == [1, 1, 1]
+    assert '"report.pdf?"' in said, "by default on the paper of the place"
+    assert all(f'"data-option": "{option}"' in said for option in ("paper", "rows", "scale"))
 
 
 def test_pictures_in_four_sizes_and_of_what_is_seen(client: Any, release: Release) -> None:

@@ -38,7 +38,6 @@ AT_REST: dict[str, Any] = {
     "center": None,
     "radii": "",
     "within": "",
-    "lasso": "area",
 }
 
 
@@ -424,17 +423,40 @@ def test_a_corridor_that_is_none_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-def test_a_lasso_can_be_a_line(release: Release) -> None:
+@pytest.mark.parametrize(("within", "miles"), [("", "0.5"), ("2.5", "2.5")])
+def test_a_drawn_line_is_a_corridor_of_the_typed_miles(release: Release, within: str, miles: str) -> None:
     points = {"points": [[-71 + n / 100, 42.05 + n % 2 / 1_000] for n in range(10)]}
-    with pytest.raises(UsageError, match="type miles under"):
-        after(address_of(), release, "drawn", points, AT_REST | {"lasso": "line"})
-    (step,) = after(
-        address_of(), release, "drawn", points, AT_REST | {"lasso": "line", "within": "2.5"}
-    ).question.areas
+    drawn = after(address_of(), release, "drawn", points | {"line": True}, AT_REST | {"within": within})
+    (step,) = drawn.question.areas
     assert step.startswith("line:")
-    assert step.endswith(",2.5")
+    assert step.endswith(f",{miles}")
     assert release.areas.select(step).n_blocks > 0
     assert after(address_of(), release, "drawn", points, AT_REST).question.areas[0].startswith("shape:")
+
+
+def test_a_line_of_two_corners_is_no_box(release: Release) -> None:
+    ends = {"points": [[-71, 42.05], [-70.9, 42.1]]}
+    assert after(address_of(), release, "drawn", ends, AT_REST).question.areas[0].startswith("box:")
+    line = after(address_of(), release, "drawn", ends | {"line": True}, AT_REST)
+    assert line.question.areas[0].startswith("line:")
+
+
+def test_a_pair_says_what_to_click_next() -> None:
+    def said(**question: Any) -> tuple[str, str | None]:
+        asked = address_of(analysis="paired", **question).question
+        return area_controls.prompt(asked), area_controls.next_end(asked)
+
+    assert said() == ("Click where they work, or search.", "areas")
+    assert said(areas=(TRACT,)) == ("Now click where they live, or search.", "others")
+    assert said(areas=(TRACT,), side="home") == ("Now click where they work, or search.", "others")
+    assert said(areas=(TRACT,), others=(TRACT,)) == ("", None)
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_each_question_without_an_area_has_an_answer_or_says_what_to_choose(analysis: str) -> None:
+    question = address_of(analysis=analysis).question
+    assert question.is_complete == (not area_controls.missing(question))
+    assert question.is_complete or analysis in ("destinations", "inflow-outflow", "paired")
 
 
 def test_lines_of_a_file_are_corridors(release: Release) -> None:

@@ -13,8 +13,11 @@ import pytest
 from geodata.store.store import sha256_of
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses.entries import ENTRIES, headline_of, n_about
+from mapapp.answers.analyses.job_balance import JobBalance
 from mapapp.answers.analyses.measures import Number, caution
 from mapapp.answers.analyses.results import InflowOutflow
+from mapapp.answers.findings.findings import added_findings, findings
+from mapapp.answers.findings.words import amount
 from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.publication import UNBOUND_NOTE
 from mapapp.answers.release import Release
@@ -246,3 +249,45 @@ def test_a_cross_table_has_the_share_of_each_row_below_its_counts(demo_records: 
         numbers = [int(count.replace(",", "")) for count, _ in parts]
         assert sum(numbers) == int(whole.replace(",", ""))
         assert [share for _, share in parts] == [f"{100 * n / sum(numbers):.0f}%" for n in numbers]
+
+
+@pytest.mark.parametrize("analysis", DRAWN)
+def test_the_sentences_beside_a_number_are_at_most_two_and_do_not_repeat_it(
+    views: Views, analysis: str
+) -> None:
+    release, question = views.releases["now"], _state(views, analysis).question
+    found = served_answers.with_errors(release, settled(release, question))
+    said, sentences = findings(found), added_findings(found)
+    assert len(sentences) <= 2
+    assert said[0] not in sentences
+    assert all(sentence[0].isupper() or sentence[0].isdigit() for sentence in sentences)
+    count = amount(headline_of(found))
+    assert all(f"{count.people} " not in sentence.lower() for sentence in sentences)
+
+
+def test_jobs_per_resident_worker_begin_with_the_ratio(views: Views) -> None:
+    release, question = views.releases["now"], _state(views, "job-balance").question
+    found = served_answers.with_errors(release, settled(release, question))
+    assert isinstance(found, JobBalance)
+    head = answer.headline(release, question, found, "").to_plotly_json()["props"]["children"]  # type: ignore[no-untyped-call]  # Dash has no types for it
+    texts = [
+        json.dumps(part, default=lambda each: each.to_plotly_json(), ensure_ascii=False) for part in head
+    ]
+    assert f'"{words.ratio(found.jobs_per_resident.value)}"' in texts[1]
+    assert f'"{found.workers.value:,}"' in texts[2]
+    tiles = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json())
+    assert "jobs in the area" in tiles
+    assert "jobs per resident worker" not in tiles, "it is the number above"
+
+
+@pytest.mark.parametrize("analysis", ["destinations", "flow-matrix"])
+def test_sums_of_other_rows_stay_last_when_a_table_is_sorted(views: Views, analysis: str) -> None:
+    release, question = views.releases["now"], _state(views, analysis).question
+    rows = answer_tables.table(served_answers.result(release, settled(release, question)), every=False)[
+        "rows"
+    ]
+    are_last = [row["last"] for row in rows]
+    assert are_last == sorted(are_last)
+    assert all(row["last"] for row in rows if row["name"].startswith("All other"))
+    assert any(are_last)
+    assert not all(are_last)

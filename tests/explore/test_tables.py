@@ -22,7 +22,7 @@ from mapapp.kinds.tables.page.map import STAR_TEXT, starred_units, table_legend,
 from mapapp.kinds.tables.page.routes import starred_layer
 from mapapp.kinds.tables.read import sheet as sheets
 from mapapp.kinds.tables.read.served_table import ServedTable
-from mapapp.kinds.tables.read.sheet import Sheet, page_of, sheet
+from mapapp.kinds.tables.read.sheet import Sheet, make_sheet, page_of
 from mapapp.kinds.tables.read.view import SHADES, TableView, table_view, to_query
 from mapapp.question.address import Address
 from mapapp.show.content.palette import COLOR_SCHEMES
@@ -58,7 +58,7 @@ def get(app: Any, address: str) -> Any:
 
 
 def counts(served: ServedTable, **view: Any) -> Sheet:
-    return sheet(served, TableView(**view))
+    return make_sheet(served, TableView(**view))
 
 
 def test_a_page_has_every_row_and_column_with_a_count_a_star_or_nothing(served: ServedTable) -> None:
@@ -174,7 +174,7 @@ def test_a_map_of_stars_alone_has_one_class(served: ServedTable) -> None:
     starred = replace(shown.table, cells=shown.table.cells.assign(value=-1))
     content = table_map(replace(shown, table=starred), served.published.promise, "workers", "share", LIGHT)
 
-    assert content.texts == (f"{STAR_TEXT} ({len(shown.rows)} areas)",)
+    assert (content.texts, content.sizes) == ((STAR_TEXT,), (len(shown.rows),))
     assert content.colors == (LIGHT.suppressed,)
     assert not content.of.any()
 
@@ -345,5 +345,5 @@ def test_a_legend_has_only_the_classes_that_occur(served: ServedTable) -> None:
     content = table_map(replace(shown, table=whole), served.published.promise, "workers", "share", LIGHT)
     legend = table_legend(content)
 
-    assert [(item.text, item.is_hatched) for item in legend.items] == [(STAR_TEXT, True)]
-    assert legend.line == "who are counted"
+    assert [(item.text, item.is_hatched) for item in legend.extras] == [(STAR_TEXT, True)]
+    assert legend.items == ()

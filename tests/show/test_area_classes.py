@@ -21,7 +21,9 @@ def test_every_area_with_workers_has_a_class(counts: list[int], whole: bool) -> 
     assert len(found.texts) == len(found.sizes)
     order = numpy.argsort(counts, kind="stable")
     assert (numpy.diff(of[order]) >= 0).all(), "more workers never have a lower class"
-    assert len(set(palette.class_colors(found.n_classes, palette.RAMP))) == min(found.n_classes, 7)
+    ramp = palette.COLOR_SCHEMES["light"].ramp
+    assert len(set(palette.class_colors(found.n_classes, ramp))) == found.n_classes <= palette.MOST_CLASSES
+    assert len(found.limits) == found.n_classes
 
 
 def test_round_limits_if_areas_spread_over_them() -> None:
@@ -61,4 +63,4 @@ def test_shares_and_densities_keep_their_unit() -> None:
 @pytest.mark.parametrize("ratio", [1.0, 1e3, 1e6])
 def test_densities_of_any_range_fit_the_colors(ratio: float) -> None:
     values = numpy.geomspace(0.01, 0.01 * ratio, 50)
-    assert area_classes(values, values, whole=False).n_classes <= len(palette.RAMP)
+    assert area_classes(values, values, whole=False).n_classes <= palette.MOST_CLASSES

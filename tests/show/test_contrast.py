@@ -71,7 +71,7 @@ def test_hatching_shows_on_every_color(scheme: ColorScheme) -> None:
         assert contrast(scheme.hatch, halo) >= NON_TEXT
 
 
-def test_points_and_arrows_stand_out_from_every_ground(scheme: ColorScheme) -> None:
+def test_points_bands_and_circles_stand_out_from_every_ground(scheme: ColorScheme) -> None:
     for color, ground in itertools.product((scheme.home, scheme.work, scheme.stay), grounds(scheme)):
         assert contrast(color, ground) >= NON_TEXT
 
@@ -87,6 +87,41 @@ def test_names_can_be_read(scheme: ColorScheme) -> None:
     """Names of places have a halo of their own; names of water lie on water."""
     assert contrast(scheme.ink, scheme.halo) >= TEXT
     assert contrast(scheme.water_name, scheme.water) >= TEXT - 0.5, "they are bold"
+
+
+def oklab(color: str) -> tuple[float, float, float]:
+    """Lightness and two axes of color of a `#rrggbb` color in OKLab (Ottosson 2020), in which steps look even."""
+    parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    long = (0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue) ** (1 / 3)
+    middle = (0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue) ** (1 / 3)
+    short = (0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue) ** (1 / 3)
+    return (
+        0.2104542553 * long + 0.7936177850 * middle - 0.0040720468 * short,
+        1.9779984951 * long - 2.4285922050 * middle + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * middle - 0.8086757660 * short,
+    )
+
+
+def test_steps_of_the_ramp_look_even_and_are_ordered_by_lightness_alone(scheme: ColorScheme) -> None:
+    """So readers who see no hue see the same order."""
+    light = [oklab(color)[0] for color in scheme.ramp]
+    steps = [second - first for first, second in itertools.pairwise(light)]
+    assert all(step > 0 for step in steps) or all(step < 0 for step in steps)
+    assert max(map(abs, steps)) < 1.1 * min(map(abs, steps))
+
+
+def test_no_color_of_the_ramp_resembles_water(scheme: ColorScheme) -> None:
+    """Water is blue, the ramp is warm: neighbors on its yellow and red side of gray."""
+    _, _, blue = oklab(scheme.water)
+    assert blue < 0
+    water = oklab(scheme.water)
+    for color in scheme.ramp:
+        red_axis = oklab(color)[1]
+        assert red_axis > -0.01
+        assert sum((one - other) ** 2 for one, other in zip(oklab(color), water, strict=True)) ** 0.5 > 0.09
 
 
 def test_populated_land_is_quiet(scheme: ColorScheme) -> None:

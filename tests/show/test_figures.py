@@ -17,18 +17,22 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.answers import served_answers
+from mapapp.answers import served_answers, words
 from mapapp.answers.commutes import lines as commute_lines
 from mapapp.answers.release import Release
 from mapapp.explore.callbacks import draw
+from mapapp.explore.pages import controls
 from mapapp.question.analyses import Show
 from mapapp.question.fields import Per, Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from mapapp.show.content import camera, flow_shapes, ground, map_content, map_layers, palette
+from mapapp.show.content import camera, flow_shapes, ground, inflow_diagram, map_layers, palette
 from mapapp.show.content import map_content as land_area
+from mapapp.show.content.colored_units import NOT_COVERED, PARTLY, colored_units
+from mapapp.show.content.dots import degrees_of
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_legends import map_legend
+from mapapp.show.content.unit_circles import diameters, legend_values, unit_circles
 from mapapp.show.plotly import charts, commute_map, flow_lines
 from tests.addresses import settled, shown
 from tests.figures import checked
@@ -75,7 +79,7 @@ def test_traces_and_layers_keep_their_places(release: Release) -> None:
             *["scattermap"] * commute_map.LINES[-1],
         ]
         kinds = [layer.sourcetype for layer in figure.layout.map.layers]
-        assert kinds == ["raster" if show == "points" else "image", *["geojson"] * 4]
+        assert kinds == ["raster" if show == "points" else "image", *["geojson"] * 6]
         assert figure.layout.map.layers[commute_map.PICTURE].visible is (show != "areas")
 
 
@@ -148,7 +152,7 @@ def test_the_map_offers_no_upload() -> None:
 @given(st.lists(st.integers(1, 10**7), min_size=1, max_size=30))
 def test_classes_hold_every_count_and_fit_the_colors(counts: list[int]) -> None:
     classes = palette.count_classes(min(counts), max(counts))
-    assert len(classes) <= len(palette.RAMP) or max(counts) >= 10**6
+    assert len(classes) <= palette.MOST_CLASSES
     assert classes[0][0] <= min(counts)
     assert classes[-1][0] <= max(counts)
     for (_, high), (low, _) in itertools.pairwise(classes):
@@ -173,8 +177,9 @@ def test_the_ramp_darkens_all_the_way() -> None:
         red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    light = [lightness(color) for color in palette.RAMP]
-    assert all(first - second > 12 for first, second in itertools.pairwise(light))
+    for theme, toward in (("light", -1), ("dark", 1)):
+        light = [lightness(color) for color in palette.COLOR_SCHEMES[theme].ramp]
+        assert all(toward * (second - first) > 12 for first, second in itertools.pairwise(light))
 
 
 @given(
@@ -267,16 +272,29 @@ def test_larger_flows_are_wider_and_stronger(counts: list[int]) -> None:
     assert flow_shapes.flow_opacity(0.0) < flow_shapes.flow_opacity(1.0) <= 1
 
 
-def test_a_flow_bends_to_its_right_and_narrows_toward_the_workplace() -> None:
-    home, work = numpy.array([[0.0, 0.0], [10.0, 0.0]]), numpy.array([[10.0, 0.0], [0.0, 0.0]])
-    there, back = flow_shapes.flow_outlines(home, work, numpy.array([1.0, 1.0]))
-    corners = len(there) // 2
-    assert there[corners // 2, 1] < -0.5, "east bends to the south"
-    assert back[corners // 2, 1] > 0.5, "west bends to the north, so both can be seen"
-    width = numpy.hypot(*(there[:corners] - there[::-1][:corners]).T)
-    assert width[0] == pytest.approx(1)
-    assert width[-1] == pytest.approx(flow_shapes.TAPER)
-    assert (numpy.diff(width) < 0).all()
+def test_a_flow_lies_on_its_right_and_points_at_the_workplace() -> None:
+    home, work = numpy.array([[0.0, 0.0], [100.0, 0.0]]), numpy.array([[100.0, 0.0], [0.0, 0.0]])
+    rims = numpy.array([[10.0, 5.0], [5.0, 10.0]])
+    there, back = flow_shapes.flow_outlines(home, work, numpy.array([6.0, 6.0]), rims, 1.0)
+    assert (there[:, 1] <= -flow_shapes.GAP_PX).all(), "on the way east, the right is south"
+    assert (back[:, 1] >= flow_shapes.GAP_PX).all(), "so both directions can be seen"
+    assert (there[:, 0].min(), there[:, 0].max()) == pytest.approx((10, 95)), "between the circles"
+    start, tip, head, neck, tail, _ = there
+    assert tip[0] == there[:, 0].max()
+    assert head[1] < neck[1] < tail[1] < start[1] == tip[1], "wider toward the head, which is the widest"
+    assert start[1] - tail[1] == pytest.approx(flow_shapes.TAPER * 6)
+
+
+def test_a_flow_between_circles_that_touch_can_still_be_seen() -> None:
+    ends = numpy.array([[0.0, 0.0]]), numpy.array([[12.0, 0.0]])
+    outline = flow_shapes.flow_outlines(*ends, numpy.array([4.0]), numpy.array([[10.0, 10.0]]), 1.0)[0]
+    assert numpy.ptp(outline[:, 0]) == pytest.approx(flow_shapes.LEAST_LENGTH_PX)
+
+
+def test_the_area_of_a_circle_is_to_scale() -> None:
+    small, large, none = flow_shapes.circle_radii([2_500, 10_000, 0], 10_000)
+    assert (large / small) ** 2 == pytest.approx(4)
+    assert none == 0
 
 
 def test_the_script_gets_every_line_with_both_ends(release: Release) -> None:
@@ -289,6 +307,16 @@ def test_the_script_gets_every_line_with_both_ends(release: Release) -> None:
         assert numpy.allclose(end, of_frame, atol=1e-5)
     assert found["workers"] == drawn.frame["workers"].tolist() == sorted(found["workers"], reverse=True)
     assert found["caption"] == "said"
+    cells = served_answers.result(release, settled(release, question)).tables()["cells"]
+    cells = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
+    between = cells[cells["home_id"] != cells["work_id"]]
+    for way, column in (("come", "work_name"), ("go", "home_name")):
+        of_name = between.groupby(column)["workers"].sum()
+        assert dict(zip(found["names"], found[way], strict=True)) == {
+            name: int(of_name.get(name, 0)) for name in found["names"]
+        }
+    for error, known in zip(found["errors"], drawn.frame["expected_error"], strict=True):
+        assert error == words.error_text(known)
 
 
 def test_the_slider_offers_the_threshold_of_the_address() -> None:
@@ -299,29 +327,82 @@ def test_the_slider_offers_the_threshold_of_the_address() -> None:
 
 def test_a_legend_does_not_count_units_whose_workplaces_are_not_covered(release: Release) -> None:
     question, view = shown(analysis="comparison", show="areas", layer="tract", areas=("all",))
-    found = content_of(release, question, view).colored
+    content = content_of(release, question, view)
+    found = colored_units(content)
     covered = [unit.startswith("10") for unit in found.units.ids]
     assert 0 < sum(covered) < len(covered)
-    assert sum(found.sizes) == sum(covered)
+    *known, missing = found.classes
+    assert sum(each.size for each in known) == sum(covered)
+    assert (missing.text, missing.size) == (NOT_COVERED, len(covered) - sum(covered))
+    assert missing.is_hatched
+    assert set(found.not_covered) == {
+        unit for unit, one in zip(found.units.ids, covered, strict=True) if not one
+    }
+    figure = checked(draw.map_figure(content, "/"))
+    assert set(figure.layout.meta["missing"]["units"]) == set(found.not_covered)
+    assert figure.layout.meta["missing"]["url"].endswith("/unit-tract.geojson")
+    extras = figure.layout.meta["legend"]["extras"]
+    assert [each["is_hatched"] for each in extras if each["text"] == NOT_COVERED] == [True]
     labels = draw.unit_labels(content_of(release, question))
     assert ["not covered" in text for text in labels.texts] == [not one for one in covered]
     homes, view = shown(analysis="comparison", side="home", show="areas", layer="tract", areas=("all",))
-    assert sum(content_of(release, homes, view).colored.sizes) == len(covered)
+    assert sum(each.size for each in colored_units(content_of(release, homes, view)).classes) == len(covered)
+    assert checked(draw.map_figure(content_of(release, homes, view), "/")).layout.meta["missing"] is None
 
 
-def test_arrows_are_closed_shapes_and_have_labels(release: Release) -> None:
-    figure = checked(
-        draw.map_figure(content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow")), "/")
+def test_inflow_and_outflow_are_points_outside_the_area(release: Release) -> None:
+    content = content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow"))
+    answer: Any = served_answers.result(release, content.question)
+    assert content.kind == "points"
+    for group, number in zip(content.dots.groups, (answer.inflow, answer.outflow), strict=True):
+        assert 0 < group.n_dots <= number.value, "far homes have no place"
+    legend = checked(draw.map_figure(content, "/")).layout.meta["legend"]
+    names = [item["text"] for item in legend["items"]]
+    assert names == ["Homes of those who come in", "Workplaces of those who go out"]
+    west, south, east, north = content.bounds
+    lon, lat = (
+        numpy.concatenate(degrees)
+        for degrees in zip(*(degrees_of(layer.dots) for layer in content.dots.layers), strict=True)
     )
-    answer: Any = served_answers.result(
-        release, settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    assert checked(draw.map_figure(content, "/")).layout.meta["morning"] is None
+    assert ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).mean() >= 0.8
+
+
+def test_the_bands_of_inflow_and_outflow_are_to_scale(release: Release) -> None:
+    question = settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    found: Any = served_answers.result(release, question)
+    answer = replace(
+        found,
+        **{name: replace(getattr(found, name), expected_error=7.0) for name in ("inflow", "stay", "outflow")},
     )
-    for position in commute_map.LINES[:3]:
-        trace = figure.data[position]
-        assert trace.fill == "toself"
-        assert (trace.lon[0], trace.lat[0]) == (trace.lon[-1], trace.lat[-1])
-    numbers = [label["text"] for label in figure.layout.meta["labels"]]
-    assert numbers == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
+    scheme = palette.COLOR_SCHEMES["light"]
+    bands = inflow_diagram.inflow_bands(answer, scheme)
+    numbers = (answer.inflow, answer.stay, answer.outflow)
+    tall = [max(y for _, y in band.corners) - min(y for _, y in band.corners) for band in bands]
+    counts = numpy.array([number.value for number in numbers])
+    assert numpy.allclose(tall, inflow_diagram.TALL * counts / counts.sum())
+    svg = inflow_diagram.inflow_diagram(answer, scheme)
+    for band, number in zip(bands, numbers, strict=True):
+        assert band.number == f"{number.value:,}"
+        assert band.error == words.error_text(7.0) != ""
+        assert band.words in inflow_diagram.inflow_words(answer, scheme)
+        assert f">{band.number}<" in svg
+    come, stay, _ = bands
+    assert stay.label[1] - come.label[1] >= 30, "texts on one side do not overlap"
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0), (1, 100_000, 0), (100_000, 0, 1), (0, 1, 100_000)])
+def test_the_texts_of_a_diagram_stay_inside_it_and_apart(
+    release: Release, counts: tuple[int, int, int]
+) -> None:
+    question = settled(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
+    answer: Any = served_answers.result(release, question)
+    come, stay, go = (replace(answer.inflow, value=count) for count in counts)
+    changed = replace(answer, inflow=come, stay=stay, outflow=go)
+    bands = inflow_diagram.inflow_bands(changed, palette.COLOR_SCHEMES["dark"])
+    for band in bands:
+        assert 15 <= band.label[1] <= inflow_diagram.HEIGHT_PX - 15
+    assert bands[1].label[1] - bands[0].label[1] >= 30
 
 
 @pytest.mark.parametrize("theme", get_args(Theme))
@@ -331,24 +412,26 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: Release, theme: Theme) 
     trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
     answer: Any = served_answers.result(release, settled(release, question))
     units = answer.units.set_index("unit_id")
-    limits = (0, 0.25, 0.5, 0.8, 1.25, 2, 4, math.inf)
+    limits = (0, 0.5, 0.8, 1.25, 2, math.inf)
     for unit_id, at, label in zip(trace.locations, trace.z, trace.customdata, strict=True):
         if unit_id not in units.index:
-            assert (at, "not in the area" in label) == (0, True)
+            assert at in (0, 6), "not in the area, or not covered"
+            assert "not in the area" in label
         elif units["workers"][unit_id] < 10:
             assert (at, units["caution"][unit_id] in label) == (0, True)
         else:
             assert limits[at - 1] <= units["jobs_per_resident"][unit_id] < limits[at]
             assert f"{units['jobs'][unit_id]:,} jobs" in label
-    items = map_legend(content_of(release, question, view)).items
-    texts = [f"{item.text} ({item.more})" for item in items]
+    legend = map_legend(content_of(release, question, view))
+    texts = [f"{item.text} ({item.more})" for item in legend.items]
     colors = [color for _, color in trace.colorscale[::2]]
-    sizes = numpy.bincount(numpy.asarray(trace.z)[numpy.isin(trace.locations, units.index)], minlength=8)
+    sizes = numpy.bincount(numpy.asarray(trace.z)[numpy.isin(trace.locations, units.index)], minlength=7)
     assert sizes.sum() < len(trace.z), "tracts outside the area are not counted"
-    assert texts[0] == f"under 10 residents ({sizes[0]})"
-    assert texts[4] == f"0.8–1.25 (even) ({sizes[4]})"
-    assert len(set(colors)) == len(texts) == 8
-    assert colors[4] == palette.COLOR_SCHEMES[theme].same
+    blank = [int(item.more) for item in legend.extras if item.text == "under 10 residents"]
+    assert sum(blank) == sizes[0]
+    assert texts[2] == f"0.8–1.25 (even) ({sizes[3]})"
+    assert len(texts) == 5
+    assert colors[3] == palette.COLOR_SCHEMES[theme].same
     text = map_caption(content_of(release, question, view))
     assert text == "Jobs per resident worker in County 10001, by tract"
 
@@ -357,28 +440,67 @@ def test_half_and_twice_are_equally_far_from_one() -> None:
     limits = numpy.array(palette.RATIO_LIMITS)
     assert numpy.allclose(limits * limits[::-1], 1)
     ratios = numpy.array([numpy.nan, 0.0, 0.5, 1.0, 1.9, 2.0, 4.0, 1e9])
-    assert palette.ratio_classes(ratios).tolist() == [0, 1, 3, 4, 5, 6, 7, 7]
+    assert palette.ratio_classes(ratios).tolist() == [0, 1, 2, 3, 4, 5, 5, 5]
 
 
-@pytest.mark.parametrize("per", get_args(Per))
-def test_areas_show_workers_shares_or_densities(release: Release, per: Per) -> None:
-    question, view = shown(areas=("county:10001",), show="areas", layer="county", per=per)
+def test_areas_are_colored_by_density(release: Release) -> None:
+    question, view = shown(areas=("county:10001",), show="areas", layer="county")
     content = content_of(release, question, view)
-    found, workers = content.colored, numpy.array(content.workers)
-    shapes = map_layers.unit_shapes(release, "county")
-    expected = {
-        "area": workers,
-        "share": 100 * workers / served_answers.units(release, settled(release, question))["workers"].sum(),
-        "square-mile": workers
-        / [land_area.land_square_miles(release, "county", shapes)[unit] for unit in content.units.ids],
-    }[per]
-    assert numpy.allclose(found.value, expected)
-    trace = checked(draw.map_figure(content_of(release, question, view), "/")).data[commute_map.UNITS]
+    assert content.kind == "areas"
+    found, workers = colored_units(content), numpy.array(content.workers)
+    land = land_area.land_square_miles(release, "county", map_layers.unit_shapes(release, "county"))
+    assert numpy.allclose(found.value, workers / [land[unit] for unit in content.units.ids])
+    trace = checked(draw.map_figure(content, "/")).data[commute_map.UNITS]
     assert list(trace.z) == found.of.tolist()
     legend = map_legend(content)
-    assert found.title[2] in legend.notes
-    assert [item.text for item in legend.items] == list(found.texts)
-    assert [item.more for item in legend.items] == [f"{size:,}" for size in found.sizes]
+    assert legend.title == "Workers per square mile"
+    assert 1 <= len(legend.items) <= palette.MOST_CLASSES
+    assert len(legend.ticks) == len(legend.items) + 1
+
+
+@pytest.mark.parametrize("per", ["area", "share"])
+def test_workers_and_shares_are_circles_and_fill_no_area(release: Release, per: Per) -> None:
+    question, view = shown(areas=("county:10001",), show="areas", layer="tract", per=per)
+    content = content_of(release, question, view)
+    assert content.kind == "circles"
+    figure = checked(draw.map_figure(content, "/"))
+    assert set(figure.data[commute_map.UNITS].z) == {0}
+    workers = dict(zip(content.units.ids, content.workers, strict=True))
+    total = served_answers.units(release, settled(release, question))["workers"].sum()
+    circles = unit_circles(content)
+    expected = [workers[unit] * (100 / total if per == "share" else 1) for unit in circles.ids]
+    assert numpy.allclose(circles.value, expected)
+    assert (numpy.diff(circles.value) <= 0).all(), "the largest is the lowest"
+    assert set(circles.ids) == {unit for unit, n in workers.items() if n}
+    shapes = map_layers.unit_shapes(release, "tract")
+    for unit, lon, lat in zip(circles.ids, circles.lon_deg, circles.lat_deg, strict=True):
+        assert shapely.intersects(shapes[unit], shapely.Point(lon, lat))
+    trace = figure.data[commute_map.CIRCLES]
+    assert numpy.allclose(trace.marker.size[1::2], circles.pixels)
+    assert all(
+        ring > circle for ring, circle in zip(trace.marker.size[::2], trace.marker.size[1::2], strict=True)
+    )
+    assert controls.show_value(question, view, content.kind) == "areas"
+
+
+@given(st.lists(st.floats(0, 1e7), min_size=1, max_size=300))
+def test_areas_of_circles_are_in_proportion(values: list[float]) -> None:
+    found = diameters(values, numpy.array(values))
+    assert found.max() <= 60
+    large = (
+        found > found.min() + 1e-9
+    )  # the smallest circles are drawn a little larger, so that they can be seen
+    ratio = found[large] ** 2 / numpy.array(values)[large]
+    assert numpy.allclose(ratio, ratio[:1])
+
+
+@given(st.floats(0, 1e9), st.booleans())
+def test_legends_of_circles_have_round_values_that_occur(largest: float, whole: bool) -> None:
+    found = legend_values(largest, whole=whole)
+    assert len(found) <= 3
+    assert found == sorted(set(found), reverse=True)
+    assert all(value <= largest * (1 + 1e-6) for value in found)
+    assert not whole or all(value == round(value) >= 1 for value in found)
 
 
 def test_a_narrow_map_has_a_caption_of_its_subject_alone(release: Release) -> None:
@@ -490,31 +612,32 @@ def test_a_comparison_cuts_units_off_at_the_border_of_its_area(release: Release)
         assert (shape is not whole[place]) == (place in partly)
         assert place not in partly or county.covers(shape)
         assert place not in partly or not county.covers(whole[place])
-    assert map_content.PARTLY in content_of(release, cut, view).colored.title
+    assert PARTLY in colored_units(content_of(release, cut, view)).notes
     labels = draw.unit_labels(content_of(release, cut))
     for place, text in zip(labels.ids, labels.texts, strict=True):
         assert ("only its part" in text) == (place in partly)
         assert ("not in the chosen area" in text) == (place not in set(here))
     figure = draw.map_figure(content_of(release, cut, view), "/")
     assert "shown.geojson?" in checked(figure).data[commute_map.UNITS].geojson
-    assert sum(content_of(release, cut, view).colored.sizes) == len(set(here) & set(whole))
+    assert sum(each.size for each in colored_units(content_of(release, cut, view)).classes) == len(
+        set(here) & set(whole)
+    )
 
 
 def test_land_of_a_cut_unit_is_that_of_its_part(release: Release) -> None:
     cut, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="stplc")
-    whole, view = content_of(release, cut, view).colored, replace(view, per="square-mile")
-    found = content_of(release, cut, view).colored
-    shapes = content_of(release, cut).shapes
-    for unit in content_of(release, cut).cut_shapes:
+    content = content_of(release, cut, view)
+    found = colored_units(content)
+    for unit in content.cut_shapes:
         at = found.units.ids.index(unit)
-        most = whole.value[at] / (land_area.LEAST_LAND * land_area.square_miles([shapes[unit]])[0])
-        least = whole.value[at] / land_area.square_miles([shapes[unit]])[0]
+        area = land_area.square_miles([content.shapes[unit]])[0]
+        least, most = (content.workers[at] / (share * area) for share in (1, land_area.LEAST_LAND))
         assert least - 1e-9 <= found.value[at] <= most + 1e-9
 
 
 def test_an_area_of_whole_units_is_drawn_as_all_units_are(release: Release) -> None:
     whole, view = shown(areas=("county:10001",), analysis="comparison", show="areas", layer="tract")
     assert content_of(release, whole).shapes is map_layers.unit_shapes(release, "tract")
-    assert map_content.PARTLY not in content_of(release, whole, view).colored.title
+    assert PARTLY not in colored_units(content_of(release, whole, view)).notes
     figure = checked(draw.map_figure(content_of(release, whole, view), "/"))
     assert figure.data[commute_map.UNITS].geojson.endswith("/unit-tract.geojson")

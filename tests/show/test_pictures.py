@@ -20,7 +20,7 @@ from mapapp.answers import served_answers
 from mapapp.answers.release import Release
 from mapapp.base.errors import UsageError
 from mapapp.question.analyses import ANALYSES
-from mapapp.show.content import map_layers
+from mapapp.show.content import map_layers, palette
 from mapapp.show.content.labels import short_names
 from mapapp.show.content.palette import COLOR_SCHEMES
 from mapapp.show.paper import chart_pictures, locator_picture, map_picture, map_title, map_words
@@ -239,18 +239,35 @@ def test_charts_say_their_numbers(release: Release, name: str) -> None:
 
 
 def test_bars_are_as_long_as_they_say(release: Release) -> None:
-    state = STATES["inflow-outflow"]
+    state = STATES["distance-direction"]
     result: Any = served_answers.result(release, settled(release, state[0]))
-    [(_, text, content)] = chart_pictures(release, result)
-    for count in (result.inflow, result.outflow, result.stay):
-        assert f"{count.value:,}" in text
+    (_, text, content), _ = chart_pictures(release, result)
+    workers = result.bands["workers"].to_numpy()
+    for count in workers.tolist():
+        assert f"{count:,}" in text
     blue = (pixels(content) == [42, 109, 181]).all(axis=2).sum(axis=1)
     rows = [
         int(run.max()) for run in numpy.split(blue, numpy.flatnonzero(numpy.diff(blue > 0)) + 1) if run.max()
     ]
-    workers = result.groups["workers"].to_numpy()
-    assert len(rows) == len(workers)
-    assert numpy.allclose(rows, workers / workers.max() * max(rows), atol=1.5)
+    assert numpy.allclose(rows, workers[workers > 0] / workers.max() * max(rows), atol=1.5)
+
+
+def test_the_bands_of_inflow_and_outflow_are_as_tall_as_they_say(release: Release) -> None:
+    state = STATES["inflow-outflow"]
+    result: Any = served_answers.result(release, settled(release, state[0]))
+    [(_, text, content)] = chart_pictures(release, result, scale=2)
+    scheme, image = palette.COLOR_SCHEMES["light"], pixels(content).astype(int)
+    tall = []
+    for number, color in (
+        (result.inflow, scheme.come),
+        (result.stay, scheme.stay),
+        (result.outflow, scheme.go),
+    ):
+        assert f"{number.value:,}" in text
+        rgb = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
+        tall.append((numpy.abs(image - rgb).max(axis=2) < 8).sum(axis=0).max())
+    counts = numpy.array([number.value for number in (result.inflow, result.stay, result.outflow)])
+    assert numpy.allclose(tall, counts / counts.sum() * sum(tall), atol=3)
 
 
 def test_a_change_shows_the_later_answer(release: Release) -> None:

@@ -582,3 +582,13 @@ def test_a_pdf_of_many_long_tables_is_bounded(
     assert f"The first {most:,} of {max(lengths):,} rows" in text.replace("\r\n", " ")
     monkeypatch.setattr("mapapp.show.reports.pdf.MOST_ROWS_OF_ALL", sum(lengths))
     assert "The first" not in pdf_text(report, "a4")
+
+
+@pytest.mark.parametrize("name", ["destinations", "inflow-outflow"])
+def test_only_the_last_page_has_commands_and_no_page_is_nearly_empty(
+    releases: list[Release], name: str
+) -> None:
+    texts = [page.extract_text() for page in pypdf.PdfReader(BytesIO(of(releases[0], name, "pdf"))).pages]
+    assert ["commutemap report" in text for text in texts] == [False] * (len(texts) - 1) + [True]
+    assert all('{"' not in text for text in texts), "the command needs no setup file"
+    assert all(len(text) > 300 for text in texts)

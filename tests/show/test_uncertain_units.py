@@ -21,9 +21,11 @@ from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import answer_tables
 from mapapp.question.question import Question
 from mapapp.show.content import map_layers, uncertain_units
+from mapapp.show.content.colored_units import colored_units
+from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_legends import map_legend
 from mapapp.show.files import answers
-from mapapp.show.paper import map_picture
+from mapapp.show.paper import map_picture, map_words
 from mapapp.show.reports import Part, Report, build, write
 from mapapp.show.reports.content import shown as shown_text
 from tests.addresses import settled, shown
@@ -112,46 +114,60 @@ def test_changes_within_twice_their_error_are_uncertain(
     assert set(found) == {"same", "gone"}, "the others changed by more than twice 5, or twice 3√2"
 
 
-def test_maps_of_changes_hatch_the_page_the_picture_and_mark_the_table(
-    release: Release, asked: Question, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_maps_of_changes_are_gray_within_the_errors_and_say_so(release: Release, asked: Question) -> None:
     """A release compared with itself: no change is certain."""
     question, view = shown(areas=asked.areas, layer="tract", show="areas")
-    before = Release.open(release.store.path, "before")
-    figure = checked(draw.map_figure(content_of(release, question, view, before), "/"))
-    assert "against=before" in figure.layout.meta["hatched"]["url"]
-    assert "Hatched" in figure.layout.meta["legend"]["notes"][0]
-    layer = json.loads(gzip.decompress(content_of(release, question, view, before).uncertain_file))
-    content = content_of(release, question, view)
-    assert {each["id"] for each in layer["features"]} == {
-        unit for unit, workers in zip(content.units.ids, content.workers, strict=True) if workers
-    }
-    bounds = map_layers.home_bounds(release)
-    hatched = map_picture(content_of(release, question, view, before), bounds=bounds)
-    monkeypatch.setattr("mapapp.show.content.map_content.uncertain_changes", lambda *_: ())
-    assert map_picture(content_of(release, question, view, before), bounds=bounds) != hatched
+    content = content_of(release, question, view, Release.open(release.store.path, "before"))
+    figure = checked(draw.map_figure(content, "/"))
+    assert figure.layout.meta["hatched"] is None
+    colored = colored_units(content)
+    same = content.scheme.same
+    counted = numpy.array(content.workers) > 0
+    assert {colored.colors[at] for at in colored.of[counted].tolist()} == {same}
+    sentence = "No tract differs by more than twice its ±"
+    legend = map_legend(content)
+    assert (legend.items, legend.notes) == ((), (f"{sentence}.",))
+    assert [item.color for item in legend.extras if WITHIN in item.text] == [same]
+    assert sentence in map_caption(content)
+    assert sentence in map_words(content)
     rows = answer_tables.table(
-        served_answers.changed_with_errors(before, release, settled(release, question)), every=False
+        served_answers.changed_with_errors(content.before, release, settled(release, question)), every=False
     )["rows"]
     assert rows
     assert {row["sub"] for row in rows} <= {WITHIN, ""}
     assert rows[0]["sub"] == WITHIN
 
 
-def test_changes_of_exact_counts_are_not_hatched(release: Release, asked: Question) -> None:
+def test_only_significant_changes_have_a_color(
+    release: Release, asked: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, view = shown(areas=asked.areas, layer="tract", show="areas")
+    content = content_of(release, question, view, Release.open(release.store.path, "before"))
+    workers = numpy.array(content.workers)
+    sure, unsure = (content.units.ids[at] for at in numpy.argsort(-workers)[:2])
+    monkeypatch.setattr(type(content), "earlier_workers", [0] * len(workers))
+    monkeypatch.setattr(type(content), "uncertain", tuple(unit for unit in content.units.ids if unit != sure))
+    colored = colored_units(content)
+    color_of = dict(zip(colored.units.ids, numpy.array(colored.colors)[colored.of].tolist(), strict=True))
+    assert color_of[unsure] == content.scheme.same
+    assert color_of[sure] in content.scheme.more
+    ticks = map_legend(content).ticks
+    assert ticks[-1] == (1.0, f"+{workers.max():,}")
+    assert "No tract" not in map_caption(content)
+
+
+def test_changes_of_exact_counts_have_their_color(release: Release, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
-    before = Release.open(release.store.path, "before")
-    assert (
-        checked(draw.map_figure(content_of(release, question, view, before), "/")).layout.meta["hatched"]
-        is None
-    )
+    content = content_of(release, question, view, Release.open(release.store.path, "before"))
+    assert not content.has_errors
+    assert map_legend(content).notes == ("No tract differs.",)
 
 
 def test_exact_counts_are_not_hatched(release: Release, asked: Question) -> None:
     question, view = shown(areas=asked.areas, show="areas", analysis="comparison", layer="tract")
     assert uncertain_units.uncertain_units(release, settled(release, question)) == ()
     assert checked(draw.map_figure(content_of(release, question, view), "/")).layout.meta["hatched"] is None
-    assert not any("Hatched" in line for line in content_of(release, question, view).colored.title)
+    assert not any("Hatched" in line for line in map_legend(content_of(release, question, view)).notes)
 
 
 def test_the_table_says_it_in_words(release: Release, asked: Question, units: Any) -> None:

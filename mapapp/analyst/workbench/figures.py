@@ -58,7 +58,13 @@ class Classes:
     texts: Sequence[tuple[float, str]]
 
 
-KL_CLASSES: Final = Classes("KL of each<br>workplace tract", palette.RAMP, tuple(enumerate(_KL_TEXTS)))
+LEAST_FOR_KL: Final = 10
+"""Workers of a tract whose KL means something: that of fewer says only how few they are."""
+KL_CLASSES: Final = Classes(
+    "KL of each<br>workplace tract",
+    (palette.TRACT_LINE, *palette.RAMP),
+    tuple(enumerate((f"under {LEAST_FOR_KL} workers", *_KL_TEXTS))),
+)
 SHARE_CLASSES: Final = Classes("share of workers", ("#ffffff", *palette.RAMP), tuple(enumerate(_SHARE_TEXTS)))
 LEVEL_CLASSES: Final = Classes(
     "Support points",
@@ -68,8 +74,8 @@ LEVEL_CLASSES: Final = Classes(
 
 
 def kl_classes(kl: npt.ArrayLike) -> Positions:
-    """Class of each divergence in nats; the same limits for every setting, so that colours can be compared."""
-    return np.searchsorted(np.array(_KL_EDGES), np.asarray(kl), side="right")
+    """Class of each divergence in nats, from 1; the same limits for every setting, so that colours can be compared."""
+    return 1 + np.searchsorted(np.array(_KL_EDGES), np.asarray(kl), side="right")
 
 
 def share_classes(share: npt.ArrayLike) -> Positions:
@@ -184,8 +190,9 @@ def sweep_chart(
     papers: tuple[float, float] | None,
     shows_epsilon_final: bool,
     log_x: bool,
+    current: tuple[float, float, float] | None = None,
 ) -> go.Figure:
-    """KL of all and of small destinations against one parameter, as on P10's slides.
+    """KL of all and of small destinations against one parameter, as on the slides of 2010.
 
     Parameters
     ----------
@@ -201,6 +208,8 @@ def sweep_chart(
     shows_epsilon_final : bool
         Whether ε′ has an axis at the right.
     log_x : bool
+    current : tuple of float or None
+        The parameter of the current setting, and its KL of all and of small destinations.
     """
     figure = chart(x, "KL, nats", height=270)
     figure.update_layout(title={"text": title, "font": {"size": 13}, "x": 0, "xref": "paper", "y": 0.98})
@@ -233,6 +242,9 @@ def sweep_chart(
     at, name = marked
     if papers is not None:
         own = _line([at, at], papers, f"{name} (paper)", palette.INK, markers=True, symbol="diamond-open")
+        figure.add_trace(own.update(mode="markers"))
+    if current is not None:
+        own = _line([current[0]] * 2, current[1:], "this setting", palette.WORK, markers=True, symbol="star")
         figure.add_trace(own.update(mode="markers"))
     figure.add_vline(x=at, line={"width": 1, "dash": "dash", "color": palette.INK})
     figure.add_annotation(

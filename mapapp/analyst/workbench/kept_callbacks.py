@@ -14,7 +14,7 @@ from mapapp.analyst.workbench import side_by_side
 from mapapp.analyst.workbench.fields import Answer, Answers
 from mapapp.analyst.workbench.job_progress import JobKind, ask, attach
 from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, Work, one_line
-from mapapp.analyst.workbench.kept_settings import MOST_KEPT
+from mapapp.analyst.workbench.kept_settings import MOST_KEPT, KeptSetting
 from mapapp.analyst.workbench.session import Session
 from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Setting, described, read_setting
 from mapapp.analyst.workbench.side_by_side import Rows, joined, promise_rows
@@ -213,13 +213,18 @@ def _compare(app: Dash, session: Session) -> None:
         Input("compare-dialog", "opened"),
         Input("kept-mark", "data"),
         Input("job", "data"),
+        State("tab", "data"),
         prevent_initial_call=True,
     )
-    def show(opened: bool, _mark: object, _job: object) -> Answers:
+    def show(opened: bool, _mark: object, _job: object, tab: str) -> Answers:
         if not opened:
             return no_update, no_update
-        kept = session.kept.all()
-        return side_by_side.table_of(kept), not kept
+        kept, shown = session.kept.all(), session.shown(tab)
+        now = None
+        if shown is not None:
+            measured = (shown.validity, shown.extent)
+            now = KeptSetting(side_by_side.NOW, shown.setting, session.tab(tab).values, measured)
+        return side_by_side.table_of(kept, now), not kept
 
 
 def _use_and_delete(app: Dash, session: Session) -> None:

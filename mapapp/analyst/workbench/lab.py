@@ -1,4 +1,4 @@
-"""The method lab: P10's two categories as a page, to see what a promise is about and where the slides differ from it.
+"""The method lab: the two categories of the 2010 slides, to see what a promise is about and where the slides differ.
 
 Nothing here is confidential; it is part of the workbench because such choices are made there.
 """
@@ -88,9 +88,9 @@ def how_counted(given: Choices) -> list[Component | str]:
             "marked cells."
         ]
     return [
-        "As P08 defines it (Definitions 5 and 6): a release fails for a table if any two neighbors, among the table "
-        "itself and those one worker away from it, differ by more than e^ε in either direction. δ is the failure "
-        "probability of the ",
+        "As the paper of 2008 defines it (Definitions 5 and 6): a release fails for a table if any two neighbors, "
+        "among the table itself and those one worker away from it, differ by more than e^ε in either direction. "
+        "δ is the failure probability of the ",
         html.Strong("worst"),
         " table, because any table may be the true one.",
     ]
@@ -111,8 +111,8 @@ def why(given: Choices) -> list[Component]:
             "mean chance or a high π, and nobody can tell which. So the largest ratio is only "
             f"(α + m)/α = {1 + m / alpha:,.4g}: its logarithm hardly grows with m.",
             f"For ε = {epsilon:g}, nothing fails if α is at least m/(e^ε − 1) = {m / math.expm1(epsilon):.3f}. That is "
-            "P08's Theorem 4.1, with no δ at all. If α is smaller, failing releases must be rare. The accountants of "
-            "this program bound how rare they are, for tables too large to be written out.",
+            "Theorem 4.1 of the paper of 2008, with no δ at all. If α is smaller, failing releases must be rare. The "
+            "accountants of this program bound how rare they are, for tables too large to be written out.",
         ],
         "laplace": [
             "Noise is added to the number of workers itself, and its probability falls by a factor of at most e^ε from "
@@ -152,27 +152,27 @@ def discrepancies() -> list[Component]:
     items = [
         (
             "The heading says Dirichlet-multinomial, but the numbers are not.",
-            f"P10 prints ε = {needed('plug-in')} = 5 ln 3 for “E[M(m, π)]”. That is the plug-in. The "
+            f"The slides print ε = {needed('plug-in')} = 5 ln 3 for “E[M(m, π)]”. That is the plug-in. The "
             f"Dirichlet-multinomial itself needs ε = {needed('dirichlet-multinomial')} = ln 11, less than half.",
         ),
         (
             "δ is averaged and counted on one side.",
-            f"P10's δ = {delta('plug-in', 'printed')} at ε = 2 can only be obtained in this way. "
+            f"The slides' δ = {delta('plug-in', 'printed')} at ε = 2 can only be obtained in this way. "
             f"By Definition 6, the same table has δ = {delta('plug-in', 'definition')}, and the Dirichlet-multinomial "
             f"{delta('dirichlet-multinomial', 'definition')}.",
         ),
         (
             "The tables' own probabilities are plug-in too.",
-            "P10 says that Pr[n] “is based on the prior D(α)”. The printed joint table has 1/32, 5/32, 10/32 …: "
+            "The slides say that Pr[n] “is based on the prior D(α)”. The printed joint table has 1/32, 5/32, 10/32 …: "
             "binomial at the prior mean. Under D(½, ½) itself, (0, 5) would have probability 63/256, eight times as "
             "much.",
         ),
         (
             "One nine too many.",
-            "P10 writes “99.99999%” beside δ = 10⁻⁶, which is 99.9999%.",
+            "The slides write “99.99999%” beside δ = 10⁻⁶, which is 99.9999%.",
         ),
         (
-            "P08's least prior weights do not follow from its theorem.",
+            "The least prior weights in the paper of 2008 do not follow from its theorem.",
             "It reports 0.01245 (k = 233,726) and 0.039764 (k = 120,690) for about 15 workers. Theorem 4.4 as stated "
             "gives 0.0386 and 0.0433 at δ = 10⁻⁵. For up to 3 workers it has no solution at all; the small workplaces "
             "need Theorem 4.1.",
@@ -185,8 +185,8 @@ def discrepancies() -> list[Component]:
         ),
         (
             "Dropping workers changes n.",
-            "P10 drops the workers of eliminated points. Then tables that differ in one worker can differ in n, and "
-            "P08's proof covers only tables with the same n. So eliminated points are pooled here by default.",
+            "The slides drop the workers of eliminated points. Then tables that differ in one worker can differ in n, "
+            "and the proof of 2008 is only of tables with the same n. So eliminated points are pooled here by default.",
         ),
     ]
     return [
@@ -309,7 +309,7 @@ def digits(value: float) -> str:
 
 
 PRESETS: Final[dict[str, tuple[str, PartialChoices]]] = {
-    "slides": ("P10's table, as printed", {"mechanism": "plug-in", "reading": "printed"}),
+    "slides": ("The slides' table, as printed", {"mechanism": "plug-in", "reading": "printed"}),
     "slides-definition": ("The same table, by definition", {"mechanism": "plug-in", "reading": "definition"}),
     "meant": (
         "The synthesizer in its heading",
@@ -319,13 +319,13 @@ PRESETS: Final[dict[str, tuple[str, PartialChoices]]] = {
         "The same with enough prior",
         {"mechanism": "dirichlet-multinomial", "reading": "definition", "alpha": 0.8},
     ),
-    "noise": ("P10's Laplace table", {"mechanism": "laplace", "reading": "printed"}),
+    "noise": ("The slides' Laplace table", {"mechanism": "laplace", "reading": "printed"}),
 }
 CONTROLS: Final = ("mechanism", "reading", "n", "m", "alpha", "epsilon")
 
 
 def page() -> Component:
-    """The page, as P10 has it: choices on the left, what follows from them on the right."""
+    """The page, as the slides have it: choices on the left, what follows from them on the right."""
     return html.Main(
         [
             html.Aside(_controls(), className="panel ask", **aria(label="Choices")),

@@ -53,7 +53,7 @@ def glance(measured: MeasuredSetting) -> str:
     plain, final = measured.validity.plain, measured.validity.facts["certificate"]["epsilon_final"]
     sample = " (sample)" if measured.extent == "sample" else ""
     top = "" if plain is None else f" · {plain.top_found:.1f} of 10 home tracts right"
-    return f"ε′ {final:.3g}{top} · KL {digits(measured.validity.summary['kl_all'])}{sample}"
+    return f"ε′ {final:.3g}{top}{sample}"
 
 
 def promise_card(measured: MeasuredSetting) -> Component:
@@ -174,13 +174,18 @@ def validity_card(measured: MeasuredSetting) -> Component:
     )
     return html.Section(
         [
-            html.H2("For statisticians: KL and IMSE"),
+            html.H2(before_cleaning(measured, "For statisticians: KL and IMSE")),
             html.Table([html.Thead(head), html.Tbody(rows)], className="measures"),
             html.P(_validity_words(measured), className="quiet small"),
         ],
         className="card",
         **aria(label="Validity"),
     )
+
+
+def before_cleaning(measured: MeasuredSetting, title: str) -> str:
+    """A title of numbers about draws, which says so if the release would be cleaned after the draw."""
+    return f"{title}, before cleaning" if measured.setting.parameters.clean else title
 
 
 def _validity_words(measured: MeasuredSetting) -> str:
@@ -289,7 +294,7 @@ def weights(measured: MeasuredSetting) -> list[Component]:
 
 
 def ranges_card(measured: MeasuredSetting) -> Component:
-    """Where real, synthetic and prior workers commute from, by distance: P10's last table."""
+    """Where real, synthetic and prior workers commute from, by distance, as on the last slide of 2010."""
     ranges = measured.validity.tables["ranges"]
     parts = []
     for who, title in (("all", "All destinations"), ("small", "Small destinations (1–9 workers)")):
@@ -310,7 +315,7 @@ def ranges_card(measured: MeasuredSetting) -> Component:
         )
     return html.Section(
         [
-            html.H2("Commute ranges"),
+            html.H2(before_cleaning(measured, "Commute ranges")),
             *parts,
             html.P("Prior: all of it, before pruning.", className="quiet small"),
         ],
@@ -391,7 +396,7 @@ def distance_card(measured: MeasuredSetting) -> Component:
     ]
     return html.Section(
         [
-            html.H2("Average commute, miles"),
+            html.H2(before_cleaning(measured, "Average commute, miles")),
             table(
                 "By workers of the destination: all commutes, and short ones (below the median)",
                 ["workers", "real", "expected", "real short", "expected"],

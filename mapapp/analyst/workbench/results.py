@@ -57,7 +57,7 @@ class Sweep:
     title, axis : str
         What the picture is called, and its horizontal axis.
     values : tuple of str
-        As on P10's slides.
+        As on the slides of 2010.
     marked : str
         That of the papers' setting, V3.
     log_x, shows_epsilon_final : bool
@@ -121,6 +121,8 @@ class SweepResults:
         One line for each value at which no promise holds.
     papers : tuple of (float, float) or None
         KL of all and of small destinations at the papers' own setting.
+    current : dict of str to tuple
+        By parameter: one tuple of `COLUMNS` for the setting of the controls; without those that it leaves unsaid.
     """
 
     extent: Extent
@@ -131,6 +133,7 @@ class SweepResults:
     )
     failed: list[str] = field(default_factory=list)
     papers: tuple[float, float] | None = None
+    current: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def n_complete(self) -> int:

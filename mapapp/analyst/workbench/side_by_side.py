@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -75,19 +76,26 @@ def dialog() -> Component:
     return modal
 
 
-def table_of(kept: Sequence[KeptSetting]) -> Component:
-    """The settings as columns."""
-    if not kept:
-        return html.P("No setting is kept yet. Give the setting a name and press Keep.", className="quiet")
+NOW: Final = "This setting"
+"""Name of the setting of the controls among the kept ones."""
+
+
+def table_of(kept: Sequence[KeptSetting], now: KeptSetting | None = None) -> Component:
+    """The settings as columns; `now` is that of the controls, which comes first unless it is kept, too."""
+    is_kept = now is not None and any(one.setting == now.setting for one in kept)
+    shown = [now, *kept] if now is not None and not is_kept else list(kept)
     parts = {
-        "Parameters": joined([dict(described(one.setting)) for one in kept]),
-        "Promise": joined([_promise(one) for one in kept]),
-        "Measured on real homes: confidential": joined([_measured(one) for one in kept]),
+        "Parameters": joined([dict(described(one.setting)) for one in shown]),
+        "Promise": joined([_promise(one) for one in shown]),
+        "Measured on real homes: confidential": joined([_measured(one) for one in shown]),
     }
-    heads = ["", *[one.name for one in kept]]
+    heads = ["", *[_head(one, now) for one in shown]]
+    none = "No setting is kept yet. Give the setting a name and press Keep."
     return html.Div(
         [
-            html.Div([_buttons(one.name) for one in kept], className="kept-buttons"),
+            html.Div([_buttons(one.name) for one in kept], className="kept-buttons")
+            if kept
+            else html.P(none, className="quiet"),
             *[
                 table(title, heads, [(name, _cells(texts)) for name, texts in rows], "small kept")
                 for title, rows in parts.items()
@@ -95,6 +103,11 @@ def table_of(kept: Sequence[KeptSetting]) -> Component:
         ],
         className="kept-tables",
     )
+
+
+def _head(one: KeptSetting, now: KeptSetting | None) -> str:
+    is_now = now is not None and one is not now and one.setting == now.setting
+    return f"{one.name} ({NOW.lower()})" if is_now else one.name
 
 
 def _buttons(name: str) -> Component:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -13,7 +14,7 @@ from mapapp.analyst.workbench.fields import Answer, table
 from mapapp.analyst.workbench.figures import GRAPH_CONFIG, sweep_chart
 from mapapp.analyst.workbench.job_progress import JobKind, attach
 from mapapp.analyst.workbench.jobs import Work
-from mapapp.analyst.workbench.results import SWEEPS, Extent, SweepResults, sweeps_of
+from mapapp.analyst.workbench.results import SWEEPS, Extent, Sweep, SweepResults, sweeps_of
 from mapapp.analyst.workbench.session import Session
 from mapapp.analyst.workbench.setting import CONTROLS, ControlValue, Values, read_setting
 from mapapp.analyst.workbench.tune_callbacks import control_inputs
@@ -40,6 +41,7 @@ def sweep_charts(results: SweepResults) -> list[Component]:
         frame = results.frame(sweep.name)
         if frame.empty:
             continue
+        current = results.current.get(sweep.name)
         figure = sweep_chart(
             frame,
             x=sweep.axis,
@@ -48,11 +50,11 @@ def sweep_charts(results: SweepResults) -> list[Component]:
             papers=results.papers,
             shows_epsilon_final=sweep.shows_epsilon_final,
             log_x=sweep.log_x,
+            current=None if current is None else (current[0], current[1], current[2]),
         )
-        rows = [
-            (f"{row.value:g}", [f"{row.kl_all:.4f}", f"{row.kl_small:.4f}", f"{row.epsilon_final:.3f}"])
-            for row in frame.itertuples()
-        ]
+        rows = [_row(f"{row[0]:g}", row) for row in frame.itertuples(index=False, name=None)]
+        if current is not None:
+            rows.append(_row(f"this setting: {current[0]:.4g}", current))
         parts.append(
             html.Section(
                 [
@@ -74,6 +76,12 @@ def sweep_charts(results: SweepResults) -> list[Component]:
         )
     parts += [html.P(line, className="refusal") for line in results.failed]
     return parts
+
+
+def _row(name: str, measured: tuple[float, ...]) -> tuple[str, list[str]]:
+    """A row of the table: KL of all and of small destinations, and ε′."""
+    _, kl_all, kl_small, epsilon_final = measured
+    return name, [f"{kl_all:.4f}", f"{kl_small:.4f}", f"{epsilon_final:.3f}"]
 
 
 # Sweeps of one parameter at a time around a setting, measured in this process.
@@ -106,6 +114,7 @@ def run_sweeps(
     """
     base = _base(values)
     results = SweepResults(extent, sweeps_of(str(values["mechanism"])))
+    results.current = _current(session, values, results.sweeps, extent, report)
     steps = [(sweep, value) for sweep in results.sweeps for value in sweep.values]
 
     for done, (sweep, value) in enumerate(steps):
@@ -126,6 +135,31 @@ def run_sweeps(
     within("", 1, 1)
     show(results)
     return results
+
+
+def _current(
+    session: Session, values: Values, sweeps: Sequence[Sweep], extent: Extent, report: Report
+) -> dict[str, tuple[float, ...]]:
+    """What is measured of the setting of the controls, at its value of each swept parameter."""
+    setting = read_setting(values)
+
+    def heed_cancel(_stage: str, _done: int, _total: int) -> None:
+        report("sweeping", 0, 1)
+
+    try:
+        measured = session.measure(setting, extent, heed_cancel)
+    except EngineError:
+        return {}
+    certificate = measured.facts["certificate"]
+    final = certificate["epsilon_final"]
+    # The sweep of ε is before pruning, except for the mechanism that prunes nothing.
+    drawn = final if values["mechanism"] == "exponential" else certificate["parts"][0]["value"]
+    own = {
+        "epsilon": drawn,
+        "delta": certificate["delta"],
+        "min_retention": float(Fraction(str(values["min_retention"]))),
+    }
+    return {sweep.name: (own[sweep.name], measured.kl_all, measured.kl_small, final) for sweep in sweeps}
 
 
 def _base(values: Values) -> Values:

@@ -21,7 +21,7 @@ from mapapp.analyst.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.analyst.workbench.session import Session, Superseded
 from mapapp.analyst.workbench.setting import CONTROLS, NUMBERS, UNUSED, ControlValue, Values, read_setting
-from mapapp.analyst.workbench.tune_map import PublicGeography
+from mapapp.analyst.workbench.tune_map import PublicGeography, map_choices
 from mapapp.answers.words import aria
 from mapapp.explore.pages.explore import notes
 from mapapp.kinds.release.make.options import PRESETS
@@ -306,6 +306,10 @@ def _panel(geography: PublicGeography, found: TractPoints) -> dict[str, list[Dra
 
 
 def _choose_tract(app: Dash, session: Session, geography: PublicGeography) -> None:
+    @app.callback(Output("map-shows", "data"), Input("chosen-tract", "data"), prevent_initial_call=True)
+    def offer_layers(tract_id: str | None) -> Answer:
+        return map_choices(has_tract=tract_id is not None)
+
     @app.callback(
         Output("chosen-tract", "data"),
         Output("tabs", "value"),

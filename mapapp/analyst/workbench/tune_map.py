@@ -18,7 +18,7 @@ from mapapp.analyst.validity.tract import LEVELS, TractPoints
 from mapapp.analyst.workbench import figures
 from mapapp.analyst.workbench.fields import Click
 from mapapp.analyst.workbench.figures import Feature
-from mapapp.analyst.workbench.panels import percent
+from mapapp.analyst.workbench.panels import before_cleaning, percent
 from mapapp.analyst.workbench.results import MeasuredSetting
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.publication import title_with_year
@@ -93,6 +93,23 @@ def serve_layers(server: flask.Flask, geography: PublicGeography) -> None:
         return web_app.geojson(map_layers.base_layer(geography, name))
 
 
+_MAP_SHOWS: Final = {
+    "kl": "KL",
+    "level": "Levels",
+    "prior": "Prior",
+    "likelihood": "Real",
+    "posterior": "Posterior",
+}
+
+
+def map_choices(*, has_tract: bool) -> list[dict[str, object]]:
+    """What the map can show; all but KL are of the support points of one tract, so they wait until one is chosen."""
+    return [
+        {"value": name, "label": text, "disabled": name != "kl" and not has_tract}
+        for name, text in _MAP_SHOWS.items()
+    ]
+
+
 _CAPTION_PIXELS: Final = 240  # leaves room for the legend on a narrow map
 _SHARES: Final = {"prior": "prior", "likelihood": "real", "posterior": "posterior"}
 
@@ -126,15 +143,22 @@ def kl_trace(geography: PublicGeography, measured: MeasuredSetting) -> go.Chorop
     found = measured.validity.tables["tracts"]
     names = geography.areas.tracts.set_index("tract_id")["name"].reindex(found["tract_id"])
     before = _before(measured)
+    is_enough = found["n_workers"].to_numpy() >= figures.LEAST_FOR_KL
     labels = [
-        f"<b>{name}</b><br>KL {kl:.4f}{then}<br>IMSE {imse:.4f}<br>{workers:,} workers, {support:,} support points"
+        f"<b>{name}</b><br>"
+        + (
+            f"KL {kl:.4f}{then}<br>IMSE {imse:.4f}"
+            if workers >= figures.LEAST_FOR_KL
+            else "too few workers for a KL"
+        )
+        + f"<br>{workers:,} workers, {support:,} support points"
         for name, kl, then, imse, workers, support in zip(
             names, found["kl"], before, found["imse"], found["n_workers"], found["n_support"], strict=True
         )
     ]
     return figures.tract_trace(
         found["tract_id"],
-        figures.kl_classes(found["kl"].to_numpy(float)),
+        np.where(is_enough, figures.kl_classes(found["kl"].to_numpy(float)), 0),
         labels,
         figures.KL_CLASSES,
         geojson_url=map_layers.layer_url(geography.prefix, geography, "tracts"),
@@ -146,7 +170,8 @@ def kl_caption(measured: MeasuredSetting) -> list[str]:
     """What the map of divergence is."""
     scope = measured.validity.facts["scope"]
     part = "a sample of " if scope["is_sample"] else ""
-    return [f"KL between real and expected commutes, {part}{scope['tracts_measured']:,} workplace tracts"]
+    kl = before_cleaning(measured, "KL between real and expected commutes")
+    return [f"{kl}, {part}{scope['tracts_measured']:,} workplace tracts"]
 
 
 def points_trace(geography: PublicGeography, found: TractPoints, shows: str) -> go.Choroplethmap:

@@ -18,6 +18,7 @@ from mapapp.analyst.workbench.publish import dialog
 from mapapp.analyst.workbench.setting import CONTROLS, UNUSED, ControlValue, Values
 from mapapp.analyst.workbench.tract_panel import tract_list
 from mapapp.analyst.workbench.tradeoffs import tradeoff_panel
+from mapapp.analyst.workbench.tune_map import map_choices
 from mapapp.answers.words import aria
 from mapapp.explore.pages.controls import segments
 from mapapp.kinds.base.option import Control
@@ -132,15 +133,6 @@ def _group(title: str, parts: Sequence[Component]) -> Component:
     )
 
 
-MAP_SHOWS = {
-    "kl": "KL",
-    "level": "Levels",
-    "prior": "Prior",
-    "likelihood": "Real",
-    "posterior": "Posterior",
-}
-
-
 def page(
     values: Values,
     figure: Figure,
@@ -212,7 +204,7 @@ def _stage(figure: Figure) -> list[Component]:
         html.Div(id="busy", className="busy"),
         graph,
         html.Div(
-            segments("map-shows", "kl", MAP_SHOWS, size="xs", label="The map shows"),
+            segments("map-shows", "kl", map_choices(has_tract=False), size="xs", label="The map shows"),
             className="map-switch",
         ),
     ]
@@ -270,8 +262,8 @@ def sweep_panel() -> Component:
     return html.Div(
         [
             html.P(
-                "Each sweep changes one parameter and keeps the others. The papers' setting (V3: ε 4.6 "
-                "before pruning, retention 0.025, δ 10⁻⁶) is marked.",
+                "Each sweep changes one parameter and keeps the others. Two settings are marked in every one: "
+                "that of the controls, and that of OnTheMap V3 (ε 4.6 before pruning, retention 0.025, δ 10⁻⁶).",
                 className="quiet",
             ),
             *start_row("sweep", action="Run the sweeps", label="Tracts to sweep over"),

@@ -110,12 +110,12 @@ class About:
 
     def to_dict(self) -> JsonObject:
         """Return plain values, with notes as text; without values of attributes or marks if there are none."""
-        found = dataclasses.asdict(self) | {"notes": list(map(str, self.notes))}
-        del found["covered"]
+        fields = dataclasses.asdict(self) | {"notes": list(map(str, self.notes))}
+        del fields["covered"]
         for name in ("kept_attributes", "no_errors"):
-            if not found[name]:
-                del found[name]
-        return found
+            if not fields[name]:
+                del fields[name]
+        return fields
 
 
 def far_notes(units: pandas.DataFrame) -> tuple[Note, ...]:

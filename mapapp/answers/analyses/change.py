@@ -76,7 +76,7 @@ def change(before: Result, after: Result) -> Change:
         expected_error=np.hypot(*error),
         caution=_cautions(both, entry.measure),
     )
-    found = Change(
+    comparison = Change(
         about=after.about,
         presenter=after.presenter,
         before=before,
@@ -86,14 +86,14 @@ def change(before: Result, after: Result) -> Change:
     )
     about = dataclasses.replace(
         after.about,
-        title=f"{after.about.title}: {found.words.noun}",
-        release=" → ".join(found.names),
+        title=f"{after.about.title}: {comparison.words.noun}",
+        release=" → ".join(comparison.names),
         version=f"{before.about.version} → {after.about.version}",
         year=" → ".join(dict.fromkeys((before.about.year, after.about.year))),
-        notes=(*(dataclasses.replace(note, mark="") for note in after.about.notes), *_notes(found)),
+        notes=(*(dataclasses.replace(note, mark="") for note in after.about.notes), *_notes(comparison)),
         no_errors={},
     )
-    return dataclasses.replace(found, about=about)
+    return dataclasses.replace(comparison, about=about)
 
 
 def check_same_question(before: Result, after: Result) -> None:
@@ -145,9 +145,9 @@ def _question_key(result: Result) -> tuple[object, ...]:
     return (about.side, about.area_text, about.filters, *extra)
 
 
-def _notes(found: Change) -> tuple[Note, ...]:
-    before, after, (first, second) = found.before, found.after, found.words.releases
-    noun = found.words.noun
+def _notes(comparison: Change) -> tuple[Note, ...]:
+    before, after, (first, second) = comparison.before, comparison.after, comparison.words.releases
+    noun = comparison.words.noun
     public = published_sides(before, after)
     same = (before.about.year, before.about.job_type) == (after.about.year, after.about.job_type)
     said = _NOISE[public] if same or not any(public) else _OTHER_JOBS

@@ -93,8 +93,8 @@ class Characteristics(Result):
         return GROUP_OF[self.characteristic]
 
     def _fields(self) -> list[tuple[str, object]]:
-        found = Result._fields(self)
-        return found if len(self.two_way) else [each for each in found if each[0] != "two_way"]
+        fields = Result._fields(self)
+        return fields if len(self.two_way) else [field for field in fields if field[0] != "two_way"]
 
 
 def group_of(counts: AreaCounts, characteristic: str) -> CharacteristicGroup:
@@ -208,7 +208,7 @@ def jobs_words(answer: Characteristics) -> str:
 
 def _findings(answer: Characteristics) -> tuple[str, ...]:
     """Return the share of the chosen class, and the units with the largest and the smallest share."""
-    jobs, known, counted = (each.value for each in (answer.jobs, answer.known, answer.counted))
+    jobs, known, counted = (number.value for number in (answer.jobs, answer.known, answer.counted))
     those = f" in the chosen group ({answer.about.filters})" if answer.about.filters else ""
     if not jobs:
         return (f"No {jobs_words(answer)}{those} are counted.",)

@@ -53,12 +53,12 @@ class CommuteAnalyses(OpenedRelease):
         """Count the other ends of an area's commutes: its workers' homes (side "work") or its residents' workplaces."""
         chosen = self._select(area)
         units = self._layer(layer, OTHER_END[side], there=chosen)
-        found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
-        table = counted.unit_table(units, found)
+        workers = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
+        table = counted.unit_table(units, workers)
         answer = Destinations(
             about=self._about("destinations", chosen, filters, side, far_notes(table)),
             layer=units.level,
-            workers=counted.number(int(found.sum())),
+            workers=counted.number(int(workers.sum())),
             units=table,
         )
         return self._answered(answer, errors)
@@ -82,15 +82,15 @@ class CommuteAnalyses(OpenedRelease):
         edges = check_edges(edges_mi)
         chosen = self._select(area)
         pick = Pick.at(side, chosen.blocks, filters)
-        found = self.flows.distances(pick, side, edges, own_block=False)
-        n = int(found.workers.sum())
+        distances = self.flows.distances(pick, side, edges, own_block=False)
+        n = int(distances.workers.sum())
         labels, directions = band_labels(edges), words.DIRECTION_NAMES.values()
         cells = pandas.DataFrame(
             {
                 "band": np.repeat(np.arange(len(labels)), len(DIRECTIONS)),
                 "band_label": np.repeat(labels, len(DIRECTIONS)),
                 "direction": np.tile(DIRECTIONS, len(labels)),
-                **counted.columns(found.workers.ravel(), n),
+                **counted.columns(distances.workers.ravel(), n),
             }
         )
         notes = (
@@ -103,12 +103,12 @@ class CommuteAnalyses(OpenedRelease):
         answer = DistanceDirection(
             about=self._about("distance-direction", chosen, filters, side, notes),
             workers=counted.number(n),
-            median_mi=Miles(found.median_mi),
-            mean_under_100_mi=Miles(found.mean_near_mi),
+            median_mi=Miles(distances.median_mi),
+            mean_under_100_mi=Miles(distances.mean_near_mi),
             edges_mi=edges,
             cells=cells,
-            bands=counted.labeled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
-            directions=counted.labeled("direction", DIRECTIONS, directions, found.workers.sum(axis=0)),
+            bands=counted.labeled("band", range(len(labels)), labels, distances.workers.sum(axis=1)),
+            directions=counted.labeled("direction", DIRECTIONS, directions, distances.workers.sum(axis=0)),
         )
         return self._answered(answer, errors)
 
@@ -119,7 +119,7 @@ class CommuteAnalyses(OpenedRelease):
         chosen = self._select(area)
         works, lives, stay = self.flows.by_segment_at_ends(chosen.blocks, filters)
         counts = {"inflow": works - stay, "outflow": lives - stay, "stay": stay}
-        n = {name: int(each.sum()) for name, each in counts.items()}
+        n = {name: int(workers.sum()) for name, workers in counts.items()}
         living, employed = n["outflow"] + n["stay"], n["inflow"] + n["stay"]
         number = counted.number
         # A difference is as certain as its smaller part; if only one part is 0, it counts as 1.

@@ -73,14 +73,16 @@ def margins(by_segment: Ints) -> pandas.DataFrame:
     cube = by_segment.reshape(len(BANDS), len(BANDS), len(BANDS))
     whole = np.zeros([size + 1 for size in cube.shape], dtype=np.int64)
     for axis in range(cube.ndim):
-        whole[tuple(0 if each == axis else slice(1, None) for each in range(cube.ndim))] = cube.sum(axis=axis)
+        whole[tuple(0 if dimension == axis else slice(1, None) for dimension in range(cube.ndim))] = cube.sum(
+            axis=axis
+        )
     counts = whole[tuple(np.asarray(_MARGINS[name]) for name in CHARACTERISTICS)]
     return pandas.DataFrame(_MARGINS | columns(counts, int(by_segment.sum())))
 
 
 def _labels_of(keys: Sequence[tuple[int, ...]]) -> dict[str, Labels]:
     """Return the bands of each characteristic, 0 for all of them, and their labels together, as columns."""
-    found: dict[str, Labels] = {
+    labels: dict[str, Labels] = {
         name: np.array([key[place] for key in keys]) for place, name in enumerate(CHARACTERISTICS)
     }
     texts = [
@@ -89,7 +91,7 @@ def _labels_of(keys: Sequence[tuple[int, ...]]) -> dict[str, Labels]:
         )
         for key in keys
     ]
-    return found | {"label": pandas.array(texts, dtype="str")}
+    return labels | {"label": pandas.array(texts, dtype="str")}
 
 
 _BANDS: Final[dict[str, Labels]] = {

@@ -56,8 +56,8 @@ class CrossTable(Result):
 
     def with_findings(self, findings: Sequence[str]) -> dict[str, object]:
         """Return plain JSON values."""
-        found: dict[str, object] = Result.with_findings(self, findings)
-        return found | {"attributes": {each.name: each.title for each in self.attributes}}
+        fields: dict[str, object] = Result.with_findings(self, findings)
+        return fields | {"attributes": {attribute.name: attribute.title for attribute in self.attributes}}
 
 
 def chosen_attributes(known: Attributes, by: Sequence[str]) -> tuple[Attribute, ...]:
@@ -74,7 +74,7 @@ def chosen_attributes(known: Attributes, by: Sequence[str]) -> tuple[Attribute, 
             f"by {str(by)[:60]!r}: give one to three different attributes, such as age and earnings"
         )
     attributes = tuple(known[name] for name in names)
-    n_cells = math.prod(each.size for each in attributes)
+    n_cells = math.prod(attribute.size for attribute in attributes)
     if n_cells > MOST_CELLS:
         raise UsageError(
             f"a cross table of {', '.join(names)} has {n_cells:,} cells; at most {MOST_CELLS:,} are counted; "
@@ -111,8 +111,8 @@ def _rows(
 
 def _keys(attributes: Sequence[Attribute], summed: Sequence[bool]) -> Iterator[tuple[tuple[str, ...], str]]:
     values = [
-        [(ALL, "")] if is_sum else list(zip(each.codes, each.labels, strict=True))
-        for each, is_sum in zip(attributes, summed, strict=True)
+        [(ALL, "")] if is_sum else list(zip(attribute.codes, attribute.labels, strict=True))
+        for attribute, is_sum in zip(attributes, summed, strict=True)
     ]
     for chosen in itertools.product(*values):
         codes = [code for code, _ in chosen] + [ALL] * (MAX_NAMES - len(chosen))
@@ -128,12 +128,12 @@ def attribute_rows(counts: Sequence[tuple[Attribute, Ints]]) -> pandas.DataFrame
     frames = [
         pandas.DataFrame(
             [
-                (each.name, each.title, code, label)
-                for code, label in zip(each.codes, each.labels, strict=True)
+                (attribute.name, attribute.title, code, label)
+                for code, label in zip(attribute.codes, attribute.labels, strict=True)
             ],
             columns=names,
         ).assign(**counted.columns(workers, int(workers.sum())))
-        for each, workers in counts
+        for attribute, workers in counts
     ]
     if frames:
         return pandas.concat(frames, ignore_index=True)

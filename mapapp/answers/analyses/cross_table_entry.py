@@ -66,7 +66,9 @@ class FarShare:
 
 def compared_distances(answer: CrossTable) -> str:
     """Return a sentence on which group commutes far most often; empty unless the table is of distance by one more."""
-    at = next((place for place, each in enumerate(answer.attributes) if each.name == DISTANCE), None)
+    at = next(
+        (place for place, attribute in enumerate(answer.attributes) if attribute.name == DISTANCE), None
+    )
     if at is None or len(answer.attributes) != 2:
         return ""
     groups, edge = answer.attributes[1 - at], _middle_edge(answer.cells, _KEYS[at])
@@ -92,18 +94,18 @@ def far_shares(
     edge : int
         First band that is far, from 1.
     """
-    found = []
+    shares = []
     for code, label in zip(groups.codes, groups.labels, strict=True):
-        mine = cells[cells[keys[0]] == code]
-        is_far = mine[keys[1]].astype(int) >= edge
-        far, near = mine[is_far], mine[~is_far]
+        group_cells = cells[cells[keys[0]] == code]
+        is_far = group_cells[keys[1]].astype(int) >= edge
+        far, near = group_cells[is_far], group_cells[~is_far]
         n_far, n_near = int(far["workers"].sum()), int(near["workers"].sum())
         if n_far + n_near < LEAST_WORKERS:
             continue
         errors = [math.hypot(*part["expected_error"].tolist()) for part in (far, near)]
         error = math.hypot(n_near * errors[0], n_far * errors[1]) / (n_far + n_near) ** 2
-        found.append(FarShare(label, n_far / (n_far + n_near), error))
-    return sorted(found, key=lambda each: -each.share)
+        shares.append(FarShare(label, n_far / (n_far + n_near), error))
+    return sorted(shares, key=lambda share: -share.share)
 
 
 def _middle_edge(cells: pandas.DataFrame, key: str) -> int:
@@ -120,28 +122,31 @@ def _sentence(shares: Sequence[FarShare], far: str, groups: Attribute, *, is_lin
     most, least = shares[0], shares[-1]
     difference, error = most.share - least.share, math.hypot(most.error, least.error)
     digits = 0 if error >= _COARSE or math.isnan(error) else 1
-    one, other = (f"“{each.name}” ({100 * each.share:.{digits}f}%)" for each in (most, least))
+    largest, smallest = (f"“{group.name}” ({100 * group.share:.{digits}f}%)" for group in (most, least))
     extremes = f"the {in_sentence(groups.title)} groups with the largest and the smallest share"
     if math.isnan(error):
-        both = f"{one} and {other}"
+        both = f"{largest} and {smallest}"
         subject = f"{both} are {extremes}" if len(shares) > 2 else f"{both} are the shares"
         return f"{subject} that commutes {far}; no ± is known here, so chance alone may have made the difference."
     points = f"{100 * difference:.{digits}f}"
     off = f"{points} percentage point{'s' * (points != '1')}, ±{max(100 * error, 0.1):.{digits}f}"
     if difference <= 2 * error:
-        pair = f"{capital(extremes)} that commutes {far}, {one} and {other}," if len(shares) > 2 else ""
-        pair = pair or f"By the share that commutes {far}, {one} and {other}"
-        found = f"{pair} are too close to tell apart: they differ by {off}."
+        pair = (
+            f"{capital(extremes)} that commutes {far}, {largest} and {smallest}," if len(shares) > 2 else ""
+        )
+        pair = pair or f"By the share that commutes {far}, {largest} and {smallest}"
+        sentence = f"{pair} are too close to tell apart: they differ by {off}."
     elif len(shares) > 2:
-        found = (
-            f"{one} is the {in_sentence(groups.title)} group with the largest share that commutes {far}, and {other} "
-            f"the one with the smallest: they differ by {off}."
+        sentence = (
+            f"{largest} is the {in_sentence(groups.title)} group with the largest share that commutes {far}, "
+            f"and {smallest} the one with the smallest: they differ by {off}."
         )
     else:
-        found = (
-            f"A larger share of the group {one} than of {other} commutes {far}: the shares differ by {off}."
+        sentence = (
+            f"A larger share of the group {largest} than of {smallest} commutes {far}: "
+            f"the shares differ by {off}."
         )
-    return found if is_linked else f"{found} {_WEAK.format(title=in_sentence(groups.title))}"
+    return sentence if is_linked else f"{sentence} {_WEAK.format(title=in_sentence(groups.title))}"
 
 
 _N_ERROR_ROWS: Final = 400
@@ -179,12 +184,12 @@ Keyed = Mapping[tuple[str, ...], tuple[int, float]]
 def counts_by_key(answer: CrossTable) -> dict[tuple[str, ...], tuple[int, float]]:
     """Return workers and expected error of every cell and total, by their codes."""
     whole = answer.workers.expected_error
-    found = {(ALL,) * len(KEYS): (answer.workers.value, float("nan") if whole is None else whole)}
+    counts = {(ALL,) * len(KEYS): (answer.workers.value, float("nan") if whole is None else whole)}
     for frame in (answer.cells, answer.totals):
         keys = zip(*(frame[name] for name in KEYS), strict=True)
         values = zip(frame["workers"].tolist(), frame["expected_error"].tolist(), strict=True)
-        found |= dict(zip(keys, values, strict=True))
-    return found
+        counts |= dict(zip(keys, values, strict=True))
+    return counts
 
 
 def _with_all(attribute: Attribute) -> list[tuple[str, str]]:
@@ -196,11 +201,11 @@ def _cells(
     layout: Layout, chosen: Mapping[int, str], columns: Sequence[str], counts: Keyed
 ) -> list[tuple[int, float]]:
     """Return the counts of one row: `chosen` has the codes of its group and of itself, by position."""
-    found = []
+    cells = []
     for code in columns:
         here = dict(chosen) if layout.column is None else {**chosen, layout.column: code}
-        found.append(counts[tuple(here.get(place, ALL) for place in range(len(KEYS)))])
-    return found
+        cells.append(counts[tuple(here.get(place, ALL) for place in range(len(KEYS)))])
+    return cells
 
 
 def _columns(answer: CrossTable, layout: Layout) -> list[tuple[str, str]]:
@@ -218,7 +223,7 @@ def wide_table(answer: CrossTable) -> WideTable:
             rows.append((f"{answer.attributes[layout.group].title}: {label}", "", []))
         for value, name in _with_all(answer.attributes[layout.row]):
             chosen = {layout.row: value} | ({} if layout.group is None else {layout.group: code})
-            rows.append((name, "", _cells(layout, chosen, [each for each, _ in columns], counts)))
+            rows.append((name, "", _cells(layout, chosen, [key for key, _ in columns], counts)))
     return WideTable(
         tuple(label for _, label in columns),
         pandas.DataFrame(rows, columns=["label", "sub", "counts"]),
@@ -233,10 +238,10 @@ def grid(answer: CrossTable, limit: Limit | None = None) -> pandas.DataFrame:
     groups = [("", "")] if layout.group is None else _with_all(answer.attributes[layout.group])
     rows = _with_all(answer.attributes[layout.row])
     keys = [(group, row) for group in groups for row in rows]
-    found: dict[str, object] = {}
+    by_heading: dict[str, object] = {}
     if layout.group is not None:
-        found[answer.attributes[layout.group].title] = [label for (_, label), _ in keys]
-    found[answer.attributes[layout.row].title] = [label for _, (_, label) in keys]
+        by_heading[answer.attributes[layout.group].title] = [label for (_, label), _ in keys]
+    by_heading[answer.attributes[layout.row].title] = [label for _, (_, label) in keys]
     lines = [
         _cells(
             layout,
@@ -249,11 +254,11 @@ def grid(answer: CrossTable, limit: Limit | None = None) -> pandas.DataFrame:
     has_errors = any(error > 0 for line in lines for _, error in line)
     for place, (code, label) in enumerate(columns):
         name = TOTAL if code == ALL and layout.column is not None else label
-        name = f"{name} " if name in found else name  # a value may be called like an attribute
-        found[name] = [line[place][0] for line in lines]
+        name = f"{name} " if name in by_heading else name  # a value may be called like an attribute
+        by_heading[name] = [line[place][0] for line in lines]
         if has_errors:
-            found[f"{name}{ERROR}"] = [line[place][1] for line in lines]
-    return pandas.DataFrame(found)
+            by_heading[f"{name}{ERROR}"] = [line[place][1] for line in lines]
+    return pandas.DataFrame(by_heading)
 
 
 def _pick_of(answer: CrossTable, pick: Pick) -> PickOf:
@@ -281,16 +286,16 @@ def _counts(areas: Areas, answer: CrossTable) -> Counts:
 
 
 def _titles(answer: CrossTable) -> str:
-    return listed([in_sentence(each.title) for each in answer.attributes])
+    return listed([in_sentence(attribute.title) for attribute in answer.attributes])
 
 
 def _title(answer: CrossTable) -> str:
-    first, *others = (each.title for each in answer.attributes)
+    first, *others = (attribute.title for attribute in answer.attributes)
     return " by ".join([first, *map(in_sentence, others)])
 
 
 def _caption(answer: CrossTable) -> str:
-    named = [f"{key}: {each.title}" for key, each in zip(KEYS, answer.attributes, strict=False)]
+    named = [f"{key}: {attribute.title}" for key, attribute in zip(KEYS, answer.attributes, strict=False)]
     return f"Shares are of all workers counted. {'; '.join(named)}."
 
 

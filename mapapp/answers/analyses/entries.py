@@ -349,6 +349,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "inflow-outflow": Entry(
         counts=picks_of_numbers.of_inflow_outflow,
         findings=sentences.of_inflow_outflow,
+        n_counting_sentences=2,
         headline=_all_three,
         glance=_in_and_out,
         clause="work{s} in {here}, or live{s} there and work{s} {covered}",
@@ -389,7 +390,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         compared="groups",
         keys=("group",),
         names=("label",),
-        bars=(BarsEntry("Who comes, goes, and stays", "groups"),),
+        chart="inflow",
     ),
     "job-balance": job_balance.ENTRY,
     "characteristics": characteristics.ENTRY,

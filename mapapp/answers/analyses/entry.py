@@ -287,8 +287,12 @@ class Entry:
         In display order.
     findings : callable
         Two or three sentences that an answer begins with, made from its numbers and their expected errors.
+    n_counting_sentences : int
+        How many of these sentences, from the first, state key numbers that the page shows beside them.
     headline : callable
         The number shown first on the page.
+    asked : str
+        Name of the number that the question asks for, if it is a ratio: the page shows it before the headline.
     n_about : callable or None
         Number of workers or jobs in an answer, if it is not the first number. If it is 0, nothing is shown.
     glance : callable or None
@@ -339,7 +343,7 @@ class Entry:
     keys, names : tuple of str
         Columns of that table that identify a row, and columns that name it for readers.
     bars : tuple of BarsEntry
-    chart : {"", "rose", "heat map"}
+    chart : {"", "rose", "heat map", "inflow"}
         Chart that is not made of bars.
     ratio_map : RatioMap or None
         How to color its map, if it shows a ratio.
@@ -349,7 +353,9 @@ class Entry:
     with_derived_errors: Read[Result] = _same
     numbers: tuple[NumberEntry, ...]
     findings: Read[tuple[str, ...]]
+    n_counting_sentences: int = 1
     headline: Read[Number] = _workers
+    asked: str = ""
     n_about: Read[int] | None = None
     glance: Read[str] | None = None
     clause: Text = ""
@@ -374,7 +380,7 @@ class Entry:
     names: tuple[str, ...]
     measure: MeasureEntry = MeasureEntry()
     bars: tuple[BarsEntry, ...] = ()
-    chart: Literal["", "rose", "heat map"] = ""
+    chart: Literal["", "rose", "heat map", "inflow"] = ""
     ratio_map: RatioMap | None = None
 
 

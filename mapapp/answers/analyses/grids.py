@@ -187,12 +187,12 @@ def _named(units: pandas.DataFrame, n_places: int, *, short: bool) -> pandas.Dat
     names = units["name"].tolist()
     if short:
         names = spoken_names(names)
-    found = units[["unit_id", "kind"]].assign(name=names)
+    all_units = units[["unit_id", "kind"]].assign(name=names)
     if n_places == len(units):
-        return found.reset_index(drop=True)
+        return all_units.reset_index(drop=True)
     n_rest = len(units) - n_places + 1
     rest = pandas.DataFrame({"unit_id": [""], "kind": ["other"], "name": [f"All other ({n_rest:,})"]})
-    return pandas.concat([found.head(n_places - 1), rest], ignore_index=True)
+    return pandas.concat([all_units.head(n_places - 1), rest], ignore_index=True)
 
 
 def _apart(names: Sequence[str], ids: Sequence[str], taken: Sequence[str]) -> list[str]:

@@ -102,8 +102,8 @@ def balance_units(
     """
     jobs = units.of(*flows.by_block(Pick(work=blocks, filters=filters), "work"))
     residents = units.of(*flows.by_block(Pick(home=blocks, filters=filters), "home"))
-    mine = units.code if blocks is None else units.code[blocks]
-    n_mine = np.bincount(mine, minlength=len(units.rows))
+    codes = units.code if blocks is None else units.code[blocks]
+    n_mine = np.bincount(codes, minlength=len(units.rows))
     rows = units.most_first(np.flatnonzero(n_mine), residents)
     here, living = jobs[rows], residents[rows]
     enough = living >= LEAST_RESIDENTS
@@ -193,8 +193,8 @@ def _where_most_live(result: JobBalance) -> str:
 
 def _tail(result: JobBalance) -> str:
     ratio = result.jobs_per_resident.value
-    each = "" if ratio is None else f", {words.ratio(ratio)} for each of them"
-    return f", where there are {result.jobs.value:,} jobs{each}"
+    per_resident = "" if ratio is None else f", {words.ratio(ratio)} for each of them"
+    return f", where there are {result.jobs.value:,} jobs{per_resident}"
 
 
 def _glance(result: JobBalance) -> str:
@@ -221,9 +221,13 @@ def _findings(result: JobBalance) -> tuple[str, ...]:
     living = f"{residents.people}{' in these groups' * bool(those)} live{residents.s}{there}"
     living += and_work(about, place, residents.s)
     first = f"There {verb} {jobs.of('job', 'jobs')}{those} {place}, and {living}"
-    each = "" if ratio.value is None else f": {words.ratio(ratio.value)} jobs for each resident worker"
+    per_resident = (
+        "" if ratio.value is None else f": {words.ratio(ratio.value)} jobs for each resident worker"
+    )
     error = words.ratio_error(ratio.expected_error, sign=", ±") if ratio.value is not None else ""
-    return tuple(text for text in (f"{first}{residents.error}{each}{error}.", _extremes(result)) if text)
+    return tuple(
+        text for text in (f"{first}{residents.error}{per_resident}{error}.", _extremes(result)) if text
+    )
 
 
 def _counted_place(result: JobBalance) -> str:
@@ -261,6 +265,7 @@ def _extremes(result: JobBalance) -> str:
 ENTRY: Final = Entry(
     counts=_counts,
     findings=_findings,
+    asked="jobs_per_resident",
     with_derived_errors=_with_ratio_errors,
     numbers=(
         NumberEntry("jobs", "Jobs in the area", tile="jobs in the area", unit="jobs"),

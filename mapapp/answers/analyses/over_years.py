@@ -75,13 +75,13 @@ class OverYears(Result):
 
     def numbers(self) -> NumbersOfSeveral:
         """Return the key numbers by name, each with its value and expected error (None if unknown) by year."""
-        found: NumbersOfSeveral = {}
+        numbers: NumbersOfSeveral = {}
         for row in _records(self.by_year):
-            found.setdefault(row["name"], {})[row["year"]] = {
+            numbers.setdefault(row["name"], {})[row["year"]] = {
                 "value": row["value"],
                 "expected_error": row["expected_error"],
             }
-        return found
+        return numbers
 
     def tables(self) -> dict[str, pandas.DataFrame]:
         """Return the key numbers by year, and the largest rows by year."""
@@ -100,18 +100,18 @@ class OverYears(Result):
 
     def lines(self) -> list[tuple[str, list[YearValue]]]:
         """Return the label and the years of each key number that can be drawn as a line."""
-        drawn = [each for each in entry_of(self.answers[-1]).numbers if each.kind in _DRAWN]
+        drawn = [number for number in entry_of(self.answers[-1]).numbers if number.kind in _DRAWN]
         return [
-            (text_of(each.label, self.answers[-1]), [_of_year(each, answer) for answer in self.answers])
-            for each in drawn
+            (text_of(number.label, self.answers[-1]), [_of_year(number, answer) for answer in self.answers])
+            for number in drawn
         ]
 
     def findings(self) -> tuple[str, ...]:
         """Return a sentence for each key number that says how it changed, and in which years more than its error."""
-        found = []
+        sentences = []
         for _, rows in self.by_year[self.by_year["kind"] == "count"].groupby("name", sort=False):
-            found.append(_sentence(rows))
-        return tuple(found[:3])
+            sentences.append(_sentence(rows))
+        return tuple(sentences[:3])
 
     def with_findings(self, findings: Sequence[str]) -> JsonObject:
         """Return the numbers and the rows of all years; of the answers themselves only ``about``."""
@@ -161,7 +161,7 @@ def _about(answers: Sequence[Result]) -> About:
     """Return what the last answer says about itself, with the releases and the years of all, and the notes on them."""
     last = answers[-1].about
     own = {note.text for answer in answers for note in answer.about.notes}
-    found = {
+    notes = {
         note.text: note
         for before, after in pairwise(answers)
         for note in change(before, after).about.notes
@@ -174,13 +174,13 @@ def _about(answers: Sequence[Result]) -> About:
         release="; ".join(dict.fromkeys(answer.about.release for answer in answers)),
         version=", ".join(answer.about.version for answer in answers),
         year=", ".join(answer.about.year for answer in answers),
-        notes=(*(() if is_public else (_NOISE,)), *found.values()),
+        notes=(*(() if is_public else (_NOISE,)), *notes.values()),
     )
 
 
-def _of_year(each: NumberEntry, answer: Result) -> YearValue:
-    value, error = _value_and_error(each, answer)
-    return YearValue(int(answer.about.year), value, error, _text(each.kind, value, error))
+def _of_year(entry: NumberEntry, answer: Result) -> YearValue:
+    value, error = _value_and_error(entry, answer)
+    return YearValue(int(answer.about.year), value, error, _text(entry.kind, value, error))
 
 
 def _text(kind: str, value: float, error: float) -> str:
@@ -196,20 +196,20 @@ def _text(kind: str, value: float, error: float) -> str:
 def _numbers(answers: Sequence[Result]) -> pandas.DataFrame:
     records = [
         {
-            "name": each.name,
-            "label": text_of(each.label, answer),
-            "kind": each.kind,
+            "name": number.name,
+            "label": text_of(number.label, answer),
+            "kind": number.kind,
             "year": answer.about.year,
         }
-        | dict(zip(("value", "expected_error"), _value_and_error(each, answer), strict=True))
-        for each in entry_of(answers[-1]).numbers
+        | dict(zip(("value", "expected_error"), _value_and_error(number, answer), strict=True))
+        for number in entry_of(answers[-1]).numbers
         for answer in answers
     ]
     return pandas.DataFrame.from_records(records).astype({"value": "float64", "expected_error": "float64"})
 
 
-def _value_and_error(each: NumberEntry, answer: Result) -> tuple[float, float]:
-    number: Value = each.of(answer)
+def _value_and_error(entry: NumberEntry, answer: Result) -> tuple[float, float]:
+    number: Value = entry.of(answer)
     value = number.value if isinstance(number, MEASURES) else number
     error = number.expected_error if isinstance(number, MEASURES) else None
     return math.nan if value is None else float(value), math.nan if error is None else float(error)
@@ -224,8 +224,8 @@ def _rows(answers: Sequence[Result]) -> pandas.DataFrame:
     named = first[list(dict.fromkeys([*keys, *entry.names]))]
     parts = []
     for answer in answers:
-        found = answer.tables()[table][[*keys, measure.column, measure.error]]
-        part = named.merge(found, on=keys, how="left").assign(year=answer.about.year)
+        numbers = answer.tables()[table][[*keys, measure.column, measure.error]]
+        part = named.merge(numbers, on=keys, how="left").assign(year=answer.about.year)
         if measure.kind == "count":
             part[measure.column] = part[measure.column].fillna(0)
         parts.append(part)

@@ -151,10 +151,10 @@ def with_values(pick: Pick, values: Iterable[str]) -> Pick:
     kept = list(pick.filters.attributes)
     for value in values:
         name = value.partition(":")[0]
-        mine = [text for text in kept if text.startswith(f"{name}:")]
-        if mine and value not in mine:
+        own_values = [text for text in kept if text.startswith(f"{name}:")]
+        if own_values and value not in own_values:
             return replace(pick, work=np.empty(0, dtype=np.int32))
-        kept = [text for text in kept if text not in mine] + [value]
+        kept = [text for text in kept if text not in own_values] + [value]
     return replace(pick, filters=replace(pick.filters, attributes=tuple(kept)))
 
 
@@ -204,9 +204,9 @@ class UnitPicks:
     @cached_property
     def _has_block(self) -> npt.NDArray[np.bool_]:
         """Whether the pick has each block at its end."""
-        found = np.zeros(self._units.code.size, dtype=np.bool_)
-        found[getattr(self._pick, self._end)] = True
-        return found
+        marks = np.zeros(self._units.code.size, dtype=np.bool_)
+        marks[getattr(self._pick, self._end)] = True
+        return marks
 
 
 def pick_of_rows(pick_of: PickOf, rest: pandas.DataFrame) -> Pick | None:
@@ -231,6 +231,6 @@ class _Row:
 
 def _unit_of(of: PickOf, row: object, end: Side) -> Pick:
     """Return the pick of one end of a cell of a flow matrix."""
-    found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
-    assert found is not None
-    return found
+    pick = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
+    assert pick is not None
+    return pick

@@ -100,18 +100,18 @@ class PlaceCharacteristics:
     def states_of(self, chosen: Selected) -> list[str]:
         """Return the states whose blocks an area has, without those outside the imported area."""
         codes, names = self._state_of
-        mine = np.unique(codes if chosen.blocks is None else codes[chosen.blocks])
-        return sorted(names[code] for code in mine.tolist() if code >= 0)
+        area_codes = np.unique(codes if chosen.blocks is None else codes[chosen.blocks])
+        return sorted(names[code] for code in area_codes.tolist() if code >= 0)
 
     def inside(self, chosen: Selected, state_ids: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which blocks of some states an area has: bool[blocks]."""
         codes, names = self._state_of
-        found = np.isin(codes, [names.index(state) for state in state_ids])
+        inside = np.isin(codes, [names.index(state) for state in state_ids])
         if chosen.blocks is not None:
             in_area = np.zeros(codes.size, dtype=np.bool_)
             in_area[chosen.blocks] = True
-            found &= in_area
-        return found
+            inside &= in_area
+        return inside
 
     @cached_property
     def _state_of(self) -> tuple[npt.NDArray[np.intp], list[str]]:
@@ -168,21 +168,21 @@ class AreaCounts:
 
     def by_block(self, codes: tuple[str, ...], code: str) -> list[PlaceJobs]:
         """Return the blocks in the area that have jobs of a code, and how many, for each segment."""
-        found = []
+        jobs = []
         for name in self.segments:
             block, count = self._of(name, codes).of_code(code)
-            mine = self.inside[block]
-            found.append(PlaceJobs(block[mine], count[mine]))
-        return found
+            is_inside = self.inside[block]
+            jobs.append(PlaceJobs(block[is_inside], count[is_inside]))
+        return jobs
 
     def two_way(self) -> dict[tuple[str, str], Ints]:
         """Return the jobs of the area by two of age, earnings, and industry: int64[3, 3] by their names.
 
         Only pairs of which all three segment files of one are there, for all states. Without filters only.
         """
-        found: dict[tuple[str, str], Ints] = {}
+        tables: dict[tuple[str, str], Ints] = {}
         if self.segments != (ALL_WORKERS,):
-            return found
+            return tables
         names = list(CHARACTERISTICS)
         for place, first in enumerate(names):
             for second in names[place + 1 :]:
@@ -190,8 +190,8 @@ class AreaCounts:
                 if rows is None and (columns := self._across(second, first)) is not None:
                     rows = columns.T
                 if rows is not None:
-                    found[first, second] = rows
-        return found
+                    tables[first, second] = rows
+        return tables
 
     def _across(self, of_files: str, of_columns: str) -> Ints | None:
         """Return the jobs by the segments of one attribute and the columns of another: int64[3, 3]."""
@@ -223,7 +223,9 @@ class AreaCounts:
         """What must be read with the counts: their source, for whom they are, and what is not there."""
         universes = dict.fromkeys(group.note for group in self.groups if group.note)
         universes = {
-            text: None for text in universes if not any(text != one and text in one for one in universes)
+            text: None
+            for text in universes
+            if not any(text != longer and text in longer for longer in universes)
         }
         notes = [Note("published-source", self.source), *(Note("universe", text) for text in universes)]
         reasons: dict[str, list[str]] = {}
@@ -273,7 +275,7 @@ class AreaCounts:
             "",
         )
 
-    def _covered(self, found: list[str]) -> tuple[list[str], list[str]]:
+    def _covered(self, states: list[str]) -> tuple[list[str], list[str]]:
         """Return the states of the area that have the files, and those that have none.
 
         Raises
@@ -281,18 +283,18 @@ class AreaCounts:
         UsageError
             No state has them, or a state has only some of them.
         """
-        whole = [state for state in found if not self._missing(state, [ALL_WORKERS])]
-        lacking = {state: name for state in found if (name := self._missing(state, self.segments))}
+        whole = [state for state in states if not self._missing(state, [ALL_WORKERS])]
+        lacking = {state: name for state in states if (name := self._missing(state, self.segments))}
         wrong = [state for state in whole if state in lacking] or (
-            found[:1] if len(lacking) == len(found) else []
+            states[:1] if len(lacking) == len(states) else []
         )
         if wrong:
             raise UsageError(
                 f"{self._file_name(wrong[0], lacking[wrong[0]])} is not in this publication; {_HOW_ONE}"
             )
-        if not found:
+        if not states:
             raise UsageError("nothing is published by block for this area: it is outside the imported states")
-        return [state for state in found if state not in lacking], list(lacking)
+        return [state for state in states if state not in lacking], list(lacking)
 
     def _file_name(self, state: str, segment: str) -> str:
         """Return the name of a missing file, as LODES spells it."""

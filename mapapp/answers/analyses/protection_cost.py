@@ -34,12 +34,12 @@ def differences_by_size(rows: pandas.DataFrame, public: tuple[bool, bool]) -> pa
     difference = rows["change"].to_numpy(np.float64)
     error = rows["expected_error"].to_numpy(np.float64)
     of_class = np.searchsorted(_LEAST, published, side="right") - 1
-    found = []
+    classes = []
     for number, least in enumerate(_LEAST):
         inside = of_class == number
         known = inside & ~np.isnan(error)
         if inside.any():
-            found.append(
+            classes.append(
                 {
                     "size": _size(number, least),
                     "rows": int(inside.sum()),
@@ -52,7 +52,7 @@ def differences_by_size(rows: pandas.DataFrame, public: tuple[bool, bool]) -> pa
                     "compared": int(known.sum()),
                 }
             )
-    return pandas.DataFrame(found)
+    return pandas.DataFrame(classes)
 
 
 def _size(number: int, least: int) -> str:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import pandas
@@ -116,7 +116,7 @@ class Result:
     """
 
     about: About
-    presenter: Presenter | None = field(default=None, repr=False, compare=False)
+    presenter: Presenter | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def has_several(self) -> bool:
@@ -241,9 +241,9 @@ class Result:
 
     def _fields(self) -> list[tuple[str, object]]:
         return [
-            (each.name, getattr(self, each.name))
-            for each in dataclasses.fields(self)
-            if each.name not in _NO_VALUES
+            (field.name, getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in _NO_VALUES
         ]
 
 
@@ -271,11 +271,11 @@ class AreaProfile(Result):
     bands: pandas.DataFrame
     segments: pandas.DataFrame
     margins: pandas.DataFrame
-    attributes: pandas.DataFrame = field(default_factory=pandas.DataFrame)
+    attributes: pandas.DataFrame = dataclasses.field(default_factory=pandas.DataFrame)
 
     def _fields(self) -> list[tuple[str, object]]:
-        found = Result._fields(self)
-        return found if len(self.attributes) else [each for each in found if each[0] != "attributes"]
+        fields = Result._fields(self)
+        return fields if len(self.attributes) else [field for field in fields if field[0] != "attributes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -477,7 +477,7 @@ class Change(Result):
     def names(self) -> tuple[str, str]:
         """Distinct names of the two releases, in their order."""
         abouts = (self.before.about, self.after.about)
-        earlier, later = names_apart([(each.release, each.promise, each.version) for each in abouts])
+        earlier, later = names_apart([(about.release, about.promise, about.version) for about in abouts])
         return earlier, later
 
     @property
@@ -517,7 +517,7 @@ class Change(Result):
 
 def published_sides(before: Result, after: Result) -> tuple[bool, bool]:
     """Return which side of a comparison with synthetic workers was published as it is, and so has no error there."""
-    first, second = (is_published(each.about.promise) for each in (before, after))
+    first, second = (is_published(answer.about.promise) for answer in (before, after))
     return first and not second, second and not first
 
 

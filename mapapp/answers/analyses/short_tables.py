@@ -20,9 +20,9 @@ _REST_ERROR: Final = "rest_error"
 
 def with_rest_errors(table: pandas.DataFrame, rows: int, errors: dict[str, float]) -> pandas.DataFrame:
     """Return a table that knows the expected error of each sum of :func:`rest_of`, by its kind."""
-    found = table.copy(deep=False)
-    found.attrs = {**table.attrs, _REST_ERROR: {rows: errors}}
-    return found
+    copy = table.copy(deep=False)
+    copy.attrs = {**table.attrs, _REST_ERROR: {rows: errors}}
+    return copy
 
 
 def rest_of(table: pandas.DataFrame, rows: int) -> dict[str, pandas.DataFrame]:
@@ -31,11 +31,11 @@ def rest_of(table: pandas.DataFrame, rows: int) -> dict[str, pandas.DataFrame]:
     In a table of units only units count as first rows. Workers in no unit, and states outside the area, always come
     after them, so that a whole state never looks like a large unit.
     """
-    found = {}
+    rest = {}
     for kind, places in _rest(table, rows).items():
         first, end = int(places[0]), int(places[-1]) + 1
-        found[kind] = table.iloc[first:end] if end - first == places.size else table.iloc[places]
-    return found
+        rest[kind] = table.iloc[first:end] if end - first == places.size else table.iloc[places]
+    return rest
 
 
 def _rest(table: pandas.DataFrame, rows: int) -> dict[str, npt.NDArray[np.intp]]:
@@ -45,9 +45,9 @@ def _rest(table: pandas.DataFrame, rows: int) -> dict[str, npt.NDArray[np.intp]]
     if not {"unit_id", "kind"} <= set(table.columns):
         return {"": np.arange(rows, len(table))}
     kind_of = table["kind"].to_numpy(dtype=object)
-    found = {kind: np.flatnonzero(kind_of == kind) for kind in KINDS}
-    found["unit"] = found["unit"][rows:]
-    return {kind: places for kind, places in found.items() if places.size}
+    places_by_kind = {kind: np.flatnonzero(kind_of == kind) for kind in KINDS}
+    places_by_kind["unit"] = places_by_kind["unit"][rows:]
+    return {kind: places for kind, places in places_by_kind.items() if places.size}
 
 
 def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
@@ -111,7 +111,7 @@ def _sum(
         )
     share, workers = (columns[name].to_numpy()[places].sum() for name in ("share", "workers"))
     row |= {"share": float(share), "caution": caution(int(workers))}
-    shown = next((each for each in ("name", "label", "home_name") if each in columns), None)
+    shown = next((name for name in ("name", "label", "home_name") if name in columns), None)
     if shown is not None:
         row |= {shown: label}
     if "kind" in columns:

@@ -167,10 +167,10 @@ class WorkerAnalyses(OpenedRelease):
         chosen = self._select(area)
         attributes = chosen_attributes(self.attributes, by)
         counts = self.flows.by_values(
-            Pick.at(side, chosen.blocks, filters), [each.name for each in attributes]
+            Pick.at(side, chosen.blocks, filters), [attribute.name for attribute in attributes]
         )
         about = self._about("cross-table", chosen, filters, side, edge_cautions(self.certificate, attributes))
-        names = tuple(each.name for each in attributes)
+        names = tuple(attribute.name for attribute in attributes)
         published = self._published_together(chosen, side, filters, names, counts)
         if published is not None:
             counts = published
@@ -203,17 +203,21 @@ class WorkerAnalyses(OpenedRelease):
             known = self._characteristics.of(chosen, side, ALL_WORKERS).two_way()
         except UsageError:  # no file of the area's states
             return None
-        found = known.get((names[0], names[1]))
-        if found is None and (names[1], names[0]) in known:
-            found = known[names[1], names[0]].T
-        if found is None or any((found.sum(axis=axis) != counts.sum(axis=axis)).any() for axis in (0, 1)):
+        published = known.get((names[0], names[1]))
+        if published is None and (names[1], names[0]) in known:
+            published = known[names[1], names[0]].T
+        if published is None or any(
+            (published.sum(axis=axis) != counts.sum(axis=axis)).any() for axis in (0, 1)
+        ):
             return None
-        return found
+        return published
 
     def _by_attribute(self, pick: Pick) -> pandas.DataFrame:
         """Return the workers of a pick by the values of every further attribute."""
         further = self.attributes.further
-        return attribute_rows([(each, self.flows.by_values(pick, [each.name])) for each in further])
+        return attribute_rows(
+            [(attribute, self.flows.by_values(pick, [attribute.name])) for attribute in further]
+        )
 
     def comparison(
         self,
@@ -231,8 +235,8 @@ class WorkerAnalyses(OpenedRelease):
         n = by_segment = self.flows.by_code_and_segment(pick, side, units.code, len(units.rows))
         bands = band_sums(by_segment)
         names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
-        mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
-        n_mine = np.bincount(mine, minlength=len(units.rows))
+        codes = units.code if chosen.blocks is None else units.code[chosen.blocks]
+        n_mine = np.bincount(codes, minlength=len(units.rows))
         workers = by_segment.sum(axis=1)
         rows = units.most_first(np.flatnonzero(n_mine), workers)
         table = units.table(rows, "unit_id", "name", "kind") | {

@@ -43,8 +43,8 @@ class AreaNames:
     """
 
     def __init__(self, findable: Sequence[Findable]) -> None:
-        self.areas = [each.area for each in findable]
-        self._ranks = [each.rank for each in findable]
+        self.areas = [entry.area for entry in findable]
+        self._ranks = [entry.rank for entry in findable]
         self._index = AreaSearch([entry_of_area(area) for area in self.areas])
 
     def search(self, text: str, limit: int, *, near: bool = False) -> tuple[list[Area], bool]:
@@ -52,8 +52,8 @@ class AreaNames:
 
         If nothing matches and `near` is true, return what may be meant.
         """
-        found = self._index.find(text, limit, near=near)
-        return self._listed(found.rows), found.is_guess
+        matches = self._index.find(text, limit, near=near)
+        return self._listed(matches.rows), matches.is_guess
 
     def meant_by(self, text: str) -> list[Area]:
         """Return the areas that people most likely mean by a name, with or without a state: usually one."""
@@ -73,6 +73,14 @@ class AreaNames:
     def spelled_like(self, words: Sequence[str]) -> list[Area]:
         """Return the areas whose name some words almost spell."""
         return self._listed(self._index.spelled_like(words))
+
+    def with_key(self, key: str) -> Area | None:
+        """Return the area with a key; None without one."""
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> dict[str, Area]:
+        return {area.key: area for area in self.areas}
 
     def _listed(self, rows: Iterable[int]) -> list[Area]:
         return [self.areas[row] for row in rows]
@@ -133,9 +141,9 @@ class Areas(ReleaseUnits):
         UsageError
             If there is no such area; the message has the nearest names.
         """
-        found = self._named.get(key)
-        if found is not None:
-            return found
+        area = self._named.get(key)
+        if area is not None:
+            return area
         if not isinstance(key, str) or _is_written(key):
             raise self._unknown(str(key), str(key).rpartition(":")[2])
         return self._unit_named(key)
@@ -183,10 +191,10 @@ class Areas(ReleaseUnits):
             return known
         steps = parse_area(area) if isinstance(area, str) else tuple(area)
         text = area_text(steps)
-        found = self._selected.get_or_make(text, lambda: self._selection.of(steps))
+        selected = self._selected.get_or_make(text, lambda: self._selection.of(steps))
         if isinstance(area, str) and area != text:
-            self._selected.put(area, found)  # so that it need not be parsed again
-        return found
+            self._selected.put(area, selected)  # so that it need not be parsed again
+        return selected
 
     def forget(self) -> None:
         """Drop the cached selections; they are computed again on request."""
@@ -227,15 +235,15 @@ class Areas(ReleaseUnits):
         return f"area {text[:60]!r}: using {_listed([chosen])}; other areas with that name: {_listed(rest)}{more}"
 
     def _unit_named(self, text: str) -> Area:
-        wanted, found = _folded(text), self._whole_search(text)
-        full = [area for area in found if wanted in map(_folded, _long_names(area))]
+        wanted, matches = _folded(text), self._whole_search(text)
+        full = [area for area in matches if wanted in map(_folded, _long_names(area))]
         # "Providence city" is not the "Providence City" of another layer.
         exact = [area for area in full if text.strip() in _long_names(area)]
         same = exact or full or self.names.meant_by(text)
-        if len(same) == 1 or (len(found) == 1 and wanted):
-            return (same or found)[0]
-        if found:
-            many = same or found
+        if len(same) == 1 or (len(matches) == 1 and wanted):
+            return (same or matches)[0]
+        if matches:
+            many = same or matches
             raise UsageError(
                 f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; give one of them"
             )

@@ -90,9 +90,9 @@ def _steps(areas: Areas, given: object, notes: list[str]) -> tuple[Step, ...]:
         return widened(_steps(areas, given.of, notes), given.miles)
     if isinstance(given, Iterable) and not isinstance(given, (bytes, dict)):
         listed = list(given)
-        if listed and all(isinstance(each, Step) for each in listed):
+        if listed and all(isinstance(part, Step) for part in listed):
             return tuple(listed)
-        return _union([_steps(areas, each, notes) for each in listed])
+        return _union([_steps(areas, part, notes) for part in listed])
     raise UsageError(
         f"area {str(given)[:60]!r}: give a string such as 'Providence city' or 'county:44007', a polygon, or a list"
     )

@@ -45,16 +45,18 @@ class BoxIndex:
         side = np.maximum(bounds[2] - bounds[0], bounds[3] - bounds[1])
         level = np.ceil(np.log2(np.maximum(side / finest, 1.0))).astype(np.int64)
         self._levels = [
-            self._level(np.flatnonzero(level == one), finest * 2.0**one) for one in np.unique(level)
+            self._level(np.flatnonzero(level == exponent), finest * 2.0**exponent)
+            for exponent in np.unique(level)
         ]
 
-    def _level(self, mine: Positions, tile_deg: float) -> _Level:
+    def _level(self, positions: Positions, tile_deg: float) -> _Level:
         x, y = (
-            ((self._bounds[axis][mine] - self._origin[axis]) / tile_deg).astype(np.int64) for axis in (0, 1)
+            ((self._bounds[axis][positions] - self._origin[axis]) / tile_deg).astype(np.int64)
+            for axis in (0, 1)
         )
         keys = x * self._stride + y
         order = np.argsort(keys, kind="stable")
-        return _Level(tile_deg, keys[order], mine[order].astype(np.int32))
+        return _Level(tile_deg, keys[order], positions[order].astype(np.int32))
 
     def meeting(self, rectangle: Bounds) -> Positions:
         """Return positions of the boxes that meet a rectangle (west, south, east, north): ascending."""

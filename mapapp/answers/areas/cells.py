@@ -70,11 +70,11 @@ class Cells:
         is_large = index.n_expected(bounds_of_shape) > _MANY
         near = index.meeting_any(border_boxes(shape)) if is_large else index.meeting(bounds_of_shape)
         near = near[near_border(shape, bounds[:, near])]
-        found = self._shapes(near)
+        shapes = self._shapes(near)
         shapely.prepare(shape)
-        cut = np.flatnonzero(shapely.intersects(shape, found))
+        cut = np.flatnonzero(shapely.intersects(shape, shapes))
         for is_whole in (shapely.contains, shapely.touches):  # the slowest last, for the fewest cells
-            cut = cut[~is_whole(shape, found[cut])]
+            cut = cut[~is_whole(shape, shapes[cut])]
         return np.asarray(block[near[cut]])
 
     def cut_where(
@@ -120,11 +120,11 @@ class Cells:
         of_row = np.searchsorted(self._group_ptr, rows, side="right") - 1
         groups, first = np.unique(of_row, return_index=True)
         columns = self._geometry(groups.tolist())
-        found = [
-            shapely.from_wkb(column.take(pyarrow.array(mine - self._group_ptr[group])).to_numpy())
-            for group, column, mine in zip(groups, columns, np.split(rows, first[1:]), strict=True)
+        shapes = [
+            shapely.from_wkb(column.take(pyarrow.array(group_rows - self._group_ptr[group])).to_numpy())
+            for group, column, group_rows in zip(groups, columns, np.split(rows, first[1:]), strict=True)
         ]
-        return np.concatenate(found)
+        return np.concatenate(shapes)
 
     def _geometry(self, groups: list[int]) -> Iterator[pyarrow.ChunkedArray]:
         """Yield the stored geometries of some row groups; recently used ones stay in memory."""

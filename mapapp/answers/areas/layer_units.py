@@ -136,15 +136,15 @@ def layer_units(store: Store, level: str, column: str, names: dict[str, str], la
     code = np.empty(len(blocks), dtype=np.int32)
     ids: list[str] = []
     kinds: list[Kind] = []
-    for kind, mine, of in (
+    for kind, is_kind, of in (
         ("unit", ~elsewhere & ~unplaced, column),
         ("elsewhere", elsewhere, "state_id"),
         ("none", unplaced, column),
     ):
-        codes, found = pandas.factorize(blocks.loc[mine, of], sort=True)
-        code[mine] = codes + len(ids)
-        ids.extend(map(str, found))
-        kinds.extend([cast(Kind, kind)] * len(found))
+        codes, unit_ids = pandas.factorize(blocks.loc[is_kind, of], sort=True)
+        code[is_kind] = codes + len(ids)
+        ids.extend(map(str, unit_ids))
+        kinds.extend([cast(Kind, kind)] * len(unit_ids))
     shown = [_name(unit_id, kind, names, states, label) for unit_id, kind in zip(ids, kinds, strict=True)]
     rows = pandas.DataFrame({"unit_id": ids, "name": shown, "kind": kinds})
     rows["lon_deg"], rows["lat_deg"] = _centers(blocks, code)

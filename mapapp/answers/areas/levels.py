@@ -50,7 +50,7 @@ def level_named(name: str) -> str:
     """Return the key of a layer from its key or a word of `LEVEL_WORDS`; any other text unchanged."""
     text = " ".join(re.split(r"[\s_-]+", name.strip().lower()))
     singular = f"{text[:-3]}y" if text.endswith("ies") else text.removesuffix("s")
-    return next((_LEVELS[each] for each in (text, singular) if each in _LEVELS), name)
+    return next((_LEVELS[word] for word in (text, singular) if word in _LEVELS), name)
 
 
 _LEVELS: Final = {level: level for level in LEVEL_LABELS} | {

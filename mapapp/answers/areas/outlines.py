@@ -85,11 +85,11 @@ def without_slivers(shapes: Shapes) -> Shapes:
     part, row = part[kept], row[kept]
     for at in np.flatnonzero(shapely.get_num_interior_rings(part)):
         part[at] = _without_small_holes(part[at])
-    found, first, size = np.unique(row, return_index=True, return_counts=True)
+    rows, first, size = np.unique(row, return_index=True, return_counts=True)
     result = np.full(shapes.size, shapely.MultiPolygon(), dtype=object)
-    result[found] = part[first]
+    result[rows] = part[first]
     for at in np.flatnonzero(size > 1):
-        result[found[at]] = shapely.multipolygons(part[first[at] : first[at] + size[at]])
+        result[rows[at]] = shapely.multipolygons(part[first[at] : first[at] + size[at]])
     return result
 
 
@@ -172,9 +172,9 @@ class Outlines:
         for rows in self._runs_of_tracts(left):
             watch.check()
             cells, there = self._units.cells.of_some_blocks(left[rows])
-            mine = left[rows][there]
-            parts.append(_joined(cells, group[rows][there], tracts[0][mine], tracts[1].size))
-        shapes, groups = (np.concatenate(each) for each in zip(*parts, strict=True))
+            blocks = left[rows][there]
+            parts.append(_joined(cells, group[rows][there], tracts[0][blocks], tracts[1].size))
+        shapes, groups = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return shapes, groups
 
     def _runs_of_tracts(self, blocks: Blocks) -> Iterator[slice]:
@@ -216,14 +216,14 @@ class Outlines:
     @cached_property
     def _wholes(self) -> list[tuple[Blocks, npt.NDArray[np.int64], Shapes]]:
         """Counties and tracts that replace their cells: code of each block; size and WKB, or b"", of each."""
-        found = []
+        wholes = []
         for level in ("county", "tract"):
             units, wkb = self._units.units(level), self._published(level)
-            mine = zip(units.rows["unit_id"], units.rows["kind"], strict=True)
-            listed = [(wkb.get(unit_id) if kind == "unit" else None) or b"" for unit_id, kind in mine]
+            rows = zip(units.rows["unit_id"], units.rows["kind"], strict=True)
+            listed = [(wkb.get(unit_id) if kind == "unit" else None) or b"" for unit_id, kind in rows]
             total = units.rows["n_blocks"].to_numpy()
-            found.append((units.code, total, np.array([*listed, None], dtype=object)[:-1]))
-        return found
+            wholes.append((units.code, total, np.array([*listed, None], dtype=object)[:-1]))
+        return wholes
 
     def _published(self, level: str) -> dict[str, bytes | None]:
         """Return the published outlines of a level as WKB, by identifier; read once, when the first one is needed."""
@@ -267,9 +267,9 @@ class Outlines:
             frame.to_parquet(file, index=False, compression="zstd")
             whole = self._folder / f"outlines-{level}-{_digest(file)}.parquet"
             os.replace(file, whole)
-            for other in self._folder.glob(f"outlines-{level}-*.parquet"):
-                if other != whole:  # damaged; otherwise it would have been read
-                    other.unlink(missing_ok=True)
+            for former in self._folder.glob(f"outlines-{level}-*.parquet"):
+                if former != whole:  # damaged; otherwise it would have been read
+                    former.unlink(missing_ok=True)
 
 
 def _joined(

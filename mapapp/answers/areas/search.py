@@ -150,13 +150,13 @@ class AreaSearch:
         words = _typed(text)
         if text.strip() and not words:
             return Found(())
-        found = self._ordered(words, limit)
-        if len(found) or not near:
-            return Found(found)
+        rows = self._ordered(words, limit)
+        if len(rows) or not near:
+            return Found(rows)
         for guess in self._guesses(words):
-            found = self._ordered(guess, limit)
-            if len(found):
-                return Found(found, is_guess=True)
+            rows = self._ordered(guess, limit)
+            if len(rows):
+                return Found(rows, is_guess=True)
         return Found(())
 
     def called(self, text: str) -> list[int]:
@@ -175,12 +175,12 @@ class AreaSearch:
 
         Commas within a name are passed over. Without such a name, return no entries.
         """
-        found: tuple[list[int], int] = ([], 0)
+        longest: tuple[list[int], int] = ([], 0)
         for name, count in runs(words, first, self._most_words):
             rows = self.named(name)
             if rows:
-                found = (rows, count)
-        return found
+                longest = (rows, count)
+        return longest
 
     def spelled_like(self, words: Sequence[str]) -> list[int]:
         """Return the entries whose whole name some words almost spell."""
@@ -213,24 +213,24 @@ class AreaSearch:
     def _ordered(self, words: list[str], limit: int) -> tuple[int, ...]:
         """Return entries that have all words: those whose name this is, then those that begin so, then the others."""
         has = self._having(words)
-        found: dict[int, None] = {}
+        rows: dict[int, None] = {}
         for text in _without_state([_short(word) for word in words]):
-            found |= dict.fromkeys(row for row in self._exact.get(text, []) if has[row])
+            rows |= dict.fromkeys(row for row in self._exact.get(text, []) if has[row])
         for text in (" ".join(words), " ".join(map(_short, words))):
             first, last = bisect_left(self._begins, text), bisect_left(self._begins, text + _LAST)
             begin = np.sort(self._begin_rows[first:last])
-            found |= dict.fromkeys(begin[has[begin]][: limit + len(found)].tolist())
-        found |= dict.fromkeys(np.flatnonzero(has)[: limit + len(found)].tolist())
-        return tuple(found)[:limit]
+            rows |= dict.fromkeys(begin[has[begin]][: limit + len(rows)].tolist())
+        rows |= dict.fromkeys(np.flatnonzero(has)[: limit + len(rows)].tolist())
+        return tuple(rows)[:limit]
 
     def _having(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which entries have all words."""
         has = np.ones(self._n, dtype=bool)
         for word in words:
             first, last = self._slice(word)
-            mine = np.zeros(self._n, dtype=bool)
-            mine[self._rows[first:last]] = True
-            has &= mine
+            has_word = np.zeros(self._n, dtype=bool)
+            has_word[self._rows[first:last]] = True
+            has &= has_word
         return has
 
     def _slice(self, word: str) -> tuple[int, int]:
@@ -243,7 +243,7 @@ class AreaSearch:
         first, last = self._slice(word)
         if first < last or len(word) < LEAST_LETTERS:
             return word
-        known = {each for short in (word, *_shorter(word)) for each in self._like.get(short, ())}
+        known = {known_word for short in (word, *_shorter(word)) for known_word in self._like.get(short, ())}
         near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=_LIKE)
         return near[0] if near else word
 
@@ -277,14 +277,14 @@ def runs(words: Sequence[str], first: int, most: int) -> Iterator[tuple[Words, i
 
 def _without_state(words: list[str]) -> list[str]:
     """Return the words as a text, and without the state that is named at their end or at their beginning."""
-    found = [" ".join(words)]
+    texts = [" ".join(words)]
     for state in _SHORT_STATES:
         n = len(state)
         if len(words) > n and tuple(words[-n:]) == state:
-            found.append(" ".join(words[:-n]))
+            texts.append(" ".join(words[:-n]))
         if len(words) > n and tuple(words[:n]) == state:
-            found.append(" ".join(words[n:]))
-    return found
+            texts.append(" ".join(words[n:]))
+    return texts
 
 
 STATE_IDS: Final[dict[Words, str]] = {
@@ -297,10 +297,10 @@ _SHORT_STATES: Final = [tuple(map(_short, words)) for words in STATE_IDS]
 
 
 def _words_of_states() -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    by_state: dict[str, set[str]] = {}
     for words, state_id in STATE_IDS.items():
-        found.setdefault(state_id, set()).update(words)
-    return found
+        by_state.setdefault(state_id, set()).update(words)
+    return by_state
 
 
 def _shorter(word: str) -> Iterable[str]:
@@ -313,11 +313,11 @@ def _deletions(words: Iterable[str]) -> dict[str, list[str]]:
 
     Two words that differ by one letter, or by two letters that change places, have such a key in common.
     """
-    found: dict[str, list[str]] = {}
+    by_short: dict[str, list[str]] = {}
     for word in words:
         for short in {word, *_shorter(word)}:
-            found.setdefault(short, []).append(word)
-    return found
+            by_short.setdefault(short, []).append(word)
+    return by_short
 
 
 # The areas and landmarks that a search can find, and how likely people are to mean each.
@@ -381,7 +381,7 @@ def findable_areas(units: ReleaseUnits, usual: str, listed: Iterable[Area]) -> l
         has_jobs, n = people.get(area.level, {}).get(area.unit_id, (in_state, 0.0))
         return Findable(area, (not has_jobs, order.get(area.level, len(order))), n)
 
-    return sorted(map(findable, listed), key=lambda each: (each.rank, -each.people, each.area.name))
+    return sorted(map(findable, listed), key=lambda entry: (entry.rank, -entry.people, entry.area.name))
 
 
 def _levels_in_order(usual: str) -> list[str]:
@@ -393,8 +393,10 @@ def entry_of_area(area: Area) -> Entry:
     """Return what is searched of an area: its full name."""
     code = "" if area.level == LANDMARK else area.unit_id
     state = states().get(area.unit_id) if area.level == "state" else None
-    other = landmark_name(area) if area.level == LANDMARK else state.postal if state else ""
-    return Entry(area.names[0], code, state_of(area), is_guessed=area.level in _GUESSED, other_name=other)
+    other_name = landmark_name(area) if area.level == LANDMARK else state.postal if state else ""
+    return Entry(
+        area.names[0], code, state_of(area), is_guessed=area.level in _GUESSED, other_name=other_name
+    )
 
 
 def landmark_name(area: Area) -> str:

@@ -34,6 +34,7 @@ from mapapp.question.area_text import (
     Shape,
     Step,
     Unit,
+    Units,
     area_text,
     polygon_of,
 )
@@ -87,7 +88,7 @@ class Selection:
         self._found: ResultCache[_Members] = ResultCache(
             max_entries=memory_limits.AREA_PARTS,
             max_size=memory_limits.AREA_PARTS_BYTES,
-            size_of=lambda each: each.within.nbytes + each.cut.nbytes,
+            size_of=lambda part: part.within.nbytes + part.cut.nbytes,
         )
 
     def forget(self) -> None:
@@ -106,8 +107,8 @@ class Selection:
             most = np.concatenate([part.within, part.cut])
             if step.sign == "&":
                 within, surely, maybe = (
-                    _kept(before, mine)
-                    for before, mine in (
+                    _kept(before, members)
+                    for before, members in (
                         (within, part.within),
                         (surely, _without(part.within, part.cut)),
                         (maybe, most),
@@ -136,8 +137,13 @@ class Selection:
             return _Members(np.arange(len(self._units.places), dtype=np.int32), nothing)
         if isinstance(part, Unit):
             return _Members(self._units.members(part), nothing)
+        if isinstance(part, Units):
+            return _Members(self._members_of_units(part), nothing)
         # Found once: one question often has a part at both ends, or inside one end and outside the other.
         return self._found.get_or_make(part, lambda: self._drawn_members(part))
+
+    def _members_of_units(self, part: Unit | Units) -> Blocks:
+        return np.unique(np.concatenate([self._units.members(unit) for unit in part.units]))
 
     def _drawn_members(self, part: Corridor | Circle | Box | Shape) -> _Members:
         if isinstance(part, Corridor):
@@ -175,12 +181,13 @@ class Selection:
         """Return the blocks within a corridor; the blocks of its own unit are always among them."""
         lon, lat, elsewhere = self._units.place_columns
         edges, own = part.edges, np.empty(0, dtype=np.int32)
-        if isinstance(part.of, Unit):
-            own = self._units.members(part.of)
-            edges = self._outlines().of_blocks(own) if self._units.has_outline(part.of) else None
+        if isinstance(part.of, Unit | Units):
+            own = self._members_of_units(part.of)
+            is_known = all(map(self._units.has_outline, part.of.units))
+            edges = self._outlines().of_blocks(own) if is_known else None
             if edges is None:
                 raise UsageError(
-                    f"area {part}: this release has no outline of {self._units.unit_name(part.of)}; "
+                    f"area {part}: this release has no outline of {self._part_name(part.of)}; "
                     "choose a unit inside the release's area"
                 )
         reach = corridors.Reach(edges, part.miles)
@@ -209,6 +216,8 @@ class Selection:
     def _part_name(self, part: Part) -> str:
         if isinstance(part, Unit):
             return self._units.unit_name(part)
+        if isinstance(part, Units):
+            return f"{len(part.units)} units, from {self._units.unit_name(part.units[0])}"
         if isinstance(part, Circle):
             radii = f"{part.inner_mi:g} to {part.outer_mi:g}" if part.inner_mi else f"{part.outer_mi:g}"
             return f"{radii} mi around {part.lat_deg:.3f}, {part.lon_deg:.3f}"

@@ -6,7 +6,7 @@ same in a sentence, in the box, and on the command line.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol
 
 from mapapp.answers.areas.area import Area
@@ -65,13 +65,21 @@ class SentenceNames:
         By default those that every publication has.
     has_published_counts : bool
         Whether it has published counts of jobs by class.
+    core : callable
+        The core of an area, called by one of `CENTERS`; None if it has none, as by default.
     """
 
     def __init__(
-        self, areas: NamedAreas, attributes: Attributes | None = None, *, has_published_counts: bool = False
+        self,
+        areas: NamedAreas,
+        attributes: Attributes | None = None,
+        *,
+        has_published_counts: bool = False,
+        core: Callable[[Area, str], Place | None] = lambda _area, _word: None,
     ) -> None:
         self.has_published_counts = has_published_counts
         self._areas = areas
+        self._core = core
         known = Attributes() if attributes is None else attributes
         self.labels = Labels(known)
         self.here = "these records" if known.further else "this release"
@@ -110,8 +118,8 @@ class SentenceNames:
 
     def nearest_names(self, text: str) -> list[str]:
         """Return a few names of areas that have all words of an unknown name, most likely first."""
-        found, _ = self._areas.names.search(text, _SHOWN)
-        return list(dict.fromkeys(_shown_name(area) for area in found))
+        areas, _ = self._areas.names.search(text, _SHOWN)
+        return list(dict.fromkeys(_shown_name(area) for area in areas))
 
     def layer_at(self, words: Sequence[str], first: int) -> tuple[str, int, bool] | None:
         """Return the layer named at a word, the number of words of its name, and whether that is a plural."""
@@ -132,8 +140,8 @@ class SentenceNames:
     def _level(self, text: str) -> str | None:
         """Return the layer that words name, if this release has it."""
         singular = f"{text[:-3]}y" if text.endswith("ies") else text.removesuffix("s")
-        for each in (text, singular):
-            for level in _COMMON.get(each.replace("ies ", "y ").replace("towns", "town"), ()):
+        for name in (text, singular):
+            for level in _COMMON.get(name.replace("ies ", "y ").replace("towns", "town"), ()):
                 if self._areas.has_units(level):
                     return level
         level = level_named(text)
@@ -151,11 +159,15 @@ class SentenceNames:
         return named, count
 
     def _center(self, words: Sequence[str], first: int, codes: Collection[int]) -> tuple[Place, int] | None:
-        """Return the whole city with a note, because the release does not have its center."""
+        """Return the core of a city, or the whole city with a note if it has none."""
         whole = self.place_at(words, first + 1, codes) if first + 1 < len(words) else None
         if whole is None:
             return None
         place, count = whole
+        area = self._areas.names.with_key(place.step)
+        core = None if area is None else self._core(area, words[first].capitalize())
+        if core is not None:
+            return Place(core.step, core.name, f"{core.note} {place.note}".strip()), count + 1
         note = f"“{words[first].capitalize()}” is not an area of this release; all of {place.name} is used."
         return Place(place.step, place.name, f"{note} {place.note}".strip()), count + 1
 
@@ -169,9 +181,9 @@ class SentenceNames:
             last = start + count - 1
             if state_id is None or _is_word(words, last, codes):
                 continue
-            found = [area for area in areas if state_of(area) == state_id]
-            if found:
-                return found, last + 1 - after
+            in_state = [area for area in areas if state_of(area) == state_id]
+            if in_state:
+                return in_state, last + 1 - after
         return [], 0
 
 

@@ -39,22 +39,22 @@ _SPOKEN_WITHOUT: Final = re.compile(
 
 def name_parts(name: str) -> tuple[str, str]:
     """Split a name into the name itself and its location, which may be empty."""
-    found = _OF_A_TRACT.fullmatch(name) or _OF_STATES.fullmatch(name)
-    return (found[1], found[2]) if found else (name, "")
+    match = _OF_A_TRACT.fullmatch(name) or _OF_STATES.fullmatch(name)
+    return (match[1], match[2]) if match else (name, "")
 
 
 def unplaced_name(name: str) -> str:
     """Return a name without its location: `Lincoln town` for `Lincoln town (Providence, RI)`."""
     own = name_parts(name)[0]
-    found = _IN_BRACKETS.fullmatch(own)
-    return found[1] if found else own
+    match = _IN_BRACKETS.fullmatch(own)
+    return match[1] if match else own
 
 
 def spoken_name(name: str) -> str:
     """Return a name as a sentence says it: `Providence` for `Providence city, RI`; `Kent County` stays."""
     own = unplaced_name(name)
-    found = _SPOKEN_WITHOUT.fullmatch(own)
-    return found[1] if found else own
+    match = _SPOKEN_WITHOUT.fullmatch(own)
+    return match[1] if match else own
 
 
 def name_with_state(name: str) -> str:
@@ -66,16 +66,16 @@ def name_with_state(name: str) -> str:
 def shorter_names(name: str) -> tuple[str, str, str]:
     """Return the spoken name, the spoken name with its state, and the name without its location, shortest first."""
     own = unplaced_name(name)
-    found, state = _SPOKEN_WITHOUT.fullmatch(own), _STATE_AT_END.search(name)
-    spoken = found[1] if found else own
+    match, state = _SPOKEN_WITHOUT.fullmatch(own), _STATE_AT_END.search(name)
+    spoken = match[1] if match else own
     return spoken, f"{spoken}, {state[1]}" if state else spoken, own
 
 
 def base_name(name: str) -> str:
     """Return a name without its location and its legal description: `Providence` for `Providence city, RI`."""
     own = unplaced_name(name).removesuffix(_OUTSIDE)
-    found = _LEGAL.fullmatch(own)
-    return found[1] if found else own
+    match = _LEGAL.fullmatch(own)
+    return match[1] if match else own
 
 
 def spellings(name: str) -> set[str]:
@@ -83,7 +83,7 @@ def spellings(name: str) -> set[str]:
     own, place = name_parts(name)
     short = {unplaced_name(name), base_name(name)}
     where = {place, name_parts(place)[0]} - {""}
-    return {name, own, name_with_state(name), *short, *(f"{each} {at}" for each in short for at in where)}
+    return {name, own, name_with_state(name), *short, *(f"{form} {at}" for form in short for at in where)}
 
 
 def readable_names(names: Sequence[str]) -> list[str]:

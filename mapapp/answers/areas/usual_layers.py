@@ -79,12 +79,12 @@ class UsualLayers:
             end: self._select(area_of(steps)) if steps else None for end, steps in sides
         }
         ends: dict[str, Side] = {"layer": asked.shown_end, "home_layer": "home", "work_layer": "work"}
-        found: Values = {
+        layers: Values = {
             name: self.of(end, chosen[end], chosen[OTHER_END[end]])
             for name, end in ends.items()
             if getattr(question, name) == USUAL and (name == "layer" or name in question.entry.fields)
         }
-        return SettledQuestion(replace(question, **found))
+        return SettledQuestion(replace(question, **layers))
 
     @property
     def named(self) -> str:
@@ -117,16 +117,16 @@ class UsualLayers:
         return wanted if is_there else "county"
 
     def _in_view(self, end: Side, here: Selected | None, there: Selected | None) -> Blocks:
-        found = None
+        blocks = None
         if here is not None:
-            found = here.blocks
+            blocks = here.blocks
         elif there is not None and there.blocks is not None:
-            found = self._near(there.blocks)
-        if found is not None:
-            found = found[~self._units.place_columns[2][found]]
+            blocks = self._near(there.blocks)
+        if blocks is not None:
+            blocks = blocks[~self._units.place_columns[2][blocks]]
             if end == "work":
-                found = self._units.with_workplaces(found)
-        return self._covered() if found is None or not found.size else found
+                blocks = self._units.with_workplaces(blocks)
+        return self._covered() if blocks is None or not blocks.size else blocks
 
     def _covered(self) -> Blocks:
         covered = self._units.with_workplaces(np.arange(len(self._units.places), dtype=np.int32))
@@ -136,11 +136,12 @@ class UsualLayers:
     def _near(self, blocks: Blocks) -> Blocks:
         """Return the blocks in the box that extends `NEAR_MI` beyond some blocks, ignoring those outside the area."""
         lon, lat, elsewhere = self._units.place_columns
-        mine = blocks[~elsewhere[blocks]]
-        if not mine.size:
-            return mine
+        inside = blocks[~elsewhere[blocks]]
+        if not inside.size:
+            return inside
         west, south, east, north = (
-            float(edge) for edge in (lon[mine].min(), lat[mine].min(), lon[mine].max(), lat[mine].max())
+            float(edge)
+            for edge in (lon[inside].min(), lat[inside].min(), lon[inside].max(), lat[inside].max())
         )
         up = NEAR_MI / _MI_PER_DEG
         wide = up / max(math.cos(math.radians((south + north) / 2)), 0.1)

@@ -92,7 +92,7 @@ class Attributes:
     """
 
     def __init__(self, further: Iterable[Attribute] = ()) -> None:
-        self._known = {each.name: each for each in (*JOB_ATTRIBUTES, *further)}
+        self._known = {attribute.name: attribute for attribute in (*JOB_ATTRIBUTES, *further)}
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self._known.values())
@@ -100,7 +100,7 @@ class Attributes:
     @property
     def further(self) -> tuple[Attribute, ...]:
         """Those that only worker records have."""
-        return tuple(each for each in self if each.is_further)
+        return tuple(attribute for attribute in self if attribute.is_further)
 
     def __getitem__(self, name: str) -> Attribute:
         """Return an attribute by name.
@@ -124,8 +124,8 @@ class Attributes:
         parts = attribute_of(text)
         if parts is None:
             return text in self._known
-        found = self._known.get(parts[0])
-        return found is not None and found.is_further and parts[1] in found.codes
+        attribute = self._known.get(parts[0])
+        return attribute is not None and attribute.is_further and parts[1] in attribute.codes
 
     def chosen(self, filters: Filters) -> dict[str, list[int]]:
         """Return the positions of the included values, by further attribute that filters restrict.
@@ -135,15 +135,15 @@ class Attributes:
         UsageError
             If the publication does not have an attribute or a value.
         """
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for name, codes in values_by_attribute(filters.attributes).items():
             attribute = self[name]
             if not attribute.is_further:
                 raise UsageError(
                     f"attribute {name!r}: {name} has a filter of its own; set {name} to bands such as 1,2"
                 )
-            found[name] = sorted(attribute.place_of(code) for code in codes)
-        return found
+            positions[name] = sorted(attribute.place_of(code) for code in codes)
+        return positions
 
     def marks(self, filters: Filters) -> dict[str, npt.NDArray[np.bool_]]:
         """Return whether each value is included, by further attribute that filters restrict; raises as `chosen`."""
@@ -172,11 +172,11 @@ def attributes_of(certificate: Mapping[str, object], columns: Collection[str]) -
     listed = records_claims(certificate).attributes if is_of_records(certificate) else ()
     return Attributes(
         Attribute(
-            name=each.name,
-            title=each.title,
-            codes=tuple(value.code for value in each.values),
-            labels=tuple(value.label for value in each.values),
+            name=claim.name,
+            title=claim.title,
+            codes=tuple(value.code for value in claim.values),
+            labels=tuple(value.label for value in claim.values),
         )
-        for each in listed
-        if each.name in columns and each.name not in CHARACTERISTICS
+        for claim in listed
+        if claim.name in columns and claim.name not in CHARACTERISTICS
     )

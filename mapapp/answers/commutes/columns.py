@@ -95,7 +95,7 @@ def _types(further: Sequence[str]) -> dict[str, np.dtype[np.generic]]:
         "octant_work": np.int8,  # from work to home: 0 north, 1 northeast, …; -1 none
         "octant_home": np.int8,  # from home to work
     }
-    return {name: np.dtype(each) for name, each in types.items()}
+    return {name: np.dtype(kind) for name, kind in types.items()}
 
 
 class CommuteColumns:
@@ -148,11 +148,11 @@ class CommuteColumns:
             Marks of the picked values of further attributes, by name.
         """
         columns = self._columns[side]
-        mine, other = (work, home) if side == "work" else (home, work)
-        rows = self._rows(side, mine)
-        if other is not None:
+        own_blocks, other_blocks = (work, home) if side == "work" else (home, work)
+        rows = self._rows(side, own_blocks)
+        if other_blocks is not None:
             inside = np.zeros(self._n_blocks, dtype=np.bool_)
-            inside[other] = True
+            inside[other_blocks] = True
             there = columns["home" if side == "work" else "work"]
             rows = commute_rows.kept(rows, commute_rows.is_marked(inside, there, rows))
         if len(segments) < N_SEGMENTS:
@@ -232,14 +232,14 @@ class PickedCommutes:
 
     def column(self, name: str) -> npt.NDArray[np.int64]:
         """Return a column of the picked commutes."""
-        found: npt.NDArray[np.int64] = self._picked(name)  # type: ignore[assignment]  # of any integer type
-        return found
+        values: npt.NDArray[np.int64] = self._picked(name)  # type: ignore[assignment]  # of any integer type
+        return values
 
     @property
     def distance_mi(self) -> Floats:
         """Distance of each commute."""
-        found: Floats = self._picked("distance_mi")  # type: ignore[assignment]  # the only column of floats
-        return found
+        miles: Floats = self._picked("distance_mi")  # type: ignore[assignment]  # the only column of floats
+        return miles
 
     def _picked(self, name: str) -> Column:
         if isinstance(self._rows, slice):
@@ -257,8 +257,8 @@ class PickedCommutes:
 
     def _integers(self, name: str) -> Iterator[npt.NDArray[np.integer]]:
         """Yield a column of integers in parts."""
-        found: Iterator[npt.NDArray[np.integer]] = self._parts(name)  # type: ignore[assignment]  # of any integer type
-        return found
+        parts: Iterator[npt.NDArray[np.integer]] = self._parts(name)  # type: ignore[assignment]  # of any integer type
+        return parts
 
     @cached_property
     def _several(self) -> tuple[Ints, Ints]:
@@ -297,8 +297,8 @@ class PickedCommutes:
 
     def by_values(self, attributes: Sequence[Attribute]) -> Ints:
         """Return workers by the values of some attributes: int64, with one axis for each attribute."""
-        shape = [each.size for each in attributes]
-        values = zip(*(self._values(each) for each in attributes), strict=True)
+        shape = [attribute.size for attribute in attributes]
+        values = zip(*(self._values(attribute) for attribute in attributes), strict=True)
         keys = (np.asarray(np.ravel_multi_index(part, shape)) for part in values)
         return self._added(keys, math.prod(shape)).reshape(shape)
 
@@ -317,9 +317,9 @@ class PickedCommutes:
             rows = commute_rows.numbers(self._rows, np.flatnonzero(work <= last))
             some = PickedCommutes(self._columns, rows, self._side, self._n_blocks, self._all_several)
         none = np.empty(0, dtype=np.int64)
-        values = [np.concatenate([none, *some._values(each)]) for each in attributes]
+        values = [np.concatenate([none, *some._values(attribute)]) for attribute in attributes]
         order = np.lexsort([*values[::-1], some.column("home"), some.column("work")])[:n]
-        columns = np.stack([each[order] for each in values], axis=1)
+        columns = np.stack([column[order] for column in values], axis=1)
         return (
             some.column("work")[order].astype(np.int32),
             some.column("home")[order].astype(np.int32),
@@ -346,8 +346,8 @@ class PickedCommutes:
             key = np.empty(block.size, dtype=np.int64)
             for part in commute_rows.parts(block.size):
                 key[part] = block[part] * np.int64(N_SEGMENTS) + segment[part]
-            found, n = grouped(key, self.column("workers"), size)
-            return (found // N_SEGMENTS).astype(np.int32), (found % N_SEGMENTS).astype(np.int8), n
+            keys, n = grouped(key, self.column("workers"), size)
+            return (keys // N_SEGMENTS).astype(np.int32), (keys % N_SEGMENTS).astype(np.int8), n
         blocks, number = self._numbered(end)
         key, n = grouped(number * N_SEGMENTS + segment, self.column("workers"), blocks.size * N_SEGMENTS)
         return blocks[key // N_SEGMENTS], (key % N_SEGMENTS).astype(np.int8), n
@@ -363,8 +363,8 @@ class PickedCommutes:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
         place = self.column("work").astype(np.int64) * N_SEGMENTS + self.column("segment")
         key = place * self._n_blocks + self.column("home")
-        found, n = grouped(key, self.column("workers"), self._n_blocks**2 * N_SEGMENTS)
-        place, home = found // self._n_blocks, found % self._n_blocks
+        keys, n = grouped(key, self.column("workers"), self._n_blocks**2 * N_SEGMENTS)
+        place, home = keys // self._n_blocks, keys % self._n_blocks
         return (
             (place // N_SEGMENTS).astype(np.int32),
             (place % N_SEGMENTS).astype(np.int8),
@@ -390,8 +390,8 @@ class PickedCommutes:
         if side not in self._ways:
             pairs = zip(self._integers("mile"), self._integers(f"octant_{side}"), strict=True)
             keys = (mile * np.int32(N_WAYS) + octant + np.int8(1) for mile, octant in pairs)
-            found = self._added(keys, self._n_miles * N_WAYS).reshape(self._n_miles, N_WAYS)
-            self._ways[side] = np.roll(found, -1, axis=1)
+            workers = self._added(keys, self._n_miles * N_WAYS).reshape(self._n_miles, N_WAYS)
+            self._ways[side] = np.roll(workers, -1, axis=1)
         return self._ways[side]
 
     def by_mile(self) -> Ints:
@@ -427,10 +427,10 @@ class PickedCommutes:
     def by_cell(self, band: npt.NDArray[np.int8], n_bands: int, octant: Ints, n_octants: int) -> Ints:
         """Return workers by distance band and direction: int64[bands, n_octants]; octant -1 is the last."""
         slices = commute_rows.parts(self.size)
-        found = self._added(
+        workers = self._added(
             (_cells(band[part], octant[part], n_octants) for part in slices), n_bands * n_octants
         )
-        return np.roll(found.reshape(n_bands, n_octants), -1, axis=1)
+        return np.roll(workers.reshape(n_bands, n_octants), -1, axis=1)
 
     def by_workplace_and_cell(
         self, band: npt.NDArray[np.int8], n_bands: int, octant: Ints, n_octants: int
@@ -439,14 +439,14 @@ class PickedCommutes:
         blocks, number = self._numbered("work")
         n_cells = n_bands * n_octants
         key = number * n_cells + _cells(band, octant, n_octants)
-        found, n = grouped(key, self.column("workers"), blocks.size * n_cells)
-        cell = found % n_cells
-        return blocks[found // n_cells], cell // n_octants, (cell - 1) % n_octants, n
+        keys, n = grouped(key, self.column("workers"), blocks.size * n_cells)
+        cell = keys % n_cells
+        return blocks[keys // n_cells], cell // n_octants, (cell - 1) % n_octants, n
 
     def by_workplace(self, *values: Floats | Ints) -> tuple[Blocks, list[Floats]]:
         """Return the workplace blocks and, for each of them, the sums of some values of the commutes."""
         blocks, number = self._numbered("work")
-        return blocks, [np.bincount(number, each, blocks.size).astype(np.float64) for each in values]
+        return blocks, [np.bincount(number, column, blocks.size).astype(np.float64) for column in values]
 
     def by_step(self, steps_per_mile: float) -> tuple[Ints, Ints]:
         """Return the distances of workers in whole steps, ascending, and the workers of each."""
@@ -459,16 +459,16 @@ class PickedCommutes:
     def within_mile(self, mile: int, ranks: Ints) -> Floats:
         """Return the distances of workers with distances from `mile` to `mile` + 1 miles, by their ranks, from 0."""
         miles_of = self._columns["distance_mi"]
-        found = zip(commute_rows.parts(self.size), self._integers("mile"), strict=True)
-        here = [np.flatnonzero(miles == mile) + part.start for part, miles in found]
+        pairs = zip(commute_rows.parts(self.size), self._integers("mile"), strict=True)
+        here = [np.flatnonzero(miles == mile) + part.start for part, miles in pairs]
         rows = commute_rows.numbers(self._rows, np.concatenate([np.empty(0, dtype=np.int64), *here]))
         several, more = self._several
         again = commute_rows.numbers(self._rows, several)
         is_here = self._columns["mile"][again] == mile
         if int(more[is_here].sum()) <= _FEW_IN_A_ROW * rows.size:
             # Ranks are found several times as fast among numbers as among places, so each worker is listed.
-            each = np.concatenate([miles_of[rows], np.repeat(miles_of[again[is_here]], more[is_here])])
-            return np.asarray(np.partition(each, ranks)[ranks], dtype=np.float64)
+            by_worker = np.concatenate([miles_of[rows], np.repeat(miles_of[again[is_here]], more[is_here])])
+            return np.asarray(np.partition(by_worker, ranks)[ranks], dtype=np.float64)
         rows = rows[np.argsort(miles_of[rows])]
         running = np.cumsum(self._columns["workers"][rows], dtype=np.int64)
         return np.asarray(miles_of[rows[np.searchsorted(running, ranks, side="right")]], dtype=np.float64)
@@ -540,10 +540,10 @@ def _cells(band: npt.NDArray[np.int8], octant: Ints, n_octants: int) -> Ints:
 
 def _several_in(workers: Column, rows: Rows) -> Ints:
     """Return the places among some rows of those that are not one worker."""
-    found = zip(
+    pairs = zip(
         commute_rows.parts(commute_rows.n_of(rows)), commute_rows.in_parts(workers, rows), strict=True
     )
-    here = [np.flatnonzero(part != 1) + places.start for places, part in found]
+    here = [np.flatnonzero(part != 1) + places.start for places, part in pairs]
     return np.concatenate([np.empty(0, dtype=np.int64), *here])
 
 

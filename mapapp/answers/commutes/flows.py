@@ -47,11 +47,11 @@ class Flows:
         self._attributes = attributes
         self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
         self._last: tuple[Pick, PickedCommutes] | None = None
-        further = [each.name for each in attributes.further]
+        further = [attribute.name for attribute in attributes.further]
         self._columns = CommuteColumns(prepared.by_work, prepared.by_home, self._n_blocks, further)
         self._places = WorkerPlaces(store, attributes, self._n_blocks)
         self._of_everywhere: ResultCache[Ints] = ResultCache(
-            max_size=memory_limits.SUMS_BYTES, size_of=lambda each: each.nbytes
+            max_size=memory_limits.SUMS_BYTES, size_of=lambda sums: sums.nbytes
         )
 
     def by_segment(self, pick: Pick) -> Ints:
@@ -91,10 +91,10 @@ class Flows:
             If the publication does not have an attribute.
         """
         attributes = [self._attributes[name] for name in names]
-        if any(each.is_further for each in attributes):
+        if any(attribute.is_further for attribute in attributes):
             return self._picked(pick).by_values(attributes)
-        cube = self.by_segment(pick).reshape([each.size for each in JOB_ATTRIBUTES])
-        axes = [[each.name for each in JOB_ATTRIBUTES].index(name) for name in names]
+        cube = self.by_segment(pick).reshape([attribute.size for attribute in JOB_ATTRIBUTES])
+        axes = [[attribute.name for attribute in JOB_ATTRIBUTES].index(name) for name in names]
         return np.asarray(np.einsum(cube, [0, 1, 2], axes))
 
     def rows(self, pick: Pick, *, first: int, n: int) -> tuple[Blocks, Blocks, Ints]:
@@ -134,10 +134,10 @@ class Flows:
         n_codes : int
             No code is as large.
         """
-        found = self._sum(
+        workers = self._sum(
             pick, (end, _Same(code), n_codes), lambda some: some.by_code_and_segment(end, code, n_codes)
         )
-        return found * is_kept(pick.filters)
+        return workers * is_kept(pick.filters)
 
     def by_pair(self, pick: Pick) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
         """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
@@ -181,13 +181,13 @@ class Flows:
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
     ) -> tuple[Blocks, Ints, Ints, Ints]:
         """Return workers by workplace block, distance band and direction (8: none): four arrays of equal length."""
-        found = [
+        pieces = [
             some.by_workplace_and_cell(
                 some.bands(edges_mi), len(edges_mi) + 1, some.column(f"octant_{side}"), N_OCTANTS + 1
             )
             for some in self._picked(pick).pieces()
         ]
-        work, band, octant, n = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        work, band, octant, n = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         return work, band, octant, n
 
     def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[npt.NDArray[np.float64]]]:
@@ -263,10 +263,10 @@ class Flows:
         if last is not None and last[0].is_same(pick):
             return last[1]
         marks = self._attributes.marks(pick.filters)
-        found = self._columns.pick(pick.sorted_side, pick.work, pick.home, pick.filters.segments, marks)
-        if found.size <= memory_limits.LAST_COMMUTES:
-            self._last = pick, found
-        return found
+        picked = self._columns.pick(pick.sorted_side, pick.work, pick.home, pick.filters.segments, marks)
+        if picked.size <= memory_limits.LAST_COMMUTES:
+            self._last = pick, picked
+        return picked
 
     def _sum(self, pick: Pick, what: Hashable, sum_of: Callable[[PickedCommutes], Ints]) -> Ints:
         """Return a sum of commutes, whatever the bands that their pick includes; the sums of everywhere are kept.

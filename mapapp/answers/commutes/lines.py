@@ -1,7 +1,8 @@
 """The flows of an answer as lines from homes to workplaces; places that would overlap on the map are grouped.
 
-A map at a zoom level has room for only so many places. Places closer together than a few pixels are counted as one
-group, so that the sum of their flows is drawn instead of a ball of lines. Zooming in separates them.
+A map at a zoom level has room for only so many places and flows. Places closer together than a few pixels are drawn as
+one, with the sum of their flows, instead of a ball of lines; zooming in separates them. Of the flows, a first picture
+has the largest, and none that is smaller than its own expected error.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from mapapp.question.fields import Side
 from mapapp.question.question import SettledQuestion
 
 MAX_LINES: Final = 5_000  # drawn on a map; a table has every row
+READABLE: Final = 200  # drawn unless a visitor asks for more
 MAX_ZOOM: Final = 14  # nothing is grouped from here on
-APART_PX: Final = 40.0  # places closer than this are grouped
+APART_PX: Final = 26.0  # places closer than this are grouped
 
 Ints = npt.NDArray[numpy.int64]
 _WIDE_RANK: Final = 3
@@ -41,8 +43,12 @@ class Lines:
     Attributes
     ----------
     frame : pandas.DataFrame
-        `from_lon_deg`, `from_lat_deg` (homes), `to_lon_deg`, `to_lat_deg` (workplaces), `workers`, `label`, and
-        `home_group` and `work_group`; most workers first.
+        `from_lon_deg`, `from_lat_deg` (homes), `to_lon_deg`, `to_lat_deg` (workplaces), `workers`, `label`,
+        `home_group` and `work_group`, and `expected_error`, NaN if it is not known or was not computed; most workers
+        first.
+    places : pandas.DataFrame
+        A row for each group: `name`, `lon_deg`, `lat_deg`, and the workers who come to work in it from the other
+        groups (`come`) and who go from it to the others (`go`), whether or not their flows are drawn.
     workers, total : int
         Workers on the drawn lines, and in the whole answer.
     within : int or None
@@ -51,11 +57,15 @@ class Lines:
     between_grouped : int
         Workers with their ends in different units of one group, whose flows are not drawn.
     n_left_out : int
-        Number of lines with fewer workers than asked for, or beyond the maximum.
-    n_grouped : int
-        Number of places that share a group with another one.
+        Number of flows between units of different groups that no line has: smaller ones.
+    n_between_grouped : int
+        Number of flows between units of one group.
+    least : int
+        Workers of the smallest flow that is wanted: the one asked for, or the smallest that is drawn.
     largest : int
         Workers of the largest flow between units that are not grouped, so that widths are the same at every zoom.
+    largest_place : int
+        Workers who come to work in, or who go from, the place with most of them, of those that are not grouped.
     n_flows : int
         Number of flows between units that are not grouped, so that shades are the same at every zoom.
     wide : int
@@ -64,13 +74,16 @@ class Lines:
     """
 
     frame: pandas.DataFrame
+    places: pandas.DataFrame
     workers: int
     within: int | None
     between_grouped: int
     total: int
     n_left_out: int
-    n_grouped: int
+    n_between_grouped: int
+    least: int
     largest: int
+    largest_place: int
     n_flows: int
     wide: int
 
@@ -94,11 +107,16 @@ class _Flows:
         return int(self.workers.max(initial=0))
 
     @property
+    def largest_place(self) -> int:
+        totals = [numpy.bincount(end, self.workers, len(self.places)) for end in (self.work, self.home)]
+        return int(max(total.max(initial=0) for total in totals))
+
+    @property
     def wide(self) -> int:
         return int(numpy.sort(self.workers)[-_WIDE_RANK:].min(initial=self.largest))
 
 
-def lines(release: Release, question: SettledQuestion, least: int = 1, zoom: int | None = None) -> Lines:
+def lines(release: Release, question: SettledQuestion, least: int = 0, zoom: int | None = None) -> Lines:
     """Return the largest flows between different places.
 
     Parameters
@@ -106,7 +124,8 @@ def lines(release: Release, question: SettledQuestion, least: int = 1, zoom: int
     release : Release
     question : Question
     least : int
-        Flows of fewer workers are left out.
+        Flows of fewer workers are left out. If 0, the largest are drawn, as many as can be read, and none
+        whose expected error is as large as the flow itself.
     zoom : int, optional
         Zoom level of the map, as MapLibre counts it (the world is 512 pixels wide at 0); without it, or from
         `MAX_ZOOM` on, nothing is grouped.
@@ -119,20 +138,29 @@ def lines(release: Release, question: SettledQuestion, least: int = 1, zoom: int
         pair, at = numpy.unique(home[apart] * len(names) + work[apart], return_inverse=True)
         workers = numpy.bincount(at, flows.workers[apart], len(pair)).astype(numpy.int64)
         order = numpy.argsort(-workers, kind="stable")
-        shown = order[workers[order] >= least][:MAX_LINES]
+        shown = order[workers[order] >= least][: MAX_LINES if least else READABLE]
         frame = _frame(names, pair[shown], workers[shown])
-        same = int(flows.workers[~apart].sum())
+        if not least:
+            frame = _above_their_errors(release, question, flows, group, frame)
+        drawn = frame["home_group"].to_numpy() * len(names) + frame["work_group"].to_numpy()
+        is_drawn = numpy.isin(pair, drawn)[at]
         return Lines(
-            frame,
-            int(workers[shown].sum()),
-            flows.within,
-            same,
-            flows.total,
-            len(pair) - len(shown),
-            int((numpy.bincount(group)[group] > 1).sum()) if len(group) else 0,
-            flows.largest,
-            len(flows.workers),
-            flows.wide,
+            frame=frame,
+            places=names.assign(
+                come=numpy.bincount(work[apart], flows.workers[apart], len(names)).astype(numpy.int64),
+                go=numpy.bincount(home[apart], flows.workers[apart], len(names)).astype(numpy.int64),
+            ),
+            workers=int(frame["workers"].sum()),
+            within=flows.within,
+            between_grouped=int(flows.workers[~apart].sum()),
+            total=flows.total,
+            n_left_out=int((~is_drawn).sum()),
+            n_between_grouped=int((~apart).sum()),
+            least=least or int(frame["workers"].min() if len(frame) else 1),
+            largest=flows.largest,
+            largest_place=flows.largest_place,
+            n_flows=len(flows.workers),
+            wide=flows.wide,
         )
 
     level = None if zoom is None or zoom >= MAX_ZOOM else max(zoom, 0)
@@ -149,22 +177,55 @@ def error_of_line(
     IndexError
         If there is no such line.
     """
-    drawn = lines(release, question, least, zoom).frame.iloc[line]
+    drawn = lines(release, question, least, zoom).frame.iloc[[line]]
     flows, group, _ = _grouped(release, question, zoom)
+    return release.errors.of_count(_picks_of(release, question, flows, group, drawn)[0])
+
+
+def flow_ends(
+    release: Release, question: SettledQuestion
+) -> tuple[npt.NDArray[numpy.float64], npt.NDArray[numpy.float64], Ints]:
+    """Return longitude, latitude and workers of both ends of all flows between different units."""
+    flows = _all_flows(release, question)
+    at = numpy.concatenate([flows.home, flows.work])
+    lon, lat = (flows.places[axis].to_numpy(numpy.float64)[at] for axis in ("lon_deg", "lat_deg"))
+    return lon, lat, numpy.tile(flows.workers, 2)
+
+
+def _above_their_errors(
+    release: Release, question: SettledQuestion, flows: _Flows, group: Ints, frame: pandas.DataFrame
+) -> pandas.DataFrame:
+    """Return the flows that are larger than their expected errors, with these; unknown errors leave out nothing."""
+    errors = release.errors.of_counts(_picks_of(release, question, flows, group, frame))
+    known = frame.assign(expected_error=numpy.array(errors, dtype=numpy.float64))
+    return known[~(known["workers"] <= known["expected_error"])].reset_index(drop=True)
+
+
+def _picks_of(
+    release: Release, question: SettledQuestion, flows: _Flows, group: Ints, frame: pandas.DataFrame
+) -> list[Pick]:
+    """Return what each line counts."""
     chosen = served_answers.pick(release, question)
     ends: dict[Side, Blocks | None] = {"home": chosen.home, "work": chosen.work}
     area = None if ENTRIES[question.analysis].pairs else ends[question.side]
-    for end, within in list(ends.items()):
-        found = _blocks_of(release, question, flows.places[group == drawn[f"{end}_group"]], end)
-        if found is None:
-            continue
+
+    def find_blocks(end: Side, number: int) -> Blocks | None:
+        blocks, within = _blocks_of(release, question, flows.places[group == number], end), ends[end]
+        if blocks is None:
+            return within
         if area is not None:  # the commutes that leave the area
-            found = numpy.setdiff1d(found, area)
-        elif within is not None:
-            found = numpy.intersect1d(found, within)
-        ends[end] = found
-    pick = Pick(home=ends["home"], work=ends["work"], filters=question.filters)
-    return release.errors.of_count(pick)
+            return numpy.setdiff1d(blocks, area)
+        return blocks if within is None else numpy.intersect1d(blocks, within)
+
+    # Lines with an end in common share its blocks, so that their errors are computed together.
+    of_group = {
+        end: {number: find_blocks(end, number) for number in frame[f"{end}_group"].unique().tolist()}
+        for end in ends
+    }
+    return [
+        Pick(home=of_group["home"][home], work=of_group["work"][work], filters=question.filters)
+        for home, work in zip(frame["home_group"].tolist(), frame["work_group"].tolist(), strict=True)
+    ]
 
 
 def _blocks_of(
@@ -259,7 +320,9 @@ def _frame(names: pandas.DataFrame, pair: Ints, workers: Ints) -> pandas.DataFra
         for axis in ("lon_deg", "lat_deg")
     }
     return pandas.DataFrame(
-        ends | {"workers": workers, "label": label, "home_group": home, "work_group": work}
+        ends
+        | {"workers": workers, "label": label, "home_group": home, "work_group": work}
+        | {"expected_error": numpy.full(len(pair), numpy.nan)}
     )
 
 
@@ -345,5 +408,5 @@ def _matrix_flows(release: Release, question: SettledQuestion) -> _Flows:
         for end, (of, _) in zip(("home", "work"), margins, strict=True)
     ]
     drawn = ~(numpy.isnan(at[0]) | numpy.isnan(at[1]) | same.to_numpy())
-    home, work = (one[drawn].astype(numpy.int64) for one in at)
+    home, work = (column[drawn].astype(numpy.int64) for column in at)
     return _Flows(places, home, work, cells["workers"].to_numpy()[drawn], within, matrix.workers.value)

@@ -70,9 +70,9 @@ class Pick:
             raise UsageError(f"side {side!r}: choose {' or '.join(ENDS)}")
         return cls(work=blocks, filters=filters) if side == "work" else cls(home=blocks, filters=filters)
 
-    def is_same(self, other: Pick) -> bool:
+    def is_same(self, pick: Pick) -> bool:
         """Return whether another pick has the very same blocks and equal filters, without comparing blocks."""
-        return self.work is other.work and self.home is other.home and self.filters == other.filters
+        return self.work is pick.work and self.home is pick.home and self.filters == pick.filters
 
     @property
     def sorted_side(self) -> Side:
@@ -122,6 +122,6 @@ def all_others(blocks: Blocks, n_blocks: int) -> Blocks:
 
 def is_kept(filters: Filters) -> Ints:
     """Return 1 for each joint segment that filters keep, and 0 for others: int64[27]."""
-    found = np.zeros(N_SEGMENTS, dtype=np.int64)
-    found[list(filters.segments)] = 1
-    return found
+    marks = np.zeros(N_SEGMENTS, dtype=np.int64)
+    marks[list(filters.segments)] = 1
+    return marks

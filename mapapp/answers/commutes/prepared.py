@@ -308,10 +308,10 @@ def _holds(place: Path, version: str, names: tuple[str, ...]) -> bool:
     """Return whether the copies exist, are undamaged, and are of this publication."""
     try:
         voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
-        found = {name: sha256_of(place / name) for name in names}
+        digests = {name: sha256_of(place / name) for name in names}
     except (OSError, ValueError, RecursionError):
         return False
-    return bool(voucher == {"release": version, "layout": LAYOUT, "files": found})
+    return bool(voucher == {"release": version, "layout": LAYOUT, "files": digests})
 
 
 def _make(store: Store, place: Path, version: str, names: tuple[str, ...]) -> None:

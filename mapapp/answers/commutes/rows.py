@@ -32,8 +32,8 @@ Rows = slice | Runs | Ints
 def n_of(rows: Rows) -> int:
     """Return the number of rows."""
     if isinstance(rows, slice):
-        found: int = rows.stop - rows.start
-        return found
+        n: int = rows.stop - rows.start
+        return n
     return int(rows.size.sum()) if isinstance(rows, Runs) else rows.size
 
 
@@ -105,10 +105,10 @@ def is_among(column: Column, rows: Rows, values: list[int]) -> npt.NDArray[np.bo
 
 def is_marked(mark: npt.NDArray[np.bool_], column: Column, rows: Rows) -> npt.NDArray[np.bool_]:
     """Return whether what a column has at each row, such as its block, is marked."""
-    found = np.empty(n_of(rows), dtype=np.bool_)
-    for part, values in zip(parts(found.size), in_parts(column, rows), strict=True):
-        mark.take(values.astype(np.intp), out=found[part], mode="clip")  # with "raise", `out` would be copied
-    return found
+    flags = np.empty(n_of(rows), dtype=np.bool_)
+    for part, values in zip(parts(flags.size), in_parts(column, rows), strict=True):
+        mark.take(values.astype(np.intp), out=flags[part], mode="clip")  # with "raise", `out` would be copied
+    return flags
 
 
 def parts(n_rows: int) -> Iterator[slice]:
@@ -147,14 +147,14 @@ def _added(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], siz
     """
     total = np.zeros(size, dtype=np.int64)
     for part in parts(group.size):
-        mine, first = group[part], 0
+        codes, first = group[part], 0
         if size > PART:
-            first = int(mine.min())
-            if int(mine.max()) - first > FAR * PART:
-                np.add.at(total, mine.astype(np.intp), workers[part].astype(np.int64))
+            first = int(codes.min())
+            if int(codes.max()) - first > FAR * PART:
+                np.add.at(total, codes.astype(np.intp), workers[part].astype(np.int64))
                 continue
-            mine = mine - first
-        n = _counted(mine, workers[part])
+            codes = codes - first
+        n = _counted(codes, workers[part])
         total[first : first + n.size] += n
     return total
 
@@ -164,9 +164,9 @@ def _counted(group: npt.NDArray[np.integer], workers: npt.NDArray[np.integer]) -
     several = np.flatnonzero(workers != 1)
     if 4 * several.size > workers.size:
         return np.bincount(group, workers).astype(np.int64)
-    found: Ints = np.bincount(group)
-    found += np.bincount(group[several], workers[several].astype(np.int64) - 1, found.size).astype(np.int64)
-    return found
+    counts: Ints = np.bincount(group)
+    counts += np.bincount(group[several], workers[several].astype(np.int64) - 1, counts.size).astype(np.int64)
+    return counts
 
 
 def grouped(key: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size: int) -> tuple[Ints, Ints]:
@@ -176,14 +176,14 @@ def grouped(key: npt.NDArray[np.integer], workers: npt.NDArray[np.integer], size
         there = np.flatnonzero(n)
         return there, n[there]
     order = np.argsort(key, kind="stable")
-    found = key[order]
-    first = np.flatnonzero(np.append(found.size > 0, found[1:] != found[:-1]))
+    keys = key[order]
+    first = np.flatnonzero(np.append(keys.size > 0, keys[1:] != keys[:-1]))
     n = np.add.reduceat(workers[order].astype(np.int64), first) if first.size else first
-    return found[first].astype(np.int64), n
+    return keys[first].astype(np.int64), n
 
 
 def parts_of(arrays: tuple[Ints, Ints, Ints], n_rows: int) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Yield three arrays of equal length in parts."""
     for first in range(0, arrays[0].size, n_rows):
-        home, work, n = (each[first : first + n_rows] for each in arrays)
+        home, work, n = (array[first : first + n_rows] for array in arrays)
         yield home, work, n

@@ -117,8 +117,8 @@ class Errors(ABC):
         every = itertools.chain(numbers.values(), rests.values(), *of_rows.values())
         picks = {id(pick): pick for pick in every if pick}
         values = _known_values(answer, numbers, of_rows)
-        found = self.of_counts(list(picks.values()), [values.get(key) for key in picks])
-        errors = dict(zip(picks, found, strict=True))
+        in_order = self.of_counts(list(picks.values()), [values.get(key) for key in picks])
+        errors = dict(zip(picks, in_order, strict=True))
         changed: dict[str, Number | pandas.DataFrame] = {
             name: replace(getattr(answer, name), expected_error=errors[id(pick)])
             for name, pick in numbers.items()
@@ -142,8 +142,8 @@ class Errors(ABC):
 
     def _counts(self, entry: Entry, answer: Result) -> Counts:
         """Return what the numbers and rows of an answer count."""
-        found: Counts = entry.counts(self._areas, answer)
-        return found
+        counts: Counts = entry.counts(self._areas, answer)
+        return counts
 
     def _of_other_flows(self, every: Pick, shown: Sequence[Pick]) -> float:
         """Return the error of a matrix's workers outside the cells that are shown; NaN by default."""
@@ -172,7 +172,7 @@ def _known_values(
     for name, listed in of_rows.items():
         workers = getattr(answer, name)["workers"].head(len(listed)).tolist()
         pairs += [(id(pick), int(n)) for pick, n in zip(listed, workers, strict=True) if pick]
-    found: dict[int, int | None] = {}
+    by_pick: dict[int, int | None] = {}
     for key, value in pairs:
-        found[key] = value if found.get(key, value) == value else None
-    return found
+        by_pick[key] = value if by_pick.get(key, value) == value else None
+    return by_pick

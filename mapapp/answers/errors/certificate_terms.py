@@ -201,7 +201,7 @@ class WeightTerms:
         ValueError, KeyError, ArithmeticError
             If a term is missing or has the wrong type.
         """
-        found: dict[int, tuple[float, bool]] = {}
+        by_count: dict[int, tuple[float, bool]] = {}
         accounting = msgspec.convert(certificate["accounting"], _WeightAccounting)
         for row in accounting.rows:
             if row.prior_weights is None:
@@ -210,15 +210,15 @@ class WeightTerms:
                 kept = [part.partition(":")[2].partition("x")[0] for part in row.prior_weights.split()]
                 prunes = any(retention != str(accounting.retention_units) for retention in kept)
             alpha = row.worst_min_prior_weight_units / accounting.weight_units_per_worker
-            least, pruned = found.get(row.published_count, (0.0, False))
-            found[row.published_count] = (max(alpha, least), prunes or pruned)
-        if not found:
+            least, pruned = by_count.get(row.published_count, (0.0, False))
+            by_count[row.published_count] = (max(alpha, least), prunes or pruned)
+        if not by_count:
             raise ValueError("the accounting has no rows")
-        counts = sorted(found)
+        counts = sorted(by_count)
         return cls(
             strength=msgspec.convert(certificate["parameters"], _Parameters).synthesis.strength,
-            least_weight=np.array([[n, found[n][0]] for n in counts], float),
-            prunes=np.array([found[n][1] for n in counts]),
+            least_weight=np.array([[n, by_count[n][0]] for n in counts], float),
+            prunes=np.array([by_count[n][1] for n in counts]),
         )
 
 
@@ -284,7 +284,7 @@ class ErrorTerms:
 
     def __init__(self, terms: Sequence[ErrorTerm], attributes: Sequence[AttributeClaim]) -> None:
         self._terms = sorted(terms, key=lambda term: (len(term.attributes), sorted(term.attributes)))
-        self._sizes = {each.name: len(each.values) for each in attributes}
+        self._sizes = {claim.name: len(claim.values) for claim in attributes}
 
     def is_covered(self, names: frozenset[str]) -> bool | None:
         """Return whether the model draws some attributes together; None if the certificate does not say."""
@@ -305,8 +305,8 @@ class ErrorTerms:
             How many values of each attribute it covers, for the attributes that restrict it.
         """
         wanted = frozenset(values)
-        found = next((term for term in self._terms if wanted.issubset(term.attributes)), None)
-        if found is None:
+        term = next((term for term in self._terms if wanted.issubset(term.attributes)), None)
+        if term is None:
             return None
-        more = [self._sizes.get(name, 1) for name in found.attributes if name not in wanted]
-        return found.error(count, math.prod(values.values()) * math.prod(more))
+        more = [self._sizes.get(name, 1) for name in term.attributes if name not in wanted]
+        return term.error(count, math.prod(values.values()) * math.prod(more))

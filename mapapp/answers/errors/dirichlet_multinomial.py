@@ -77,7 +77,7 @@ class _Kept(NamedTuple):
 
 
 def _size_of(kept: _Kept) -> int:
-    return sum(each.nbytes for each in kept)
+    return sum(array.nbytes for array in kept)
 
 
 class DirichletErrors:
@@ -109,7 +109,7 @@ class DirichletErrors:
         cells = HomeCells(values, int(of_row.max()) + 1, priors)
         s, g = cells.by_people(values.mean), cells.by_gravity()
         means = (s, g) if is_count else (s, g, cells.by_people(values.square), cells.deviation(s))
-        found = np.zeros((5, of_row.size))
+        sums = np.zeros((5, of_row.size))
         for place, rows in enumerate(asked.synthesizers.in_tracts(len(priors))):
             prior, n = priors[place], asked.synthesizers.n_workers[rows]
             of_tract = _OfTract(
@@ -119,9 +119,9 @@ class DirichletErrors:
                 asked.synthesizers.times[:, rows],
                 (asked.found[0][place], asked.found[1][place]),
             )
-            of_points = [each[place, of_row, : prior.share.size] for each in means]
-            found += of_tract.of_count(*of_points) if is_count else of_tract.of_sum(*of_points)
-        return found
+            of_points = [mean[place, of_row, : prior.share.size] for mean in means]
+            sums += of_tract.of_count(*of_points) if is_count else of_tract.of_sum(*of_points)
+        return sums
 
     def prepare(self, tract: int) -> None:
         """Make the prior of a workplace tract, which its first question would otherwise wait for."""

@@ -87,8 +87,8 @@ class TractWays:
             The end from which directions are measured.
         """
         ways = [self._of(tract) for tract in works.tolist()]
-        found = [(each.there if side == "work" else each.back)[homes] for each in ways]
-        return np.stack(found).astype(np.int64)
+        octants = [(way.there if side == "work" else way.back)[homes] for way in ways]
+        return np.stack(octants).astype(np.int64)
 
     def _of(self, tract: int) -> _Ways:
         return self._made.get_or_make(tract, lambda: self._make(tract))
@@ -96,7 +96,7 @@ class TractWays:
     def _make(self, tract: int) -> _Ways:
         here, there = (self._lon[tract], self._lat[tract]), (self._lon, self._lat)
         octants = (octant(bearing_deg(*ends)) for ends in ((*here, *there), (*there, *here)))
-        return _Ways(distance_mi(*here, *there), *(each.astype(np.int8) for each in octants))
+        return _Ways(distance_mi(*here, *there), *(directions.astype(np.int8) for directions in octants))
 
 
 class Tracts(NamedTuple):
@@ -159,8 +159,8 @@ def errors_of_cells(
     flat = _with_margins(counts).reshape(n_tracts, -1).T
     home = _band_values(ways, shares, edges_mi, side)
     of_rows = np.broadcast_to(times, (len(flat), len(times)))
-    found = formula.of_counts(home, flat, tract, n_workers, of_rows, n_units)
-    return np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
+    errors = formula.of_counts(home, flat, tract, n_workers, of_rows, n_units)
+    return np.array([error.error for error in errors]).reshape(n_bands + 1, N_DIRECTIONS + 1)
 
 
 def _band_values(
@@ -238,7 +238,7 @@ def errors_of_miles(
     # The prior cannot resolve distances smaller than those between people of one tract.
     edge_mi = max(median_mi, float(np.median(tracts.within_mi[workplaces[0]])))
     work, sums = flows.distance_sums(pick, edge_mi)
-    by_tract = np.stack([np.bincount(tract_of_block[work], each, area_share.size) for each in sums])
+    by_tract = np.stack([np.bincount(tract_of_block[work], column, area_share.size) for column in sums])
     n, below, near, miles, squared = by_tract
     mean, n_near = mean_mi or 0.0, max(near.sum(), 1.0)
     totals = np.stack([below - n / 2, (miles - mean * near) / n_near])

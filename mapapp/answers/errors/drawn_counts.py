@@ -84,16 +84,16 @@ class NoisyTables(NamedTuple):
 
 def padded(arrays: Sequence[Floats], shape: tuple[int, ...]) -> Floats:
     """Return arrays of at most this shape as one, with a further first dimension and zeros behind shorter ones."""
-    found = np.zeros((len(arrays), *shape))
-    for place, each in enumerate(arrays):
-        filled: tuple[int | slice, ...] = (place, *(slice(n) for n in each.shape))
-        found[filled] = each
-    return found
+    together = np.zeros((len(arrays), *shape))
+    for place, array in enumerate(arrays):
+        filled: tuple[int | slice, ...] = (place, *(slice(n) for n in array.shape))
+        together[filled] = array
+    return together
 
 
 def add_up_tables(tables: DrawnTables, noise: ExponentialNoise, prior: TractPrior) -> NoisyTables:
     """Add tables of about the same number of workers up, with what noise is expected to have done to them."""
-    found = noise.of_tables(tables, prior.n_points)
+    by_noise = noise.of_tables(tables, prior.n_points)
     n_shares = prior.share.size
     size = size_class(tables.n_workers)
     n_sizes = int(size.max()) + 1
@@ -108,14 +108,14 @@ def add_up_tables(tables: DrawnTables, noise: ExponentialNoise, prior: TractPrio
 
     return NoisyTables(
         workers=by_point(tables.workers),
-        lost=by_point(found.lost),
-        lost_variance=by_point(found.lost_variance),
-        freed=by_class(found.freed),
-        gained=by_class(found.gained),
-        gained_variance=by_class(found.gained_variance),
+        lost=by_point(by_noise.lost),
+        lost_variance=by_point(by_noise.lost_variance),
+        freed=by_class(by_noise.freed),
+        gained=by_class(by_noise.gained),
+        gained_variance=by_class(by_noise.gained_variance),
         even=prior.even,
         n_tables=np.bincount(size, minlength=n_sizes).astype(np.float64),
-        kept_at=_means(found.kept_at, size, n_sizes),
+        kept_at=_means(by_noise.kept_at, size, n_sizes),
     )
 
 
@@ -152,8 +152,8 @@ def parts_of_sizes(workers: Floats, n_sizes: Ints, synthesizers: Synthesizers) -
     cell, of_size = place * workers.shape[1] + size, n / np.maximum(workers[place, size], 1.0)
 
     def added(values: Floats) -> Floats:
-        found = [np.bincount(cell, each, workers.size).reshape(workers.shape) for each in values]
-        return np.stack(found, axis=1).astype(np.float64, copy=False)
+        sums = [np.bincount(cell, terms, workers.size).reshape(workers.shape) for terms in values]
+        return np.stack(sums, axis=1).astype(np.float64, copy=False)
 
     part = added(times * of_size)
     return part, part if units is None else added(times * (times / np.maximum(units, 1.0)) * of_size)

@@ -40,10 +40,10 @@ def with_exceeding(table: pandas.DataFrame) -> pandas.DataFrame:
         return table
     exceeding = _exceeding(table).astype(object)
     exceeding[table["expected_error"].isna().to_numpy()] = None
-    found = table.copy(deep=False)
+    marked = table.copy(deep=False)
     place = table.columns.tolist().index("expected_error") + 1
-    found.insert(place, EXCEEDS_COLUMN, exceeding)
-    return found
+    marked.insert(place, EXCEEDS_COLUMN, exceeding)
+    return marked
 
 
 def has_exceeding(table: pandas.DataFrame) -> bool:

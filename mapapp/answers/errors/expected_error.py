@@ -157,10 +157,10 @@ class ExpectedErrors:
         alike = n_synthesizers[:1] if (n_synthesizers == n_synthesizers[:1]).all() else n_synthesizers
         values = values_of_areas(homes) if isinstance(homes, np.ndarray) else homes
         asked = _Asked.of(values, (counts, counts), (tract, n_workers, alike, n_units))
-        found = self._errors_of(asked, is_count=True)
+        sums = self._errors_of(asked, is_count=True)
         return [
             CountError(float(bias), math.sqrt(variance), float(placement))
-            for bias, variance, placement in zip(*found, strict=True)
+            for bias, variance, placement in zip(*sums, strict=True)
         ]
 
     def of_sums(
@@ -244,7 +244,7 @@ class _Asked(NamedTuple):
     def of(
         cls,
         values: ValuesOfTracts,
-        found: tuple[Numbers, Numbers],
+        counts: tuple[Numbers, Numbers],
         workplaces: tuple[Ints, Numbers, Numbers, Numbers | None],
     ) -> _Asked:
         """Sort the synthesizers of a work area by tract."""
@@ -258,7 +258,7 @@ class _Asked(NamedTuple):
             times[:, order].astype(np.float64),
             sorted_units,
         )
-        return cls(tracts, values, found, synthesizers)
+        return cls(tracts, values, counts, synthesizers)
 
     def in_tracts(self, at: Ints) -> TractValues:
         """Return what the counts or sums are of some of the T tracts."""
@@ -271,9 +271,9 @@ class _Asked(NamedTuple):
         synthesizers = Synthesizers(
             number[place[here]], n[here], times[:, here], None if units is None else units[here]
         )
-        found = [each[:, tracts].T.astype(np.float64) for each in self.found]
+        counts = [column[:, tracts].T.astype(np.float64) for column in self.found]
         values, of_row = self.values.of(tracts), self.values.of_row
-        return TractValues(tracts, values, of_row, synthesizers, (found[0], found[1]))
+        return TractValues(tracts, values, of_row, synthesizers, (counts[0], counts[1]))
 
 
 class WorkplaceCells(NamedTuple):

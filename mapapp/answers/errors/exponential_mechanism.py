@@ -77,7 +77,7 @@ class ExponentialErrors:
         self._support = support
         self._released = released
         self._made: ResultCache[PreparedTables] = ResultCache(
-            max_size=memory_limits.MECHANISM_BYTES, size_of=lambda each: each.columns.nbytes
+            max_size=memory_limits.MECHANISM_BYTES, size_of=lambda tables: tables.columns.nbytes
         )
 
     def prepare(self, tract: int) -> None:
@@ -100,9 +100,9 @@ class ExponentialErrors:
         tracts = asked.tracts.tolist()
         made = [self._tables(tract) for tract in tracts]
         priors = [self._support.of_tract(tract) for tract in tracts]
-        found, of_row = asked.found, asked.of_row
+        sums, of_row = asked.found, asked.of_row
         classes = _Classes.of(made)
-        n_classes = np.array([each.n_classes for each in made])
+        n_classes = np.array([tables.n_classes for tables in made])
         part, within = parts_of_sizes(classes.workers, n_classes, asked.synthesizers)
         cells = HomeCells(asked.values, int(of_row.max()) + 1, priors)
         points = (
@@ -112,10 +112,10 @@ class ExponentialErrors:
         of = dict(zip(PLAIN, points.plain, strict=True))
         apart = _apart(asked.synthesizers, len(made))
         of_class, freed_of_class = classes.workers[:, None], classes.freed[:, None]
-        total, freed_total = (each.sum(axis=-1, keepdims=True) for each in (of_class, freed_of_class))
+        total, freed_total = (by_class.sum(axis=-1, keepdims=True) for by_class in (of_class, freed_of_class))
         workers = part * of_class
         n_workers = workers.sum(axis=-1)
-        read, more = _by_class(found[0], part * on_all, workers, is_count=is_count)
+        read, more = _by_class(sums[0], part * on_all, workers, is_count=is_count)
         freed = part * freed_of_class
         cleaning = Cleaning(of["changed"], classes.noise[:, None, None])
         again = cleaning.parts_of(freed, workers - freed, (freed_total, total - freed_total))
@@ -137,7 +137,7 @@ class ExponentialErrors:
             placed=2.0 * more * of["placed"] + within_variance,
             within=np.sqrt(within_variance),
             cut=more * of["cut"],
-            dealt=2.0 * apart * _variety(found, (of["usual"], of["usual_square"]), n_workers)
+            dealt=2.0 * apart * _variety(sums, (of["usual"], of["usual_square"]), n_workers)
             + (CLASS * apart) ** 2 * of["shown_square"]
             + (CLASS * changed) ** 2 * of["changed_square"],
             apart=apart * np.abs(of["shown"]) + changed * of["change_size"],
@@ -180,9 +180,9 @@ class _Classes(NamedTuple):
     @classmethod
     def of(cls, made: Sequence[PreparedTables]) -> _Classes:
         """Return the classes of some tracts."""
-        n_classes = max(each.by_class.shape[1] for each in made)
-        rows = padded([each.by_class for each in made], (len(made[0].by_class), n_classes))
-        kept_at = [each.kept_at for each in made]
+        n_classes = max(tables.by_class.shape[1] for tables in made)
+        rows = padded([tables.by_class for tables in made], (len(made[0].by_class), n_classes))
+        kept_at = [tables.kept_at for tables in made]
         workers, lost, lost_variance, freed, gained, gained_variance, n_tables = rows.swapaxes(0, 1)
         return cls(
             workers=workers,
@@ -193,7 +193,7 @@ class _Classes(NamedTuple):
             gained_variance=gained_variance,
             n_tables=n_tables,
             kept_at=padded(kept_at, (n_classes, kept_at[0].shape[1])),
-            noise=np.array([each.noise for each in made]),
+            noise=np.array([tables.noise for tables in made]),
         )
 
     @property
@@ -294,11 +294,13 @@ def _apart(synthesizers: Synthesizers, n_tracts: int) -> Floats:
     if units is None:
         return np.zeros((n_tracts, len(times)))
     rest = np.clip(1.0 - times / np.maximum(units, 1.0), 0.0, 1.0)
-    found = [np.bincount(place, each, n_tracts) for each in times * rest * n]
-    return np.stack(found, axis=1).astype(np.float64, copy=False)
+    sums = [np.bincount(place, terms, n_tracts) for terms in times * rest * n]
+    return np.stack(sums, axis=1).astype(np.float64, copy=False)
 
 
-def _variety(found: tuple[Floats, Floats], usual: tuple[Floats, Floats], workers: Floats) -> Floats:
+def _variety(sums: tuple[Floats, Floats], usual: tuple[Floats, Floats], workers: Floats) -> Floats:
     """Return the variance of a worker's value; one more worker, as usual, keeps it above 0."""
-    mean, square = ((total + one) / (workers + 1.0) for total, one in zip(found, usual, strict=True))
+    mean, square = (
+        (total + usual_value) / (workers + 1.0) for total, usual_value in zip(sums, usual, strict=True)
+    )
     return np.maximum(square - mean**2, 0.0)

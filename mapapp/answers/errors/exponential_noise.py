@@ -154,13 +154,13 @@ class ExponentialNoise:
         kind = np.minimum(tables.n_workers, self.terms.theta.shape[1]) - 1
         first = np.flatnonzero(np.diff(tables.table, prepend=-1))
         workers = np.ceil(tables.workers).astype(np.int64)
-        found = redrawn(k, self.terms.theta[at, kind], first, workers, self.terms.price[at, kind])
-        freed = found.of_table
-        gained_variance: Floats = (freed**2 + found.variance_of_table + k * freed) / (k + 1.0)
+        moments = redrawn(k, self.terms.theta[at, kind], first, workers, self.terms.price[at, kind])
+        freed = moments.of_table
+        gained_variance: Floats = (freed**2 + moments.variance_of_table + k * freed) / (k + 1.0)
         most = np.minimum(FULLNESS, np.maximum(tables.n_workers, 1)[:, None])
-        kept_at = np.clip(1.0 - found.lost_at / most, 0.0, 1.0)
-        lost = np.zeros(found.variance.size)
-        noise = NoiseOfTables(freed, gained_variance, found.variance, kept_at, lost, freed)
+        kept_at = np.clip(1.0 - moments.lost_at / most, 0.0, 1.0)
+        lost = np.zeros(moments.variance.size)
+        noise = NoiseOfTables(freed, gained_variance, moments.variance, kept_at, lost, freed)
         large = np.flatnonzero(tables.n_workers >= self.terms.theta.shape[1])
         if not large.size:
             return noise
@@ -325,12 +325,12 @@ class _Rows(NamedTuple):
 
     def values(self, law: _Law, value: _Value) -> Floats:
         """Return values of a law; below one worker, in between those of nobody and of one."""
-        of_tables = _Law(*(each[self.table] for each in law))
-        found = value(of_tables, np.maximum(self.workers, 1.0))
+        of_tables = _Law(*(field[self.table] for field in law))
+        values = value(of_tables, np.maximum(self.workers, 1.0))
         if (self.workers >= 1.0).all():
-            return found
+            return values
         at_nobody = value(of_tables, 0.0 * self.workers)
-        return np.asarray(at_nobody + np.minimum(self.workers, 1.0) * (found - at_nobody))
+        return np.asarray(at_nobody + np.minimum(self.workers, 1.0) * (values - at_nobody))
 
 
 def _root(theta: Floats, falling: Callable[[_Law], Floats]) -> _Law:

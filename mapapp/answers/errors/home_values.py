@@ -90,8 +90,8 @@ def values_of_areas(shares: Floats, of_row: Ints | None = None) -> ValuesOfTract
         The home area of each count; by default, each has its own.
     """
     row, tract = np.nonzero(shares)
-    found = shares[row, tract][None]
-    values = HomeValues(row[None], tract[None], found, found)
+    share = shares[row, tract][None]
+    values = HomeValues(row[None], tract[None], share, share)
     areas = np.arange(len(shares)) if of_row is None else of_row
     return ValuesOfTracts(lambda tracts: values, areas, tract.size)
 
@@ -114,7 +114,7 @@ class HomeCells:
         self.values = values
         self._priors = priors
         self._tract = np.broadcast_to(values.tract, (len(priors), values.tract.shape[1]))
-        self.shape = len(priors), n_rows, max(each.share.size for each in priors)
+        self.shape = len(priors), n_rows, max(prior.share.size for prior in priors)
         at = list(zip(priors, self._tract, strict=True))
         point = np.stack([prior.point[tract] for prior, tract in at])
         self.cell: Ints = (np.arange(len(priors))[:, None] * n_rows + values.row) * self.shape[2] + point
@@ -151,8 +151,8 @@ class HomeCells:
 
     def _sums(self, terms: Floats) -> Floats:
         size = self.shape[0] * self.shape[1] * self.shape[2]
-        found = np.bincount(self.cell.reshape(-1), terms.reshape(-1), size)
-        return found.reshape(self.shape).astype(np.float64, copy=False)
+        sums = np.bincount(self.cell.reshape(-1), terms.reshape(-1), size)
+        return sums.reshape(self.shape).astype(np.float64, copy=False)
 
     def in_some(self, cells: Ints) -> tuple[Floats, Floats]:
         """Return the mean values of some cells by gravity mass, and their sums over squared shares of people.
@@ -169,13 +169,15 @@ class HomeCells:
         place, listed_in = np.divmod(listed, n_listed)
         at, people = number[self.cell.reshape(-1)[listed]], self.people.reshape(-1)[listed]
         tract, mean = (
-            each.reshape(-1)[listed if len(each) > 1 else listed_in]
-            for each in (self.values.tract, self.values.mean)
+            array.reshape(-1)[listed if len(array) > 1 else listed_in]
+            for array in (self.values.tract, self.values.mean)
         )
         gravity = np.empty(tract.size)
         ends = np.searchsorted(place, np.arange(self.shape[0] + 1)).tolist()
-        for each, (first, last) in zip(self._priors, pairwise(ends), strict=True):
-            gravity[first:last] = each.gravity[tract[first:last]]
+        for prior, (first, last) in zip(self._priors, pairwise(ends), strict=True):
+            gravity[first:last] = prior.gravity[tract[first:last]]
         terms = mean * gravity, mean * people**2
-        by_gravity, by_squares = (np.bincount(at, each, cells.size).astype(np.float64) for each in terms)
+        by_gravity, by_squares = (
+            np.bincount(at, weights, cells.size).astype(np.float64) for weights in terms
+        )
         return by_gravity, by_squares

@@ -57,7 +57,7 @@ class PreparedTables(NamedTuple):
     @classmethod
     def of(cls, tables: NoisyTables, cleaning: Cleaning, prior: TractPrior) -> PreparedTables:
         """Prepare the tables of a tract."""
-        sums = [each.sum(axis=1) for each in (tables.workers, tables.lost, tables.lost_variance)]
+        sums = [array.sum(axis=1) for array in (tables.workers, tables.lost, tables.lost_variance)]
         by_class = np.stack([*sums, tables.freed, tables.gained, tables.gained_variance, tables.n_tables])
         columns = _columns(tables, cleaning.change, prior.share)
         noise = float(np.max(cleaning.noise))
@@ -146,14 +146,14 @@ class _Products(NamedTuple):
         sizes = (n_classes, n_classes, _LINEAR, n_classes, _SQUARED)
         return cls(*(np.zeros((n_tracts, n_rows, size)) for size in sizes))
 
-    def put(self, place: int, found: Floats, n_classes: int) -> None:
+    def put(self, place: int, products: Floats, n_classes: int) -> None:
         """Store the products of one tract, with all columns or with those alone that are for squares."""
-        left = found
-        if found.shape[1] > n_classes + _SQUARED:
-            self.workers[place, :, :n_classes] = found[:, :n_classes]
-            self.lost[place, :, :n_classes] = found[:, n_classes : 2 * n_classes]
-            self.linear[place] = found[:, 2 * n_classes : 2 * n_classes + _LINEAR]
-            left = found[:, 2 * n_classes + _LINEAR :]
+        left = products
+        if products.shape[1] > n_classes + _SQUARED:
+            self.workers[place, :, :n_classes] = products[:, :n_classes]
+            self.lost[place, :, :n_classes] = products[:, n_classes : 2 * n_classes]
+            self.linear[place] = products[:, 2 * n_classes : 2 * n_classes + _LINEAR]
+            left = products[:, 2 * n_classes + _LINEAR :]
         self.variance[place, :, :n_classes] = left[:, :n_classes]
         self.squared[place] = left[:, n_classes:]
 
@@ -182,15 +182,15 @@ def points_of_counts(
     less.reshape(-1)[at] = c**2 - c
     is_cut = np.isin(np.arange(len(made)), at // (s.shape[1] * s.shape[2])).tolist()
     on, corrected = (_Products.empty(s.shape[0], s.shape[1], part.shape[2]) for _ in range(2))
-    mine = np.zeros((len(made), part.shape[1], s.shape[2]))
-    for place, each in enumerate(made):
-        n_points, n_classes = len(each.columns), each.n_classes
-        on.put(place, s[place, :, :n_points] @ each.columns, n_classes)
+    class_workers = np.zeros((len(made), part.shape[1], s.shape[2]))
+    for place, tables in enumerate(made):
+        n_points, n_classes = len(tables.columns), tables.n_classes
+        on.put(place, s[place, :, :n_points] @ tables.columns, n_classes)
         if is_cut[place]:
-            squared = less[place, :, :n_points] @ each.columns[:, each.n_linear :]
+            squared = less[place, :, :n_points] @ tables.columns[:, tables.n_linear :]
             corrected.put(place, squared, n_classes)
-            workers = each.columns[:, :n_classes]
-            mine[place, :, :n_points] = part[place, :, :n_classes] @ workers.T
+            workers = tables.columns[:, :n_classes]
+            class_workers[place, :, :n_points] = part[place, :, :n_classes] @ workers.T
     mean, usual = on.squared[..., 0], on.linear[..., 0]
     square, variance = on.squared + corrected.squared, on.variance + corrected.variance
     even_square, _, shown_square, changed_square, off, full = np.moveaxis(square, -1, 0)
@@ -211,13 +211,17 @@ def points_of_counts(
         full,
     ]
     lost = _off_mean(variance, on.variance, mean, made)
-    of_cut = _in_cut_points(cells, made, (at, c), mine, of_row)
+    of_cut = _in_cut_points(cells, made, (at, c), class_workers, of_row)
     by_class, of_areas = np.stack([on.workers, lost, on.lost]), np.stack(plain)
     return PointSums(by_class[:, :, of_row], np.concatenate([of_areas[:, :, of_row], of_cut]))
 
 
 def _in_cut_points(
-    cells: HomeCells, made: Sequence[PreparedTables], cut: tuple[Ints, Floats], mine: Floats, of_row: Ints
+    cells: HomeCells,
+    made: Sequence[PreparedTables],
+    cut: tuple[Ints, Floats],
+    class_workers: Floats,
+    of_row: Ints,
 ) -> Floats:
     """Return sums over the points that home areas cut, within, placed, cut, and moved of `PLAIN`: float64[4, T, R].
 
@@ -225,7 +229,7 @@ def _in_cut_points(
     ----------
     cut : tuple of int64[cells], float64[cells]
         Their positions in float64[T, U, K], and the share of the home area in each.
-    mine : float64[T, R or 1, K]
+    class_workers : float64[T, R or 1, K]
         Workers of the count's classes in each point.
     of_row : int64[R]
     """
@@ -235,7 +239,7 @@ def _in_cut_points(
     if not at.size:
         return np.zeros((4, n_tracts, of_row.size))
     g, first = cells.in_some(at)
-    squares = padded([each.squares for each in made], (n_points,))
+    squares = padded([tables.squares for tables in made], (n_points,))
     place, area_point = np.divmod(at, n_areas * n_points)
     area, point = np.divmod(area_point, n_points)
     within = np.maximum(first * (1.0 - 2.0 * c) + c**2 * squares[place, point], 0.0)
@@ -244,31 +248,31 @@ def _in_cut_points(
     cell = np.repeat(np.arange(at.size), times[area])
     number = np.arange(cell.size) - np.repeat(np.cumsum(times[area]) - times[area], times[area])
     row = np.argsort(of_row, kind="stable")[(np.cumsum(times) - times)[area[cell]] + number]
-    workers = mine[place[cell], row if mine.shape[1] > 1 else 0, point[cell]]
+    workers = class_workers[place[cell], row if class_workers.shape[1] > 1 else 0, point[cell]]
     of_cells = within, np.maximum(c - c**2, 0.0), np.ones_like(c), c - g
     weights = workers**2, workers, workers, workers
-    terms = [weight * each[cell] for weight, each in zip(weights, of_cells, strict=True)]
+    terms = [weight * of_cell[cell] for weight, of_cell in zip(weights, of_cells, strict=True)]
     count = place[cell] * of_row.size + row
-    found = np.stack([np.bincount(count, each, n_cells) for each in terms])
-    return found.reshape(4, n_tracts, of_row.size).astype(np.float64, copy=False)
+    sums = np.stack([np.bincount(count, term, n_cells) for term in terms])
+    return sums.reshape(4, n_tracts, of_row.size).astype(np.float64, copy=False)
 
 
 def _off_mean(square: Floats, plain: Floats, mean: Floats, made: Sequence[PreparedTables]) -> Floats:
     """Return sums of (s - mean)^2 times the variance of lost workers, from those of s^2 and of s: float64[T, R, J]."""
     variance = np.zeros((len(made), 1, square.shape[2]))
-    for place, each in enumerate(made):
-        variance[place, 0, : each.n_classes] = each.by_class[2]
+    for place, tables in enumerate(made):
+        variance[place, 0, : tables.n_classes] = tables.by_class[2]
     middle = mean[..., None]
     terms = square, 2.0 * middle * plain, middle**2 * variance
-    found = terms[0] - terms[1] + terms[2]
-    found[np.abs(found) <= _ROUNDING * (np.abs(terms[0]) + np.abs(terms[1]) + terms[2])] = 0.0
-    return np.asarray(found)
+    sums = terms[0] - terms[1] + terms[2]
+    sums[np.abs(sums) <= _ROUNDING * (np.abs(terms[0]) + np.abs(terms[1]) + terms[2])] = 0.0
+    return np.asarray(sums)
 
 
 def points_of_sums(cells: HomeCells, made: Sequence[PreparedTables], part: Floats) -> PointSums:
     """Add up over points for sums of any values; arguments as for :func:`points_of_counts`."""
-    s, second = (cells.by_people(each) for each in (cells.values.mean, cells.values.square))
-    first, first_square = (cells.by_squares(each) for each in (cells.values.mean, cells.values.square))
+    s, second = (cells.by_people(values) for values in (cells.values.mean, cells.values.square))
+    first, first_square = (cells.by_squares(values) for values in (cells.values.mean, cells.values.square))
     g = cells.by_gravity()
     on, of_square, off, of_second, of_size = (
         _Products.empty(s.shape[0], s.shape[1], part.shape[2]) for _ in range(5)
@@ -276,21 +280,21 @@ def points_of_sums(cells: HomeCells, made: Sequence[PreparedTables], part: Float
     in_points = np.zeros((4, *s.shape[:2]))
     mean = np.zeros(s.shape[:2])
     n_rows = s.shape[1]
-    for place, each in enumerate(made):
-        n_points, n_classes = len(each.columns), each.n_classes
+    for place, tables in enumerate(made):
+        n_points, n_classes = len(tables.columns), tables.n_classes
         of = s[place, :, :n_points]
-        mean[place] = of @ each.columns[:, each.n_linear + n_classes]
+        mean[place] = of @ tables.columns[:, tables.n_linear + n_classes]
         seconds = second[place, :, :n_points]
         rows = np.concatenate([of, of**2, (of - mean[place][:, None]) ** 2, seconds, np.abs(of)])
-        found = rows @ each.columns
+        sums = rows @ tables.columns
         for number, products in enumerate((on, of_square, off, of_second, of_size)):
-            products.put(place, found[number * n_rows : (number + 1) * n_rows], n_classes)
-        mine = part[place, :, :n_classes] @ each.columns[:, :n_classes].T
+            products.put(place, sums[number * n_rows : (number + 1) * n_rows], n_classes)
+        class_workers = part[place, :, :n_classes] @ tables.columns[:, :n_classes].T
         squares = first_square[place, :, :n_points] - 2.0 * of * first[place, :, :n_points]
-        within = np.maximum(squares + of**2 * each.squares, 0.0)
-        in_points[0, place] = (mine**2 * within).sum(axis=1)
-        in_points[1, place] = (mine * np.maximum(seconds - of**2, 0.0)).sum(axis=1)
-        in_points[3, place] = (mine * (of - g[place, :, :n_points])).sum(axis=1)
+        within = np.maximum(squares + of**2 * tables.squares, 0.0)
+        in_points[0, place] = (class_workers**2 * within).sum(axis=1)
+        in_points[1, place] = (class_workers * np.maximum(seconds - of**2, 0.0)).sum(axis=1)
+        in_points[3, place] = (class_workers * (of - g[place, :, :n_points])).sum(axis=1)
     even_square, change_square, shown_square, changed_square, off_square, full = np.moveaxis(
         of_square.squared, -1, 0
     )

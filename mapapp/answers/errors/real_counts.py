@@ -215,11 +215,11 @@ def errors_of(sums: Floats, least: float = 0.0, *, is_plain: bool = True) -> tup
     is_plain : bool
         Whether counts still have the expectation A + kappa X, which cleaning changes by what the prior expects.
     """
-    read, weight, weighted, found, open_usual, unlike, unlike_usual, plain, plain_variance, *rest = sums
+    read, weight, weighted, estimate, open_usual, unlike, unlike_usual, plain, plain_variance, *rest = sums
     apart, open_variance, placed, dealt, cut, moved, within = rest
     precision = 1.0 / COMMON**2 + weight
     factor = weighted / precision
-    real = found + factor * open_usual
+    real = estimate + factor * open_usual
     variance = open_variance + open_usual**2 / precision
     unlike = UNLIKE * (unlike + factor * unlike_usual)
     shown = is_plain * unlike**2 / (unlike**2 + np.maximum(plain_variance - variance, 0.0) + _TINY)

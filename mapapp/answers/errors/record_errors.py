@@ -101,12 +101,12 @@ class RecordErrors(Errors):
             rows = max(
                 rows, entry.n_error_rows or 0
             )  # these terms are cheap, unlike the formula for releases
-        found = super().of_answer(answer, rows, tables, shown)
-        wanted = {name for name in found.tables() if tables is None or name in tables}
-        numbers, row_picks = self._counts(entry, found)
-        reasons = self._reasons_of_numbers(found, numbers)
+        with_errors = super().of_answer(answer, rows, tables, shown)
+        wanted = {name for name in with_errors.tables() if tables is None or name in tables}
+        numbers, row_picks = self._counts(entry, with_errors)
+        reasons = self._reasons_of_numbers(with_errors, numbers)
         for name in sorted(wanted):
-            table = found.tables()[name]
+            table = with_errors.tables()[name]
             if "expected_error" in table.columns:
                 n_rows = rows_with_errors(entry, name, table, max(rows, 0))
                 first = table.head(n_rows)
@@ -115,25 +115,25 @@ class RecordErrors(Errors):
                     texts |= {FIRST_ROWS}
                 reasons[name] = texts or _reasons_of_rest(table, shown)
         notes, marks = _marked_notes(reasons)
-        kept = tuple(note for note in found.about.notes if note.code != NO_ERROR)
-        return replace(found, about=replace(found.about, notes=kept + notes, no_errors=marks))
+        kept = tuple(note for note in with_errors.about.notes if note.code != NO_ERROR)
+        return replace(with_errors, about=replace(with_errors.about, notes=kept + notes, no_errors=marks))
 
     def _reasons_of_numbers(self, answer: Result, picks: Mapping[str, Pick]) -> dict[str, set[str]]:
         """Return why numbers of an answer have no error; numbers derived from counts have the reasons of these."""
-        found: dict[str, set[str]] = {}
+        reasons: dict[str, set[str]] = {}
         of_counts = {reason for pick in picks.values() for reason in self._reasons_of(pick)}
         for name, number in answer.numbers().items():
             if not isinstance(number, MEASURES) or number.value is None or number.expected_error is not None:
                 continue
             if not self.is_known:
-                found[name] = {NOT_STATED}
+                reasons[name] = {NOT_STATED}
             elif isinstance(number, Miles):
-                found[name] = {DISTANCES}
+                reasons[name] = {DISTANCES}
             elif name in picks:
-                found[name] = self._reasons_of(picks[name])
+                reasons[name] = self._reasons_of(picks[name])
             else:
-                found[name] = {DIFFERENCES} if isinstance(number, Number) else of_counts
-        return found
+                reasons[name] = {DIFFERENCES} if isinstance(number, Number) else of_counts
+        return reasons
 
     def _reasons_of_rows(self, rows: pandas.DataFrame, pick_of: PickOf | None) -> set[str]:
         """Return why some rows of a table have no error; their areas are in one layer, so a few rows are enough."""
@@ -178,28 +178,30 @@ class RecordErrors(Errors):
 
     def _values_of(self, pick: Pick) -> dict[str, int] | None:
         """Return how many values of each attribute a pick covers; None if it is no combination of values."""
-        found = self._filtered(pick.filters)
+        values = self._filtered(pick.filters)
         if pick.work is not None:
             pumas, tracts = self._n_whole(pick.work, "puma"), self._n_whole(pick.work, "tract")
             if pumas is None and tracts is None:
                 return None
-            found |= {"work_puma": pumas} if pumas is not None else {"work_tract": tracts or 0}
+            values |= {"work_puma": pumas} if pumas is not None else {"work_tract": tracts or 0}
         if pick.home is not None:
             pumas = self._n_whole(pick.home, "puma")
             if pumas is None:
                 return None
-            found["home_puma"] = pumas
-        return found
+            values["home_puma"] = pumas
+        return values
 
     def _filtered(self, filters: Filters) -> dict[str, int]:
         """Return how many values of each attribute filters include; a derived attribute counts as its source."""
-        found: dict[str, int] = {}
+        n_values: dict[str, int] = {}
         for name in CHARACTERISTICS:
             bands = getattr(filters, name)
             source, groups = self._derived.get(name, (name, ()))
             if bands:
-                found[source] = sum(group in bands for group in groups) if groups else len(bands)
-        return found | {name: len(codes) for name, codes in values_by_attribute(filters.attributes).items()}
+                n_values[source] = sum(group in bands for group in groups) if groups else len(bands)
+        return n_values | {
+            name: len(codes) for name, codes in values_by_attribute(filters.attributes).items()
+        }
 
     def _n_whole(self, blocks: Blocks, level: str) -> int | None:
         """Return how many units of a level some blocks are; None if they are only parts of one."""
@@ -212,13 +214,13 @@ class RecordErrors(Errors):
     def _unit_codes(self) -> dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """The unit of every block, and the number of blocks of every unit, by level."""
         blocks = self._store.table("blocks", ["puma_id", "tract_id"])
-        found = {}
+        by_level = {}
         for level in ("puma", "tract"):
             code = np.unique(blocks[f"{level}_id"].to_numpy(dtype=str), return_inverse=True)[1].astype(
                 np.int64
             )
-            found[level] = code, np.bincount(code)
-        return found
+            by_level[level] = code, np.bincount(code)
+        return by_level
 
     def _counts(self, entry: Entry, answer: Result) -> Counts:
         """Return what an answer counts; who comes in is a count of its own, because no count here is exact."""

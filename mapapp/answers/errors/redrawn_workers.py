@@ -94,7 +94,9 @@ def redrawn(
     price : float or float64[tables]
         Weight of an occupied point, the same for tables of equally many workers; above 0 and at most 1.
     """
-    settings = np.stack([np.broadcast_to(one, first.shape) for one in (theta, price)]).astype(np.float64)
+    settings = np.stack([np.broadcast_to(setting, first.shape) for setting in (theta, price)]).astype(
+        np.float64
+    )
     unique, kind = np.unique(settings, axis=1, return_inverse=True)
     kind, size = kind.reshape(-1), np.diff(np.append(first, counts.size))
     n_mean = np.bincount(kind, np.add.reduceat(counts, first)) / np.bincount(kind)
@@ -106,17 +108,17 @@ def redrawn(
         _of_points(*law, *of_kind)
         for law, of_kind in zip(like.T.tolist(), _sizes(most).T.tolist(), strict=True)
     ]
-    found = _moments(made, like[0][kind], kind, first, counts)
+    moments = _moments(made, like[0][kind], kind, first, counts)
     # Freed workers who return to occupied points count as kept.
     c = unique[1][kind]
     weight = size + c * (n_points - size)
     spread = c * n_points / weight
     return Redrawn(
-        found.mean - np.repeat(found.of_table * (1.0 - c) / weight, size),
-        found.variance,
-        found.of_table * spread,
-        found.variance_of_table * spread**2,
-        np.maximum(found.lost_at - (found.of_table * (1.0 - c) / weight)[:, None], 0.0),
+        moments.mean - np.repeat(moments.of_table * (1.0 - c) / weight, size),
+        moments.variance,
+        moments.of_table * spread,
+        moments.variance_of_table * spread**2,
+        np.maximum(moments.lost_at - (moments.of_table * (1.0 - c) / weight)[:, None], 0.0),
     )
 
 
@@ -141,9 +143,9 @@ def _without_price(n_points: int, settings: Floats, n_workers: Floats) -> Floats
 def _moments(made: list[_OfPoints], n_points: Floats, kind: Ints, first: Ints, counts: Ints) -> Redrawn:
     """Return the moments of tables of several kinds, from what points lose in each kind of table."""
     size = np.diff(np.append(first, counts.size))
-    nodes = np.stack([one.nodes for one in made])[kind]
+    nodes = np.stack([points.nodes for points in made])[kind]
     means, variances = (np.concatenate(all_of) for all_of in list(zip(*made, strict=True))[1:])
-    start = np.cumsum([len(one.mean) for one in made]) - [len(one.mean) for one in made]
+    start = np.cumsum([len(points.mean) for points in made]) - [len(points.mean) for points in made]
     at_row = np.repeat(start[kind], size) + np.minimum(counts, _MOST)
     by_node = means[at_row]
     mean, variance = (np.add.reduceat(of, first, axis=0) for of in (by_node, variances[at_row]))
@@ -156,18 +158,18 @@ def _moments(made: list[_OfPoints], n_points: Floats, kind: Ints, first: Ints, c
         low, high = table[at_row, row_at], table[at_row, row_at + 1]
         return np.asarray(low + row_part * (high - low))
 
-    found, spread = of_rows(means), of_rows(variances)
+    lost, spread = of_rows(means), of_rows(variances)
     whole = np.add.reduceat(spread, first)
     # A point's own law has the curvature of the weight in it; that of the others is still missing.
     others = whole - np.add.reduceat(spread**2, first) / whole
     table = np.arange(kind.size)
     elsewhere = nodes[table, at] + part * (nodes[table, at + 1] - nodes[table, at])
-    freed = np.add.reduceat(found, first).astype(np.float64)
-    longest = np.array([len(one.mean) for one in made])[kind] - 1
+    freed = np.add.reduceat(lost, first).astype(np.float64)
+    longest = np.array([len(points.mean) for points in made])[kind] - 1
     full = start[kind][:, None] + np.minimum(FULLNESS, longest[:, None])
     below, beyond = means[full, at[:, None]], means[full, at[:, None] + 1]
     return Redrawn(
-        found,
+        lost,
         spread,
         freed,
         np.asarray(whole * _held(others, elsewhere, n_points)),
@@ -195,10 +197,10 @@ def _of_points(n_points: float, theta: float, stays: float, most: int, largest: 
     # its weight lacks the factor ``stays``.
     with np.errstate(divide="ignore"):
         powers = np.stack([np.zeros(largest + 1), log_r := np.log(np.arange(largest + 1)), 2 * log_r])
-    each = weight + powers[..., None]
-    fewer = np.full_like(each, -np.inf)
-    fewer[:, 1:] = np.logaddexp.accumulate(each, axis=1)[:, :-1]
-    total, first, second = np.logaddexp(fewer, each - math.log(stays))
+    terms = weight + powers[..., None]
+    fewer = np.full_like(terms, -np.inf)
+    fewer[:, 1:] = np.logaddexp.accumulate(terms, axis=1)[:, :-1]
+    total, first, second = np.logaddexp(fewer, terms - math.log(stays))
     mean = np.exp(first - total)
     return _OfPoints(nodes, mean, np.maximum(np.exp(second - total) - mean**2, 0.0))
 

@@ -76,7 +76,7 @@ class ReleaseErrors(Errors):
         """
         if not self.is_known:
             return [None] * len(picks)
-        found: list[float | None] = [0.0] * len(picks)
+        by_place: list[float | None] = [0.0] * len(picks)
         groups: dict[bytes | None, list[int]] = {}
         keys = {id(pick.work): _key(pick.work) for pick in picks}
         for place, pick in enumerate(picks):
@@ -98,8 +98,8 @@ class ReleaseErrors(Errors):
                 workplaces.n_units,
             )
             for place, error in zip(group, errors, strict=True):
-                found[place] = error.error
-        return found
+                by_place[place] = error.error
+        return by_place
 
     def prepare(self) -> None:
         """Read in advance what errors need of each workplace tract: about ten milliseconds for a tract.
@@ -140,7 +140,7 @@ class ReleaseErrors(Errors):
         counts = np.zeros(shape)
         np.add.at(counts, (self._blocks[0][work], band_of, way_of), workers)
         share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
-        found = errors_of_cells(
+        errors = errors_of_cells(
             self._formula,
             self._tracts.ways,
             (share, self._same_block_share(pick)),
@@ -153,11 +153,13 @@ class ReleaseErrors(Errors):
         def of_table(table: pandas.DataFrame) -> pandas.DataFrame:
             # By key, because the caller may have left rows out.
             n_rows = len(table)
-            band = table["band"].to_numpy(np.int64) if "band" in table else np.full(n_rows, len(found) - 1)
+            band = table["band"].to_numpy(np.int64) if "band" in table else np.full(n_rows, len(errors) - 1)
             way = np.full(n_rows, N_DIRECTIONS)
             if "direction" in table:
-                way = np.array([DIRECTIONS.index(one) for one in table["direction"]], dtype=np.int64)
-            return table.assign(expected_error=found[band, way])
+                way = np.array(
+                    [DIRECTIONS.index(direction) for direction in table["direction"]], dtype=np.int64
+                )
+            return table.assign(expected_error=errors[band, way])
 
         return with_fields(answer, {name: of_table(getattr(answer, name)) for name in tables})
 
@@ -198,7 +200,7 @@ class ReleaseErrors(Errors):
     def _tracts(self) -> Tracts:
         tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
         blocks = self._store.table("blocks", ["lon_deg", "lat_deg"])
-        places = [(each["lon_deg"].to_numpy(), each["lat_deg"].to_numpy()) for each in (tracts, blocks)]
+        places = [(table["lon_deg"].to_numpy(), table["lat_deg"].to_numpy()) for table in (tracts, blocks)]
         return Tracts(TractWays(*places[0]), miles_within(self._blocks[0], places[1], self._blocks[1]))
 
     @cached_property
@@ -265,11 +267,11 @@ class ReleaseErrors(Errors):
         same_home = _together(range(len(picks)), lambda place: id(picks[place].home))
         for homes in same_home:
             if len(homes) > 1:
-                found = self._flows.by_code_and_segment(
+                by_code = self._flows.by_code_and_segment(
                     replace(picks[homes[0]], filters=Filters()), "work", tract, self._n_tracts
                 )
                 for place in homes:
-                    counts[place] = found[:, picks[place].filters.segments].sum(axis=1)
+                    counts[place] = by_code[:, picks[place].filters.segments].sum(axis=1)
         alone = [homes[0] for homes in same_home if len(homes) == 1]
         for places in _together(alone, lambda place: picks[place].filters):
             counts[places] = self._of_homes([picks[place] for place in places], tract)
@@ -292,10 +294,10 @@ class ReleaseErrors(Errors):
         kind, kinds = pandas.factorize(inside[chosen])
         member = np.full(tract.size, -1, dtype=np.int32)
         member[chosen] = kind
-        found = np.zeros((kinds.size, self._n_tracts))
+        by_kind = np.zeros((kinds.size, self._n_tracts))
         for row, at, workers in self._flows.matrix(replace(picks[0], home=chosen), member, tract):
-            found[row, at] = workers
-        return np.asarray((kinds >> np.arange(len(homes))[:, None] & 1).astype(np.float64) @ found)
+            by_kind[row, at] = workers
+        return np.asarray((kinds >> np.arange(len(homes))[:, None] & 1).astype(np.float64) @ by_kind)
 
     def _workplaces_of(self, work: Blocks | None) -> Workplaces:
         """Return the synthesizers of a work area by tract and size, and their number by segment."""

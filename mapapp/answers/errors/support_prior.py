@@ -60,7 +60,7 @@ class Synthesizers(NamedTuple):
     def in_tracts(self, n_tracts: int) -> list[slice]:
         """Return where those of each of the T tracts are listed."""
         ends = np.searchsorted(self.place, np.arange(n_tracts + 1)).tolist()
-        return [slice(*each) for each in pairwise(ends)]
+        return [slice(*pair) for pair in pairwise(ends)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,21 +69,21 @@ def _flow_errors(release: Release) -> dict[int, tuple[float, float]]:
     work_tracts = np.unique(tracts.code[block]).astype(np.int64)
     chosen = np.isin(tracts.code, _spread(work_tracts[is_unit[work_tracts]], _WORKPLACE_TRACTS))
     least = min(first for first, _ in FLOW_CLASSES.values())
-    found = []
+    parts = []
     for part in release.flows.matrix(
         Pick(work=np.flatnonzero(chosen).astype(np.int32)), tracts.code, tracts.code
     ):
         home, work, workers = part  # the largest first
-        found.append(np.stack(part)[:, is_unit[home] & is_unit[work] & (workers >= least)])
+        parts.append(np.stack(part)[:, is_unit[home] & is_unit[work] & (workers >= least)])
         if workers[-1] < least:
             break
-    flows = np.concatenate(found, axis=1) if found else np.zeros((3, 0), dtype=np.int64)
+    flows = np.concatenate(parts, axis=1) if parts else np.zeros((3, 0), dtype=np.int64)
     errors = {}
     for size, (first, last) in FLOW_CLASSES.items():
-        mine = flows[:, (flows[2] >= first) & (flows[2] <= last)]
+        of_size = flows[:, (flows[2] >= first) & (flows[2] <= last)]
         picks = [
             Pick(home=tracts.blocks_of(int(home)), work=tracts.blocks_of(int(work)))
-            for home, work in _spread(mine[:2].T, MOST_FLOWS)
+            for home, work in _spread(of_size[:2].T, MOST_FLOWS)
         ]
         if picks:
             errors[size] = _half_and_most(release.errors.of_counts(picks))

@@ -26,8 +26,9 @@ from mapapp.answers.findings.words import (
     where_of,
 )
 
-__all__ = ["findings"]
+__all__ = ["added_findings", "findings"]
 
+_MOST_ADDED: Final = 2
 _N_CHANGES: Final = 3
 _WORK_THERE: Final = "work{s} in {work}"
 
@@ -38,8 +39,19 @@ def findings(result: Result) -> tuple[str, ...]:
         return result.findings()
     if isinstance(result, Change):
         return _of_change(result)
-    found: tuple[str, ...] = entry_of(result).findings(result)
-    return found
+    sentences: tuple[str, ...] = entry_of(result).findings(result)
+    return sentences
+
+
+def added_findings(result: Result) -> tuple[str, ...]:
+    """Return at most two sentences that say more than the key numbers, for a page that shows those beside them."""
+    sentences = findings(result)
+    if isinstance(result, Change | OverYears):
+        return sentences[:_MOST_ADDED]
+    n_repeated = entry_of(result).n_counting_sentences
+    tails = [sentence.partition("; ")[2] for sentence in sentences[:n_repeated]]
+    more = (*(capital(tail) for tail in tails if tail), *sentences[n_repeated:])
+    return more[:_MOST_ADDED]
 
 
 def _of_change(change: Change) -> tuple[str, ...]:
@@ -123,8 +135,8 @@ def _of_rows(change: Change) -> str:
 
 
 def _row_names(rows: pandas.DataFrame, columns: tuple[str, ...]) -> list[str]:
-    each = [spoken_names([str(name) for name in rows[column].tolist()]) for column in columns]
-    return [" to ".join(names) for names in zip(*each, strict=True)]
+    names_by_column = [spoken_names([str(name) for name in rows[column].tolist()]) for column in columns]
+    return [" to ".join(names) for names in zip(*names_by_column, strict=True)]
 
 
 def _step(change: float, error: float, kind: str) -> str:

@@ -284,10 +284,10 @@ def _units(frame: pandas.DataFrame, kept: pandas.Series | bool = True) -> list[R
 def _pairs(answer: FlowMatrix, cells: pandas.DataFrame) -> list[Ranked]:
     both, ends = cells.head(_MOST_PAIRS), []
     for end, margin in (("home", answer.homes), ("work", answer.works)):
-        full, mine = margin["name"].tolist(), both[f"{end}_name"].tolist()
-        named = {name: full.index(name) for name in mine[: N_RANKED + 1]}
+        full, shown = margin["name"].tolist(), both[f"{end}_name"].tolist()
+        named = {name: full.index(name) for name in shown[: N_RANKED + 1]}
         spoken = first_spoken(full, list(named.values()))
-        ends.append([spoken[named[name]] if name in named else name for name in mine])
+        ends.append([spoken[named[name]] if name in named else name for name in shown])
     names = [f"{home} to {work}" for home, work in zip(*ends, strict=True)]
     return ranked_of(names, both["workers"].tolist(), both["expected_error"].tolist())
 
@@ -314,10 +314,10 @@ def _who_they_are(bands: pandas.DataFrame, n: int) -> Sentences:
         return ()
     parts, unclear = [], []
     columns = ("characteristic", "band", "workers", "expected_error")
-    each = list(zip(*(bands[column].tolist() for column in columns), strict=True))
+    all_bands = list(zip(*(bands[column].tolist() for column in columns), strict=True))
     for name, phrases in _WHO.items():
-        mine = [(phrases[band - 1], n, error) for of, band, n, error in each if of == name]
-        rows = sorted(ranked_of(*zip(*mine, strict=True)), key=lambda row: -row.workers)
+        phrased = [(phrases[band - 1], n, error) for of, band, n, error in all_bands if of == name]
+        rows = sorted(ranked_of(*zip(*phrased, strict=True)), key=lambda row: -row.workers)
         if rows[0].workers == n:
             continue  # all of them, as with a filter
         parts.append(f"{share_text(rows[0].workers, n, rows[0].error)} {rows[0].name}")
@@ -335,8 +335,8 @@ def _largest_segment(answer: AreaProfile) -> str:
         return ""
     n = answer.workers.value
     order = np.argsort(-answer.segments["workers"].to_numpy(), kind="stable")
-    each = ranked(answer.segments, "label")
-    rows = [each[row] for row in order[:2]]
+    segments = ranked(answer.segments, "label")
+    rows = [segments[row] for row in order[:2]]
     if n < LEAST_WORKERS or rows[0].workers == n:
         return ""
     first = answer.segments.iloc[order[0]]
@@ -365,7 +365,7 @@ def _places(margin: pandas.DataFrame, layer: str, inside: str) -> str:
     n_units, n_states = (int((margin["kind"] == kind).sum()) for kind in ("unit", "elsewhere"))
     unit = words.level_word(layer)
     parts = [(n_units, unit, ""), (n_states, "state", " beyond the mapped area")]
-    texts = [f"{n:,} {one if n == 1 else words.plural(one)}{more}" for n, one, more in parts if n]
+    texts = [f"{n:,} {noun if n == 1 else words.plural(noun)}{more}" for n, noun, more in parts if n]
     rest = f", or outside any {unit}" if (margin["kind"] == "none").any() else ""
     return (listed(texts) or f"no {unit}") + inside + rest
 

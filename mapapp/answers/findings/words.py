@@ -60,9 +60,9 @@ class Amount:
     error: str
     shown: int
 
-    def of(self, one: str, many: str) -> str:
+    def of(self, singular: str, plural: str) -> str:
         """Return the amount with the singular or plural of what it counts, such as "about 92,000 jobs"."""
-        return f"{self.text} {one if self.shown == 1 else many}"
+        return f"{self.text} {singular if self.shown == 1 else plural}"
 
     @property
     def people(self) -> str:
@@ -210,19 +210,19 @@ def spoken_names(names: Sequence[str]) -> list[str]:
     """Return the names as people say them; a name keeps what distinguishes it from another of the names."""
     forms = list(map(shorter_names, names))
     counts = _counts(forms)
-    return [_distinct(name, mine, counts) for name, mine in zip(names, forms, strict=True)]
+    return [_distinct(name, own_forms, counts) for name, own_forms in zip(names, forms, strict=True)]
 
 
 def first_spoken(names: Sequence[str], first: Sequence[int]) -> list[str]:
     """Return names as of :func:`spoken_names`, but spoken only at a few positions; the others are whole."""
-    found = list(names)
+    spoken = list(names)
     for place in first:
         name = names[place]
-        mine = shorter_names(name)
+        own_forms = shorter_names(name)
         # No other name has an equal form.
-        alike = [shorter_names(each) for each in names if each.startswith(mine[0])]
-        found[place] = _distinct(name, mine, _counts(alike))
-    return found
+        alike = [shorter_names(rival) for rival in names if rival.startswith(own_forms[0])]
+        spoken[place] = _distinct(name, own_forms, _counts(alike))
+    return spoken
 
 
 def _counts(forms: Sequence[Sequence[str]]) -> list[Counter[str]]:
@@ -248,14 +248,14 @@ def ranked_of(names: Sequence[str], workers: Sequence[int], errors: Sequence[flo
     ]
 
 
-def is_tied(one: Ranked, other: Ranked) -> bool:
+def is_tied(first: Ranked, second: Ranked) -> bool:
     """Return whether two counts differ by at most twice their combined error, so that they have no order.
 
     If an error is unknown, the counts are not called tied.
     """
-    if one.error is None or other.error is None:
+    if first.error is None or second.error is None:
         return False
-    return abs(one.workers - other.workers) <= 2 * math.hypot(one.error, other.error)
+    return abs(first.workers - second.workers) <= 2 * math.hypot(first.error, second.error)
 
 
 def ranking(rows: Sequence[Ranked], whole: int, what: str) -> str:

@@ -63,18 +63,18 @@ def joint_promise(release: Release, served: Iterable[Release]) -> JointPromise |
     every = list(served)
     names = names_of(every)
     distinct = {
-        each.version: each
-        for each in every
-        if _share_a_state(release, each) and not is_published(each.certificate)
+        publication.version: publication
+        for publication in every
+        if _share_a_state(release, publication) and not is_published(publication.certificate)
     }
     promised: list[tuple[str, float, float]] = []
     unpromised: list[str] = []
-    for each in distinct.values():
-        epsilon, delta = (words.number(each.certificate, name) for name in ("epsilon_final", "delta"))
-        if words.may_be_released(each.certificate) and epsilon is not None and delta is not None:
-            promised.append((names[each.slug], epsilon, delta))
+    for publication in distinct.values():
+        epsilon, delta = (words.number(publication.certificate, name) for name in ("epsilon_final", "delta"))
+        if words.may_be_released(publication.certificate) and epsilon is not None and delta is not None:
+            promised.append((names[publication.slug], epsilon, delta))
         else:
-            unpromised.append(names[each.slug])
+            unpromised.append(names[publication.slug])
     if len(promised) < 2:
         return None
     return JointPromise(
@@ -106,7 +106,7 @@ def joint_sentences(joint: JointPromise) -> tuple[str, ...]:
     )
 
 
-def _share_a_state(one: Release, other: Release) -> bool:
+def _share_a_state(first: Release, second: Release) -> bool:
     """Whether both may hold workplaces of the same state; True if either does not say which states it covers."""
-    states, others = one.covered_states, other.covered_states
+    states, others = first.covered_states, second.covered_states
     return not states or not others or bool(set(states) & set(others))

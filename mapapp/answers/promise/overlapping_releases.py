@@ -43,18 +43,18 @@ def _is_named(table: OpenedPublication, release: OpenedPublication) -> bool:
 def _names(certificate: Mapping[str, object], version: str) -> bool:
     beside = certificate.get("beside")
     return isinstance(beside, list) and any(
-        isinstance(each, Mapping) and str(each.get("digest", "")).startswith(version) for each in beside
+        isinstance(claim, Mapping) and str(claim.get("digest", "")).startswith(version) for claim in beside
     )
 
 
 def _has_same_jobs(table: OpenedPublication, release: OpenedPublication) -> bool:
     """Return whether both certificates have the same keyed hash of the jobs."""
-    stated = [each.certificate.get("confidential_inputs") for each in (table, release)]
-    hashes = [each.get("jobs") if isinstance(each, Mapping) else None for each in stated]
+    stated = [publication.certificate.get("confidential_inputs") for publication in (table, release)]
+    hashes = [inputs.get("jobs") if isinstance(inputs, Mapping) else None for inputs in stated]
     return hashes[0] is not None and hashes[0] == hashes[1]
 
 
 def _is_alike(table: OpenedPublication, release: OpenedPublication) -> bool:
-    facts = [[str(each.facts.get(name) or "") for name in _SAME] for each in (table, release)]
+    facts = [[str(publication.facts.get(name) or "") for name in _SAME] for publication in (table, release)]
     states = set(table.covered_states), set(release.covered_states)
     return facts[0] == facts[1] and bool(states[0] & states[1])

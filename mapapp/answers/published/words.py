@@ -62,17 +62,17 @@ def is_lodes(certificate: Mapping[str, object]) -> bool:
 
 def source_rows(certificate: Mapping[str, object], *, digest: str = "") -> list[tuple[str, str]]:
     """Return the facts of a certificate for a card and for reports: terms and values."""
-    found = published_certificate(certificate)
-    compared = f"{found.n_compared} of {len(found.sources)} equal to the publisher's list of checksums"
+    stated = published_certificate(certificate)
+    compared = f"{stated.n_compared} of {len(stated.sources)} equal to the publisher's list of checksums"
     rows = [
         (
             "Published by",
-            found.publisher.name + (" (as declared by the importer)" if found.publisher.declared else ""),
+            stated.publisher.name + (" (as declared by the importer)" if stated.publisher.declared else ""),
         ),
-        ("Title", found.publisher.title),
-        ("Address", found.publisher.address),
-        ("Format and vintage", ", ".join(filter(None, (found.format_version, found.data_vintage)))),
-        ("Files", compared if found.sources else ""),
+        ("Title", stated.publisher.title),
+        ("Address", stated.publisher.address),
+        ("Format and vintage", ", ".join(filter(None, (stated.format_version, stated.data_vintage)))),
+        ("Files", compared if stated.sources else ""),
         ("Promise", "none of CommuteMap's: public before"),
         ("Counts digest", digest),
     ]
@@ -81,21 +81,21 @@ def source_rows(certificate: Mapping[str, object], *, digest: str = "") -> list[
 
 def published_chapters(release: OpenedPublication) -> list[Chapter]:
     """Return the sections of text on published counts."""
-    found = published_certificate(release.certificate)
-    publisher = found.publisher
+    stated = published_certificate(release.certificate)
+    publisher = stated.publisher
     states = words.covered_states(release)
     job_type = str(release.facts.get("job_type") or "")
     sources = tuple(
         f"{source.file}: {source.rows:,} rows, {source.bytes:,} bytes, SHA-256 {source.sha256}, {source.checksum}"
-        for source in found.sources
+        for source in stated.sources
     )
     return [
         Chapter(
             title="These are published counts",
             parts=(
                 f"They are from {words.by_name(publisher.name)}: {publisher.title} ({publisher.address}). "
-                f"{found.statement} "
-                f"{found.points_in_words}",
+                f"{stated.statement} "
+                f"{stated.points_in_words}",
                 publisher.protection,
                 *([f"Source: {publisher.reference}."] if publisher.reference else []),
             ),
@@ -106,16 +106,16 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
                 (
                     words.coverage(states, of_residents=True)
                     or "The counts do not state which workplaces they cover.",
-                    *_left_out(found, release),
+                    *_left_out(stated, release),
                     *([COUNTED[job_type]] if job_type in COUNTED and publisher == LODES else []),
-                    *([GUIDANCE, found.segments_in_words] if publisher == LODES else []),
+                    *([GUIDANCE, stated.segments_in_words] if publisher == LODES else []),
                     "A dot on the map is a job. It is in the right block; its position within the block is random.",
                     "Homes outside the mapped area are known by state only. They are in every count and table but have "
                     "no dot. Distances are great-circle miles between block centers, not road miles.",
                 ),
             ),
         ),
-        *([Chapter(title="The files", parts=(*_not_compared(found), sources))] if sources else []),
+        *([Chapter(title="The files", parts=(*_not_compared(stated), sources))] if sources else []),
         Chapter(
             title="Are these the counts that were published?",
             parts=(
@@ -127,13 +127,13 @@ def published_chapters(release: OpenedPublication) -> list[Chapter]:
     ]
 
 
-def _not_compared(found: PublishedCertificate) -> list[str]:
+def _not_compared(stated: PublishedCertificate) -> list[str]:
     """Say that nothing shows that the counts are their publisher's, unless each OD file was compared with its list."""
-    return [NOT_COMPARED.format(name=words.by_name(found.publisher.name))] if found.is_unproven else []
+    return [NOT_COMPARED.format(name=words.by_name(stated.publisher.name))] if stated.is_unproven else []
 
 
-def _left_out(found: PublishedCertificate, release: OpenedPublication) -> list[str]:
-    if not found.homes_left_out:
+def _left_out(stated: PublishedCertificate, release: OpenedPublication) -> list[str]:
+    if not stated.homes_left_out:
         return []
     named = listed(words.covered_states(release))
     return [f"Workers in {named} who live in other states are not in these counts: their file was not given."]

@@ -36,14 +36,14 @@ def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attrib
     terms, derived = ErrorTerms(claims.expected_error or (), claims.attributes), derived_from(claims)
     known = {frozenset((name, parent)) for name, listed in claims.model.parents.items() for parent in listed}
 
-    def is_linked(one: str, other: str) -> bool:
-        stated = terms.is_covered(frozenset(derived.get(name, (name, ()))[0] for name in (one, other)))
-        return bool(known & _pairs(one, other, derived)) if stated is None else stated
+    def is_linked(first: str, second: str) -> bool:
+        stated = terms.is_covered(frozenset(derived.get(name, (name, ()))[0] for name in (first, second)))
+        return bool(known & _pairs(first, second, derived)) if stated is None else stated
 
     apart = [
-        f"{in_sentence(one.title)} and {in_sentence(other.title)}"
-        for one, other in itertools.combinations(attributes, 2)
-        if not is_linked(one.name, other.name)
+        f"{in_sentence(first.title)} and {in_sentence(second.title)}"
+        for first, second in itertools.combinations(attributes, 2)
+        if not is_linked(first.name, second.name)
     ]
     if not apart:
         return ()
@@ -55,11 +55,11 @@ def edge_cautions(certificate: Mapping[str, object], attributes: Sequence[Attrib
     return (Note(NO_EDGE, text),)
 
 
-def _pairs(one: str, other: str, derived: Mapping[str, tuple[str, Sequence[int]]]) -> set[frozenset[str]]:
+def _pairs(first: str, second: str, derived: Mapping[str, tuple[str, Sequence[int]]]) -> set[frozenset[str]]:
     """Return the links that would join two attributes; one that is derived is drawn as its source."""
-    names = [{name, derived.get(name, (name, ()))[0]} for name in (one, other)]
-    found = {frozenset(pair) for pair in itertools.product(*names)}
-    return found | {pair for pair in found if len(pair) == 1}
+    names = [{name, derived.get(name, (name, ()))[0]} for name in (first, second)]
+    pairs = {frozenset(pair) for pair in itertools.product(*names)}
+    return pairs | {pair for pair in pairs if len(pair) == 1}
 
 
 def derived_from(certificate: RecordsCertificate) -> dict[str, tuple[str, Sequence[int]]]:
@@ -68,7 +68,7 @@ def derived_from(certificate: RecordsCertificate) -> dict[str, tuple[str, Sequen
     An example is the industry group of a sector.
     """
     return {
-        name: (each.name, groups)
-        for each in certificate.attributes
-        for name, groups in (each.derives or {}).items()
+        name: (attribute.name, groups)
+        for attribute in certificate.attributes
+        for name, groups in (attribute.derives or {}).items()
     }

@@ -56,13 +56,16 @@ def record_rows(release: Release, question: Question, page: int = 1) -> RecordRo
     columns = [
         _names(release, work),
         _names(release, home),
-        *([each.labels[place] for place in values[:, column]] for column, each in enumerate(attributes)),
+        *(
+            [attribute.labels[place] for place in values[:, column]]
+            for column, attribute in enumerate(attributes)
+        ),
     ]
     return RecordRows(
         n_rows=n_rows,
         page=number,
         n_pages=n_pages,
-        heads=("Works in", "Lives in", *(each.title for each in attributes)),
+        heads=("Works in", "Lives in", *(attribute.title for attribute in attributes)),
         rows=tuple(zip(*columns, strict=True)),
     )
 
@@ -70,9 +73,9 @@ def record_rows(release: Release, question: Question, page: int = 1) -> RecordRo
 def _names(release: Release, blocks: npt.NDArray[np.int32]) -> list[str]:
     """Return the unit of the usual layer in which each block is; outside any, its county with a word on that."""
     units, counties = (release.areas.units(level) for level in (release.areas.usual.named, "county"))
-    found = []
+    names = []
     for block in blocks:
         unit, county = units.rows.iloc[units.code[block]], counties.rows.iloc[counties.code[block]]
         outside = unit["kind"] == "none" and county["kind"] == "unit"
-        found.append(f"{county['name']}, {str(unit['name']).lower()}" if outside else str(unit["name"]))
-    return found
+        names.append(f"{county['name']}, {str(unit['name']).lower()}" if outside else str(unit["name"]))
+    return names

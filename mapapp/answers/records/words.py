@@ -92,7 +92,7 @@ def promised_rows(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
 
 def whole_record_void(release: OpenedPublication, served: Iterable[OpenedPublication]) -> list[str]:
     """Return the titles of releases and tables of the same jobs, beside which whole records are not protected."""
-    return [other.title for other in _exact_beside(release, served)]
+    return [publication.title for publication in _exact_beside(release, served)]
 
 
 def _exact_beside(release: OpenedPublication, served: Iterable[OpenedPublication]) -> list[OpenedPublication]:
@@ -100,7 +100,9 @@ def _exact_beside(release: OpenedPublication, served: Iterable[OpenedPublication
     if not is_of_records(release.certificate):
         return []
     others = [
-        each for each in served if each.version != release.version and not is_of_records(each.certificate)
+        publication
+        for publication in served
+        if publication.version != release.version and not is_of_records(publication.certificate)
     ]
     return same_jobs(release, others)
 
@@ -108,9 +110,10 @@ def _exact_beside(release: OpenedPublication, served: Iterable[OpenedPublication
 def beside_sentences(release: OpenedPublication, served: Iterable[OpenedPublication]) -> list[str]:
     """Return a sentence for each release or table of the same jobs, beside which whole records are not protected."""
     return [
-        f"This server also shows a {_kind(other)} of the same jobs, {other.title} (digest {other.version}…). "
-        + (_BESIDE_TABLE if _kind(other) == "table" else _BESIDE_RELEASE)
-        for other in _exact_beside(release, served)
+        f"This server also shows a {_kind(publication)} of the same jobs, "
+        f"{publication.title} (digest {publication.version}…). "
+        + (_BESIDE_TABLE if _kind(publication) == "table" else _BESIDE_RELEASE)
+        for publication in _exact_beside(release, served)
     ]
 
 
@@ -119,7 +122,7 @@ def _kind(publication: OpenedPublication) -> str:
 
 
 def _synthetic(stated: RecordsCertificate) -> Chapter:
-    known = listed([in_sentence(each.title) for each in stated.attributes])
+    known = listed([in_sentence(attribute.title) for attribute in stated.attributes])
     return Chapter(
         title="These are synthetic worker records",
         parts=(
@@ -154,7 +157,7 @@ def _how_drawn(stated: RecordsCertificate) -> list[str]:
 
 
 def _how_seeded(stated: RecordsCertificate, seeds: SeedClaims) -> list[str]:
-    counts, titles = stated.records, {each.name: each.title for each in stated.attributes}
+    counts, titles = stated.records, {attribute.name: attribute.title for attribute in stated.attributes}
     kept = listed([in_sentence(titles.get(name, name)) for name in seeds.kept])
     topped = (
         f" Another {counts.topped_up:,} records were drawn from the model alone, so that maps count everybody. "

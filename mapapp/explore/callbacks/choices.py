@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypedDict
 
 from dash import ClientsideFunction, Dash, Input, Output, State
@@ -17,6 +18,7 @@ from geodata.errors import GeodataError
 from mapapp.answers import words
 from mapapp.answers.areas.levels import LEVEL_LABELS
 from mapapp.answers.areas.sentence_names import SentenceNames
+from mapapp.answers.downtowns import core_place, downtown_named
 from mapapp.answers.release import Release
 from mapapp.answers.served_answers import releases_of_years
 from mapapp.base import memory_limits
@@ -52,7 +54,10 @@ def asked_in(release: Release, text: str, chosen: tuple[str, ...] = ()) -> Asked
     names = release.once(
         ("sentence names",),
         lambda: SentenceNames(
-            release.areas, release.attributes, has_published_counts=release.has_published_counts
+            release.areas,
+            release.attributes,
+            has_published_counts=release.has_published_counts,
+            core=partial(core_place, release),
         ),
     )
     return read.get_or_make((text, chosen), lambda: ask_in_words(text, names, chosen))
@@ -133,7 +138,7 @@ def _of_years(views: Views, release: Release, asked: Asked) -> tuple[Release, Re
 
 MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 300
-READ: Final = ("pick", "sign", "target", "center", "radii", "within", "lasso")
+READ: Final = ("pick", "sign", "target", "center", "radii", "within")
 """Controls that the script reads together with a choice; their values are not part of the address."""
 OFFERS: Final = ("offered", "found", "found-centers")
 """Stores of entries of menus, by menu, which the script puts into the menus."""
@@ -159,6 +164,7 @@ def register(app: Dash, views: Views) -> None:
     )
     in_browser(ClientsideFunction("commutemap", "follow"), Input("followed", "data"))
     in_browser(ClientsideFunction("commutemap", "turn"), Input("url", "search"))
+    in_browser(ClientsideFunction("commutemap", "markPlace"), Input("center", "value"))
     for name in OFFERS:
         in_browser(ClientsideFunction("commutemap", "offer"), Input(name, "data"))
 
@@ -184,8 +190,15 @@ def _looking_up(app: Dash, views: Views) -> None:
             release, typed, is_name=bool(found) and not is_guess, chosen=address.question.areas
         )
         options = area_controls.search_options(found, is_guess=is_guess)
-        entries = options if question is None else [question, *options]
-        return {"search": entries}, area_controls.nothing_found(release, typed)
+        place = events.place_of(typed)
+        core = downtown_named(release, typed)
+        first = [
+            *([area_controls.core_option(core)] if core else []),
+            *([area_controls.place_option(*place)] if place else [question] if question else []),
+        ]
+        return {"search": [*first, *options], "of": typed.strip()}, area_controls.nothing_found(
+            release, typed
+        )
 
     @app.callback(
         Output("found-centers", "data"),

@@ -13,11 +13,14 @@ from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
-from mapapp.show.content import camera, map_layers
+from mapapp.show.content import camera, chosen_areas, map_layers
+from mapapp.show.content.colored_units import colored_units
+from mapapp.show.content.dot_map import can_move
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.show.content.unit_circles import unit_circles, unit_values
 from mapapp.show.plotly import commute_map, flow_lines
 from mapapp.show.plotly.commute_map import UnitLabels
 from mapapp.show.plotly.plain_figures import Figure, Trace
@@ -49,36 +52,45 @@ def map_figure(
     )
     if is_lines:  # the camera decides which places are grouped
         caption = _caption(content, map_caption(content, look["zoom"]), width)
-    traces, labels = _traces(content, prefix)
+    traces = _traces(content, prefix)
     flows = (
-        {"url": flows_url(prefix, content)}
-        | flow_lines.flow_look(content.lines(), content.view.least, scheme)
+        {"url": flows_url(prefix, content)} | flow_lines.flow_look(content.lines(look["zoom"]), scheme)
         if is_lines
         else None
     )
     hatched = (
         {"url": hatching_url(prefix, content), **commute_map.hatching(scheme)} if content.is_hatched else None
     )
+    missing = _not_covered(content)
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
+    crosses = question.analysis == "inflow-outflow"  # both ends of the commutes can be in the area
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
         traces=traces,
         layers=[
             _picture(prefix, content),
-            *_outline(prefix, release, question.areas, colors[question.side], scheme),
+            *_outline(prefix, release, question.areas, "" if crosses else colors[question.side], scheme),
             *_outline(prefix, release, others, colors[OTHER_END[question.side]], scheme),
+            _blocks(prefix, release, question.areas, colors[question.side]),
+            _blocks(prefix, release, others, colors[OTHER_END[question.side]]),
         ],
         caption=caption,
         revision=revision(release, question) + (str(bounds) if bounds else ""),
         scheme=scheme,
         size=(width, height),
-        labels=labels,
         overlays={
             "flows": flows,
             "hatched": hatched,
             "morning": _morning(prefix, content),
+            "missing": {
+                "url": map_layers.unit_url(prefix, release, question.layer),
+                "units": missing,
+                **commute_map.quiet_hatching(scheme),
+            }
+            if missing
+            else None,
             "legend": map_legend(content, look["zoom"]).as_meta(),
         },
     )
@@ -108,6 +120,7 @@ def base_figure(release: Release, theme: Theme, prefix: str) -> Figure:
             commute_map.density_layer(None),
             *_outline(prefix, release, (), "", colors),
             *_outline(prefix, release, (), "", colors),
+            *(_blocks(prefix, release, (), colors.ink) for _ in range(2)),
         ],
         caption=words.caption(release, release.title),
         revision=release.slug,
@@ -127,6 +140,12 @@ def _outline(
     return commute_map.outline_layers(url, color or scheme.ink, scheme.halo)
 
 
+def _blocks(prefix: str, release: Release, areas: tuple[str, ...], color: str) -> dict[str, object]:
+    """The blocks of an area, if its border was drawn."""
+    url = map_layers.blocks_url(prefix, release, areas) if chosen_areas.is_drawn(areas) else None
+    return commute_map.blocks_layer(url, color)
+
+
 def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:
     """The parts of a figure that change between views; the camera stays where the visitor put it unless `move`."""
     patch, layout = Patch(), figure["layout"]
@@ -144,31 +163,35 @@ def changes(figure: Figure, *, move: bool, restyle: bool = False) -> Patch:
     return patch
 
 
-def _traces(content: MapContent, prefix: str) -> tuple[list[Trace], list[dict[str, object]]]:
-    """The traces of a map, and the labels of its arrows."""
+def _traces(content: MapContent, prefix: str) -> list[Trace]:
+    """The traces of a map."""
     scheme, kind = content.scheme, content.kind
     traces = commute_map.no_traces()
-    labels: list[dict[str, object]] = []
     traces[commute_map.UNITS] = (
         _unit_trace(content, prefix)
         if kind in _HOVER
         else commute_map.hover_trace(
-            unit_labels(content),
-            geojson_url=map_layers.unit_url(prefix, content.release, content.question.layer),
+            _circle_labels(content) if kind == "circles" else unit_labels(content),
+            geojson_url=shapes_url(prefix, content)
+            if kind == "circles"
+            else map_layers.unit_url(prefix, content.release, content.question.layer),
             scheme=scheme,
         )
     )
-    if kind == "lines":
+    if kind == "circles":
+        circles = unit_circles(content)
+        traces[commute_map.CIRCLES] = commute_map.circle_trace(
+            circles.lon_deg, circles.lat_deg, circles.pixels, color=circles.color, halo=scheme.halo
+        )
+    elif kind == "lines":
         # The flows have the hover texts.
         traces[commute_map.UNITS]["hoverinfo"] = "skip"
         del traces[commute_map.UNITS]["hovertemplate"]
-    elif kind == "arrows":
-        labels = _arrows(content, traces)
-    return traces, labels
+    return traces
 
 
 def _unit_trace(content: MapContent, prefix: str) -> Trace:
-    colored = content.colored
+    colored = colored_units(content)
     return commute_map.classed_trace(
         UnitLabels(colored.units.ids, _HOVER[content.kind](content)),
         colored.of,
@@ -178,16 +201,30 @@ def _unit_trace(content: MapContent, prefix: str) -> Trace:
     )
 
 
-def _hover_by_workers(content: MapContent) -> list[str]:
-    texts = unit_labels(content).texts
-    more = {"area": None, "share": "{:.2g}% of all workers", "square-mile": "{:,.3g} per square mile"}[
-        content.view.per
-    ]
-    if more is None:
-        return texts
-    values = content.colored.value.tolist()
+def _not_covered(content: MapContent) -> list[str]:
+    """The units that the map hatches because the release has no workers there."""
+    if content.kind == "circles":
+        return unit_circles(content).not_covered
+    return colored_units(content).not_covered if content.kind in _HOVER else []
+
+
+def _hover_by_density(content: MapContent) -> list[str]:
+    return _with_values(
+        unit_labels(content).texts, colored_units(content).value.tolist(), "{:,.3g} per square mile"
+    )
+
+
+def _circle_labels(content: MapContent) -> UnitLabels:
+    labels = unit_labels(content)
+    if content.view.per != "share":
+        return labels
+    texts = _with_values(labels.texts, unit_values(content).tolist(), "{:.2g}% of all workers")
+    return UnitLabels(labels.ids, texts)
+
+
+def _with_values(texts: list[str], values: list[float], words_of: str) -> list[str]:
     return [
-        f"{text}<br>{more.format(value)}" if value else text
+        f"{text}<br>{words_of.format(value)}" if value else text
         for text, value in zip(texts, values, strict=True)
     ]
 
@@ -212,28 +249,12 @@ def _hover_by_ratio(content: MapContent) -> list[str]:
 
 
 _HOVER: Final = {
-    "areas": _hover_by_workers,
+    "areas": _hover_by_density,
     "change": _hover_by_change,
     "ratio": _hover_by_ratio,
     "share": _hover_by_ratio,
 }
 """The hover texts of units, by the ways to draw that color them."""
-
-
-def _arrows(content: MapContent, traces: list[Trace]) -> list[dict[str, object]]:
-    """Add the three arrows to the traces, and return their labels."""
-    box, arrows = map_layers.bounds(content.release, content.question.areas), content.arrows
-    if box is None:
-        return []
-    found, places = flow_lines.arrow_traces(
-        box, [arrow.workers for arrow in arrows], [arrow.color for arrow in arrows]
-    )
-    for position, trace in zip(commute_map.LINES, found, strict=False):
-        traces[position] = trace
-    return [
-        {**place, "kind": arrow.kind, "text": f"{arrow.workers:,}", "more": arrow.words}
-        for place, arrow in zip(places, arrows, strict=True)
-    ]
 
 
 def _picture(prefix: str, content: MapContent) -> dict[str, object]:
@@ -253,7 +274,7 @@ def dots_url(prefix: str, content: MapContent) -> str:
 
 def _morning(prefix: str, content: MapContent) -> dict[str, object] | None:
     """Where the page's script finds the workers who move, and whether the slider is open; None without dots."""
-    if content.kind != "points":
+    if content.kind != "points" or not can_move(content.question):
         return None
     place = f"{content.release.slug}/{content.release.version}.json"
     return {"url": f"{prefix}{MORNING_PATH}{place}{_query_of_dots(content)}", "is_open": content.view.morning}
@@ -284,8 +305,8 @@ def shapes_url(prefix: str, content: MapContent) -> str:
 
 
 def hatching_url(prefix: str, content: MapContent) -> str:
-    """Address of the shapes of units whose count, or change since an earlier release, is uncertain."""
-    shown = Address(against=_against(content), question=content.question)
+    """Address of the shapes of units whose count is uncertain."""
+    shown = Address(question=content.question)
     return f"{prefix}geo/{content.release.slug}/{content.release.version}/uncertain.geojson{to_query(shown)}"
 
 

@@ -105,6 +105,9 @@ CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS, *ATTRIBUTES)
 SLIDER: Final = "least"
 """The slider of the map of flows, which the page's script makes."""
 
+USUAL_CORRIDOR_MI: Final = 0.5
+"""Miles to each side of a drawn line, unless the visitor typed others: about ten minutes on foot."""
+
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
 _SHORT_STEP: Final = 2_000
@@ -134,7 +137,7 @@ def after(
     read : dict
         Values of other controls at that moment, which a new part of an area needs. `pick`: the level that a click on
         the map selects; `sign`: how the part is combined; `target`: the area it belongs to; `center` and `radii`;
-        `within`: miles of a corridor; `lasso`: whether a lasso is an area or a line.
+        `within`: miles of a corridor.
 
     Raises
     ------
@@ -286,10 +289,10 @@ def clicked_area(release: Release, click: object, level: object) -> str | None:
     return f"{level}:{found}" if found else None
 
 
-def drawn_step(drawn: object, lasso: object = None, within: object = None) -> str | None:
-    """A box, lasso, or circle drawn on the map, as a step of an area.
+def drawn_step(drawn: object, within: object = None) -> str | None:
+    """A circle, box, polygon, or line drawn on the map, as a step of an area.
 
-    A lasso can be a line, if its corridor has a distance.
+    A line becomes a corridor of the miles `within`, or of `USUAL_CORRIDOR_MI`.
     """
     if isinstance(drawn, dict) and "center" in drawn:
         return _drawn_circle(drawn)
@@ -302,21 +305,22 @@ def drawn_step(drawn: object, lasso: object = None, within: object = None) -> st
         return None
     if not all(math.isfinite(value) for place in places for value in place):
         return None
+    if isinstance(drawn, dict) and drawn.get("line"):
+        miles = corridor_miles(within)
+        return _short_step(shapely.LineString(places), USUAL_CORRIDOR_MI if miles is None else miles)
     if len(places) == 2:
         (west, north), (east, south) = places
         return str(Box(min(west, east), min(south, north), max(west, east), max(south, north)))
-    geometry, miles = shapely.LineString(places), corridor_miles(within)
-    if lasso != "line":
-        if len(places) < 4:
-            raise GeometryError("the drawn shape encloses no area; draw a loop around a place")
-        geometry, miles = shapely.Polygon(places), None
-    elif miles is None:
-        raise UsageError(
-            "the drawn line has no distance; type miles under “Within this many miles”, then draw again"
-        )
+    if len(places) < 4:
+        raise GeometryError("the drawn shape encloses no area; draw a loop around a place")
+    return _short_step(shapely.Polygon(places))
+
+
+def _short_step(geometry: BaseGeometry, miles: float | None = None) -> str:
+    """A drawn geometry as a step of an area, with as few corners as fit into an address."""
     step = str(part_of(geometry, miles))
     tolerance = 1e-5
-    while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner at every pixel
+    while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # drawn freehand: a corner at every pixel
         step, tolerance = str(part_of(shapely.simplify(geometry, tolerance), miles)), tolerance * 2
     return step
 
@@ -426,7 +430,7 @@ def _button(address: Address, release: Release, trigger: dict[str, object]) -> A
 _PARTS: Final[dict[str, Callable[[Release, object, Mapping[str, str | None]], Sequence[object]]]] = {
     "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
     "search": lambda _, value, __: [value],
-    "drawn": lambda _, value, read: [drawn_step(value, read.get("lasso"), read.get("within"))],
+    "drawn": lambda _, value, read: [drawn_step(value, read.get("within"))],
     "open-area": lambda release, value, read: opened_steps(release, value, read.get("within")),
     "add-circle": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
     "radii": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),

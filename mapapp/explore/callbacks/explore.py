@@ -41,9 +41,10 @@ from mapapp.explore.pages import (
 )
 from mapapp.explore.response_cache import kept_for
 from mapapp.question.address import Address, to_query
-from mapapp.question.question import OTHER_END, Question
+from mapapp.question.question import OTHER_END, Question, SettledQuestion
 from mapapp.question.view import Bounds
 from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.side_by_side import SideBySide, side_by_side
 from mapapp.show.plotly.plain_figures import Figure
 
 # The download menu that goes with the address of a page.
@@ -145,7 +146,9 @@ def _drawing(
     now = _on_map(views.release(address), address)
     if on_map.get("release") != now["release"]:
         return None
-    move = bounds is not None or (look.get("moved_by") != "map" and on_map.get("view") != now["view"])
+    needs_other = area_controls.next_end(address.question) == "others"  # show the region to choose it from
+    moved = needs_other or look.get("moved_by") != "map"
+    move = bounds is not None or (moved and on_map.get("view") != now["view"])
     return {"move": move, "restyle": on_map.get("theme") != now["theme"]}
 
 
@@ -192,7 +195,9 @@ def _answering(app: Dash, views: Views) -> None:
         found, missing, more = answer_of(views, address)
         return {
             "answer": [
-                answer.answer(release, address, found, missing),
+                answer.answer(
+                    release, address, found, missing, sides=_sides(views, address, served_answers.result)
+                ),
                 answer_tables.table(found, every=address.view.every) | {"drawn": query},
             ],
             "around": [
@@ -222,7 +227,8 @@ def _answering(app: Dash, views: Views) -> None:
         found = _with_errors(views, release, address)
         table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
         over = served_answers.years_of(release, views.releases.values(), address.question)
-        return answer.answer(release, address, found, "", over), table
+        sides = _sides(views, address, served_answers.with_errors)
+        return answer.answer(release, address, found, "", over, sides), table
 
 
 def _matrix(views: Views, release: Release, address: Address, query: str | None) -> list[object]:
@@ -254,6 +260,16 @@ def _texts(*given: object) -> object:
 def _drawn(*parts: str) -> list[Output]:
     """The attributes that say which address each part of the page was drawn for."""
     return [Output(part, "data-drawn") for part in parts]
+
+
+def _sides(
+    views: Views, address: Address, ask: Callable[[Release, SettledQuestion], Result]
+) -> SideBySide | None:
+    """The parts of the chosen area side by side; None for a comparison of releases."""
+    release = views.release(address)
+    if views.before(address) is not None:
+        return None
+    return side_by_side(release.areas, views.settle(address), lambda question: ask(release, question))
 
 
 def _with_errors(views: Views, release: Release, address: Address) -> Result:
@@ -297,6 +313,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
                 Output(f"{kind}chips", name) for kind in ("", "other-") for name in ("children", "className")
             ],
             "size": Output("area-size", "children"),
+            "prompt": Output("prompt", "children"),
             "files": [Output("take-files", "children"), Output("csv", "href")],
             "drawn": _drawn("asked", "chosen", "take-files", "csv"),
         },
@@ -312,6 +329,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
                 "drawn": query,
                 "values": controls.values(address) | {"release": release.slug},
                 "menus": _menus(views, release, address),
+                "next": area_controls.next_end(address.question),
             },
             "hidden": [
                 *controls.hidden_fields(address.question, address.view),
@@ -321,6 +339,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "filters": [controls.filters_label(release), not release.attributes.further],
             "areas": _chosen_areas(release, address.question),
             "size": area_controls.size_words(release, address.question),
+            "prompt": area_controls.prompt(address.question),
             "files": files_of(views, release, address),
             "drawn": [query] * 4,
         }

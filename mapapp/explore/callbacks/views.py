@@ -28,7 +28,7 @@ from mapapp.explore.uploads import Uploads
 from mapapp.kinds.tables.read.served_table import ServedTable
 from mapapp.kinds.tables.read.view import TableView, table_view
 from mapapp.question.address import Address, from_query
-from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
+from mapapp.question.area_text import DRAWN, Corridor, Unit, Units, parse_area
 from mapapp.question.question import Question, SettledQuestion
 from mapapp.question.setup_file import has_layer, has_step
 from mapapp.question.view import View
@@ -255,7 +255,8 @@ class Views:
             near = [step.part.of for step in parse_area(area) if isinstance(step.part, Corridor)]
         except (UsageError, GeometryError):
             return False
-        return all(opened.areas.has_outline(of) for of in near if isinstance(of, Unit))
+        units = [unit for of in near if isinstance(of, Unit | Units) for unit in of.units]
+        return all(map(opened.areas.has_outline, units))
 
     def has_attribute(self, release: str, text: str) -> bool:
         """Whether a release has an attribute, given by its name, and the values after it, if there are some."""

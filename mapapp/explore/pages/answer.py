@@ -29,7 +29,7 @@ from mapapp.answers.analyses.results import Change, Result
 from mapapp.answers.areas.unit_names import name_parts
 from mapapp.answers.asking import characteristics_of
 from mapapp.answers.errors.error_marks import has_row_errors
-from mapapp.answers.findings.findings import findings
+from mapapp.answers.findings.findings import added_findings
 from mapapp.answers.findings.words import and_work, covered_in
 from mapapp.answers.opened_release import COVERAGE
 from mapapp.answers.publication import is_published
@@ -37,13 +37,16 @@ from mapapp.answers.release import Release
 from mapapp.answers.words import aria
 from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
-from mapapp.explore.pages.answer_charts import bar_table, charts, mark
+from mapapp.explore.pages.answer_charts import bar_table, charts, inflow_card, mark
+from mapapp.explore.pages.folding import folding_card
+from mapapp.explore.pages.side_by_side import side_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.fields import Theme
 from mapapp.question.filters import Filters
 from mapapp.question.question import EVERYTHING, OTHER_END, Question, SettledQuestion
 from mapapp.show.content.bar_groups import bars_of
 from mapapp.show.content.palette import COLOR_SCHEMES
+from mapapp.show.content.side_by_side import SideBySide
 from mapapp.show.content.year_lines import HEIGHT_PX, WIDTH_PX, year_lines
 
 # The mark beside a number that has no expected error: a link to the note that says why.
@@ -93,15 +96,16 @@ def year_card(over: OverYears | None, theme: Theme) -> Component | None:
     if over is None:
         return None
     lines = over.lines()
-    return html.Section(
+    return folding_card(
+        "years",
+        f"Over the years, {over.years[0]} to {over.years[-1]}",
         [
-            html.H2(f"Over the years, {over.years[0]} to {over.years[-1]}"),
             *[html.P(sentence) for sentence in over.findings()],
             *[_picture(label, values, theme) for label, values in lines[:_N_PICTURES]],
             html.Details([html.Summary("All years as a table"), _table(lines)]),
             html.P(" ".join(map(str, over.about.notes)), className="quiet small"),
         ],
-        className="card years",
+        className="years",
     )
 
 
@@ -137,9 +141,17 @@ Tile = tuple[str | list[Child], str]
 
 
 def answer(
-    release: Release, address: Address, result: Result, missing: str, over: OverYears | None = None
+    release: Release,
+    address: Address,
+    result: Result,
+    missing: str,
+    over: OverYears | None = None,
+    sides: SideBySide | None = None,
 ) -> list[Component | None]:
-    """The cards above the table: `missing` says what the visitor still has to choose, `over` has the other years."""
+    """The cards above the table.
+
+    `missing` says what the visitor still has to choose, `over` has the other years, `sides` the parts of the area.
+    """
     shown, question = main_result(result), address.question
     n = n_about(shown)
     return [
@@ -147,7 +159,9 @@ def answer(
         as_published() if entry_of(shown).is_published else promise(release),
         asking_for(missing) if missing and question.areas else None,
         suggestions(release, question) if missing and not question.areas else None,
+        inflow_card(shown, color_scheme.shown_theme(address.view)) if n and not missing else None,
         tiles(result) if n and not missing else None,
+        side_card(sides),
         no_match(release, address) if not n else None,
         year_card(over, color_scheme.shown_theme(address.view)) if n and not missing else None,
         later_alone(result),
@@ -170,7 +184,7 @@ def place_card(release: Release, question: Question) -> Component | None:
     parts: list[Component] = [html.P(f"{found.jobs:,} jobs. {found.source}", className="quiet")]
     for title, rows in found.classes.groupby("title", sort=False):
         parts += [html.H3(str(title)), bar_table(bars_of(rows), str(title))]
-    return html.Section([html.H2(found.title), *parts], className="card", id="characteristics")
+    return folding_card("characteristics", found.title, parts, id="characteristics")
 
 
 def later_alone(result: Result) -> Component | None:
@@ -181,32 +195,49 @@ def later_alone(result: Result) -> Component | None:
 
 
 def headline(release: Release, question: Question, result: Result, missing: str) -> Component:
-    """What the answer found in sentences, how many workers it counts, and where they live or work."""
+    """The number that the question asks for, whom it counts, and at most two sentences that say more."""
     shown = main_result(result)
-    number = headline_of(shown)
-    unit = counted_unit(shown, number.value, words.subject(release.certificate))
     about, of_file = shown.about, entry_of(shown).is_published
+    sentences = added_findings(result)
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
-            html.P(" ".join(findings(result)), className="findings"),
-            html.P(
-                [
-                    mark(number.caution if number.value else ""),
-                    html.Span(f"{number.value:,}", className="big", id="worker-count"),
-                    *_error_and_unit(number.expected_error, unit, _headline_mark(shown)),
-                ],
-                className="count",
-            ),
-            html.P(_who(release, question, shown, number.value)),
+            *_first_numbers(release, question, shown),
+            html.P(" ".join(sentences), className="findings") if sentences else None,
             html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
-            html.P(_coverage(release, question, shown), className="quiet")
+            html.P(_coverage(release, question, shown), className="quiet small")
             if not of_file and (question.areas or about.has_note(COVERAGE))
             else None,
         ],
         className="headline",
         **aria(live="polite", label="Number of workers"),
     )
+
+
+def _first_numbers(release: Release, question: Question, shown: Result) -> list[Component]:
+    """The count in large letters and whom it counts; in place of the count, the ratio that was asked for."""
+    number, asked = headline_of(shown), shown.numbers().get(entry_of(shown).asked)
+    unit = counted_unit(shown, number.value, words.subject(release.certificate))
+    who = _who(release, question, shown, number.value)
+    if not isinstance(asked, Ratio):
+        return [html.P(_count(shown, unit, "big"), className="count"), html.P(who)]
+    label = next(text_of(entry.tile, shown) for entry, value in numbers_of(shown) if value is asked)
+    ratio = html.Span(words.ratio(asked.value), className="big", id="asked-ratio")
+    more = words.ratio_error(asked.expected_error) if asked.value is not None else asked.caution
+    return [
+        html.P([ratio, html.Span(f" {more}", className="error"), f" {label}"], className="count"),
+        html.P([*_count(shown, unit, "counted"), " ", *who]),
+    ]
+
+
+def _count(shown: Result, unit: str, size: str) -> list[Child]:
+    """The first number with its caution, its expected error, and what it counts."""
+    number = headline_of(shown)
+    return [
+        mark(number.caution if number.value else ""),
+        html.Span(f"{number.value:,}", className=size, id="worker-count"),
+        *_error_and_unit(number.expected_error, unit, _headline_mark(shown)),
+    ]
 
 
 def _title(question: Question, result: Result, missing: str) -> str:
@@ -283,7 +314,7 @@ def _tiles(result: Result) -> list[Tile]:
     return [
         (_tile(value, number.kind, without_error(result.about, number.name)), text_of(number.tile, result))
         for number, value in numbers_of(result)
-        if number.tile
+        if number.tile and number.name != entry_of(result).asked
     ]
 
 
@@ -387,10 +418,7 @@ def remarks(result: Result) -> Component | None:
         notes.append(html.Li(words.errors_note(main.about.promise)))
     if not notes:
         return None
-    return html.Section(
-        [html.H2("About these numbers"), html.Ul(notes, className="remarks")],
-        className="card",
-    )
+    return folding_card("remarks", "About these numbers", [html.Ul(notes, className="remarks")])
 
 
 def asking_for(missing: str) -> Component:

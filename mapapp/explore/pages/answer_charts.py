@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 from dash import html
 from dash.development.base_component import Component
 
 from mapapp.answers.analyses.entries import entry_of
-from mapapp.answers.analyses.results import DistanceDirection, Result
+from mapapp.answers.analyses.results import DistanceDirection, InflowOutflow, Result
 from mapapp.answers.words import Attributes, aria
+from mapapp.explore.pages.folding import folding_card
 from mapapp.question.fields import Theme
 from mapapp.show.content.bar_groups import Bar, BarChart, bar_charts
+from mapapp.show.content.inflow_diagram import HEIGHT_PX, WIDTH_PX, inflow_diagram, inflow_words
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.plotly import charts as figures
 from mapapp.show.plotly.plain_figures import Figure
 
 # Bar charts built as tables: each row has a bar and its number, so that screen readers can read them, too.
 
+_SHORT: Final = 26
+"""Letters of a name that stays on one line beside its bar."""
 _LONG: Final = 36
 """Letters of a name that does not fit beside its bar: then all names are above their bars."""
 
 
 def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") -> Component:
     """A card with one bar per row; `first` is the head of the first column."""
-    return html.Section([html.H2(title), bar_table(bars, first)], className=f"card {className}".strip())
+    return folding_card("charts", title, [bar_table(bars, first)], className=className)
 
 
 def bar_table(bars: Sequence[Bar], first: str) -> Component:
     """The table without a card around it."""
     top = max([bar.workers for bar in bars], default=0) or 1
     longest = max([len(bar.name) for bar in bars], default=0)
+    kind = "whole" if longest <= _SHORT else "" if longest <= _LONG else "stacked"
     head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
     return html.Table(
         [html.Thead(head, className="unseen"), html.Tbody([_row(bar, top) for bar in bars])],
-        className="histogram" if longest <= _LONG else "histogram stacked",
+        className=f"histogram {kind}".strip(),
     )
 
 
@@ -81,8 +87,8 @@ def mark(caution: str) -> Component | None:
     )
 
 
-_FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes, and stays": ("Group", "groups")}
-"""Head of the first column, for charts whose titles do not name their rows, and CSS class."""
+_FIRST = {"Distance from home to work": "Distance"}
+"""Head of the first column, for charts whose titles do not name their rows."""
 
 
 def charts(result: Result) -> list[Component]:
@@ -92,16 +98,37 @@ def charts(result: Result) -> list[Component]:
         if chart.groups[0].heading:
             found.append(_headed(chart))
         else:
-            first, *css = _FIRST.get(chart.title, (chart.title,))
-            found.append(bar_chart(chart.heading, chart.groups[0].bars, first, *css))
+            first = _FIRST.get(chart.title, chart.title)
+            found.append(bar_chart(chart.heading, chart.groups[0].bars, first))
     return found
+
+
+def inflow_card(result: Result, theme: Theme) -> Component | None:
+    """The diagram of who comes in, stays, and goes out; None for other analyses."""
+    if entry_of(result).chart != "inflow":
+        return None
+    answer, scheme = cast(InflowOutflow, result), COLOR_SCHEMES[theme]
+    svg = inflow_diagram(answer, scheme)
+    return html.Section(
+        [
+            html.H2("Who comes, goes, and stays"),
+            html.Img(
+                src=f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}",
+                alt=inflow_words(answer, scheme),
+                width=WIDTH_PX,
+                height=HEIGHT_PX,
+            ),
+            html.P(f"The box is {answer.about.area}; heights are to scale.", className="quiet small"),
+        ],
+        className="card inflow-diagram",
+    )
 
 
 def _headed(chart: BarChart) -> Component:
     parts: list[Component] = []
     for group in chart.groups:
         parts += [html.H3(group.heading), bar_table(group.bars, group.heading)]
-    return html.Section([html.H2(chart.heading), *parts], className="card")
+    return folding_card("charts", chart.heading, parts)
 
 
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Figure]:

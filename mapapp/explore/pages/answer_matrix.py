@@ -13,6 +13,7 @@ from mapapp.answers.analyses import grids
 from mapapp.answers.analyses.entries import entry_of, n_about
 from mapapp.answers.analyses.results import FlowMatrix, Result
 from mapapp.answers.words import PART, aria
+from mapapp.explore.pages.folding import folding_card
 
 MOST_UNITS: Final = 100
 """Largest number of rows and of columns. More cells would slow the page down; files have all of them."""
@@ -69,34 +70,21 @@ def _about(answer: FlowMatrix, homes: pandas.DataFrame, works: pandas.DataFrame)
 
 def matrix_card() -> Component:
     """The card of the matrix, which stays while its cells change."""
-    return html.Section(
+    enlarge = html.Button(
+        "Enlarge", id="matrix-size", className="clear", type="button", **aria(expanded="false")
+    )
+    file = html.A(
+        "CSV, wide",
+        id="matrix-csv",
+        href="",
+        className="take",
+        **aria(label="Download matrix as wide CSV"),
+        **PART,
+    )
+    return folding_card(
+        "matrix",
+        html.H2(id="matrix-title"),
         [
-            html.Div(
-                [
-                    html.H2(id="matrix-title"),
-                    html.Span(
-                        [
-                            html.Button(
-                                "Enlarge",
-                                id="matrix-size",
-                                className="clear",
-                                type="button",
-                                **aria(expanded="false"),
-                            ),
-                            " ",
-                            html.A(
-                                "CSV, wide",
-                                id="matrix-csv",
-                                href="",
-                                className="take",
-                                **aria(label="Download matrix as wide CSV"),
-                                **PART,
-                            ),
-                        ]
-                    ),
-                ],
-                className="row-between",
-            ),
             html.Div(
                 html.Table(id="matrix", className="matrix"),
                 className="scroll",
@@ -108,7 +96,7 @@ def matrix_card() -> Component:
             html.P(id="matrix-text", className="quiet small"),
             dcc.Store(id="matrix-data"),
         ],
-        className="card",
+        links=[enlarge, file],
         id="matrix-card",
         hidden=True,
         **PART,

@@ -46,13 +46,17 @@ _TEXTS: Final[dict[str, Callable[[float], str]]] = {
 
 
 class TableRow(TypedDict):
-    """A row as the browser shows it; `unit` is the area that its name opens."""
+    """A row as the browser shows it.
+
+    `unit` is the area that its name opens; `last` says that the row stays last when others are sorted.
+    """
 
     name: str
     sub: str
     cells: list[str]
     marks: tuple[str, ...]
     unit: str
+    last: bool
 
 
 class ShownTable(TypedDict):
@@ -184,9 +188,15 @@ def _unit(layer: str) -> str:
 
 
 def _row(
-    name: str, cells: list[str], *, marks: tuple[str, ...] = (), unit: str = "", sub: str = ""
+    name: str,
+    cells: list[str],
+    *,
+    marks: tuple[str, ...] = (),
+    unit: str = "",
+    sub: str = "",
+    last: bool = False,
 ) -> TableRow:
-    return {"name": name, "sub": sub, "cells": cells, "marks": marks, "unit": unit}
+    return {"name": name, "sub": sub, "cells": cells, "marks": marks, "unit": unit, "last": last}
 
 
 def _marks(*counts: int) -> tuple[str, ...]:
@@ -211,7 +221,7 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly, _exceeds(row)) if part)
         counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
-        return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more)
+        return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more, last=row.kind != "unit")
 
     return cells
 
@@ -241,7 +251,8 @@ def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:
 def _pair_row(result: FlowMatrix) -> RowOf:
     def cells(row: Row) -> TableRow:
         if row.kind == "other":
-            return _row(row.name, _worker_cells(row), marks=_marks(row.workers), sub=_exceeds(row))
+            marks = _marks(row.workers)
+            return _row(row.name, _worker_cells(row), marks=marks, sub=_exceeds(row), last=True)
         both = row.home_kind == "unit" and row.work_kind == "unit"
         pair = f"{result.home_layer}:{row.home_id} {result.work_layer}:{row.work_id}" if both else ""
         name, texts = f"{row.home_name} → {row.work_name}", _worker_cells(row)

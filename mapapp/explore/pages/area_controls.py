@@ -13,12 +13,25 @@ from geodata.geography.area_files import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.areas.area import Area
 from mapapp.answers.areas.levels import LEVEL_LABELS
+from mapapp.answers.areas.search import LANDMARK_MI
+from mapapp.answers.downtowns import Downtown
 from mapapp.answers.release import Release
 from mapapp.answers.words import Attributes, aria
-from mapapp.question.area_text import MAX_LABEL, Circle, Corridor, Everything, Step, Unit, parse_area
+from mapapp.question.area_text import (
+    MAX_LABEL,
+    Circle,
+    Corridor,
+    Everything,
+    Step,
+    Unit,
+    Units,
+    area_text,
+    parse_area,
+    ring_areas,
+)
 from mapapp.question.fields import USUAL
 from mapapp.question.filters import CHARACTERISTICS, Filters
-from mapapp.question.question import Question
+from mapapp.question.question import OTHER_END, Question
 
 # The part of a chip that changes a chosen part: its radius or distance in miles, and the name of a drawn part.
 
@@ -68,7 +81,6 @@ SIGNS: Final = {
     "-": "cuts it out",
     "&": "keeps only the overlap",
 }
-LASSO: Final = {"area": "an area", "line": "a line"}
 _NEAR: Final = "Within "
 _COUNTED: Final = {"home_layer": "Homes", "work_layer": "Workplaces"}
 _SAID: Final = {"-": "without ", "&": "only within "}
@@ -97,7 +109,7 @@ def area_controls(picks: dict[str, str]) -> Component:
             ),
             html.Details(
                 [
-                    html.Summary("Use a radius, a drawing, or a file"),
+                    html.Summary("Use a radius, a corridor, or a file"),
                     search_box("center", "Around this place", "A name, or 41.82, -71.41"),
                     dmc.TextInput(
                         id="radii",
@@ -107,11 +119,13 @@ def area_controls(picks: dict[str, str]) -> Component:
                         size="xs",
                     ),
                     html.Button("Use circle", id="add-circle", className="button", **choice("add-circle")),
+                    said("circle"),
                     *_corridor(),
                     file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
+                    said("file"),
                     html.P(
                         "GeoJSON, zipped shapefile, KML, GPX, or GeoPackage, up to 20 MiB, with a coordinate system. "
-                        "Lines in it need a distance above. To draw, use the lasso or box button on the map.",
+                        "Lines in it need a distance above. To draw, use the buttons on the map.",
                         className="quiet small",
                     ),
                 ],
@@ -146,7 +160,6 @@ def find() -> Component:
                 id="chosen",
                 **words.PART,
             ),
-            html.Button("Undo", id="undo", className="clear undo", n_clicks=0),
         ],
         className="find",
     )
@@ -155,18 +168,12 @@ def find() -> Component:
 def _corridor() -> list[Component]:
     """The distance of a corridor, around the chosen area, a file, or a line."""
     return [
-        html.Div(
-            [
-                dmc.TextInput(
-                    id="within",
-                    label="Within this many miles",
-                    placeholder="0.5",
-                    debounce=True,
-                    size="xs",
-                ),
-                _small_select("lasso", "The lasso draws", "area", LASSO),
-            ],
-            className="two",
+        dmc.TextInput(
+            id="within",
+            label="Within this many miles of an area or a line",
+            placeholder="0.5",
+            debounce=True,
+            size="xs",
         ),
         html.Button(
             "Use corridor around the chosen area",
@@ -174,7 +181,13 @@ def _corridor() -> list[Component]:
             className="button",
             **choice("add-corridor"),
         ),
+        said("corridor"),
     ]
+
+
+def said(about: str) -> Component:
+    """Where the page's script says that a choice beside it did not work."""
+    return html.Div(id=f"{about}-said", className="said-small", role="status")
 
 
 def file_choice(name: str, text: str, accept: str) -> Component:
@@ -249,6 +262,18 @@ def search_options(areas: list[Area], *, is_guess: bool = False) -> list[dict[st
         )
         groups.setdefault(group, []).append({"value": area.key, "label": label})
     return [{"group": name, "items": items} for name, items in groups.items()]
+
+
+def place_option(lon_deg: float, lat_deg: float) -> dict[str, object]:
+    """The search result for typed coordinates: the area within `LANDMARK_MI` of the place."""
+    circle = area_text(ring_areas(lon_deg, lat_deg, [LANDMARK_MI])[0])
+    label = f"Within {LANDMARK_MI:g} miles of {lat_deg:g}, {lon_deg:g}"
+    return {"group": "Place", "items": [{"value": circle, "label": label}]}
+
+
+def core_option(core: Downtown) -> dict[str, object]:
+    """The search result for the core of a place."""
+    return {"group": "Core", "items": [{"value": core.step, "label": core.words}]}
 
 
 def nothing_found(release: Release, text: str) -> str:
@@ -346,10 +371,17 @@ def step_name(release: Release, step: str) -> tuple[str, str]:
         return area.name, LEVEL_LABELS.get(area.level, area.level).split(" (")[0]
     name = release.areas.select(bare).name.replace("the area within ", _NEAR, 1)
     drawn = parse_area(bare)[0]
-    kind = _DRAWN.get(bare.partition(":")[0], "Drawn")
+    kind = _kind(bare.partition(":")[0], drawn)
     if drawn.label and isinstance(drawn.part, Circle):  # its name does not say how large it is
         kind = f"{kind}, {drawn.part.outer_mi:g} mi"
     return name, kind
+
+
+def _kind(text: str, step: Step) -> str:
+    """What a drawn part is, or how many units a part has."""
+    if isinstance(step.part, Units):
+        return f"{len(step.part.units)} {words.plural(words.level_word(step.part.level))}"
+    return _DRAWN.get(text, "Drawn")
 
 
 def size_words(release: Release, question: Question) -> str:
@@ -379,9 +411,24 @@ def missing(question: Question) -> str:
     """A sentence that says what the visitor still has to choose; empty if nothing."""
     if question.is_complete:
         return ""
-    if not question.areas:
-        return "Choose an area."
-    if not question.others:
-        other = "Home area" if words.OTHER_END[question.side] == "homes" else "Work area"
-        return f"Now choose the other area: select “{other}” on the left, then click the map or search."
-    return ""
+    return prompt(question) or "Choose an area."
+
+
+_CLICK: Final = {"work": "click where they work", "home": "click where they live"}
+
+
+def prompt(question: Question) -> str:
+    """What to click next, for a question that has no answer for the whole release; empty if nothing."""
+    if question.entry.n_needed == 2 and not question.is_complete:
+        if not question.areas:
+            return f"{_CLICK[question.side].capitalize()}, or search."
+        return f"Now {_CLICK[OTHER_END[question.side]]}, or search."
+    is_open = question.analysis == "inflow-outflow" and not question.is_complete
+    return "Click the area whose commuters come, go, and stay, or search." if is_open else ""
+
+
+def next_end(question: Question) -> str | None:
+    """The area of a pair that the next choice is for; None if both are chosen, or for other questions."""
+    if question.entry.n_needed != 2 or question.is_complete:
+        return None
+    return "others" if question.areas else "areas"

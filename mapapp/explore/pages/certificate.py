@@ -19,6 +19,7 @@ from mapapp.answers.published.words import source_rows
 from mapapp.answers.records.words import promised_rows, whole_record_void
 from mapapp.answers.release import Release
 from mapapp.answers.words import aria
+from mapapp.explore.pages.folding import folding_card
 from mapapp.kinds.tables.read.served_table import ServedTable
 
 RELEASE_BADGES: Final = {True: ("For release", "teal.9"), False: ("Not for release", "red.9")}
@@ -95,21 +96,15 @@ def summary_card(
 ) -> Component:
     """Facts of a publication, its status with a color, and a link to the method, as text and address."""
     text, href = link
-    return html.Section(
+    return folding_card(
+        "certificate",
+        html.H2([heading, dmc.Badge(badge[0], color=badge[1], variant="filled", radius="sm")]),
         [
-            html.Div(
-                [
-                    html.H2(heading),
-                    dmc.Badge(badge[0], color=badge[1], variant="filled", radius="sm"),
-                ],
-                className="row-between",
-            ),
             html.Dl(
                 [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
             ),
             dcc.Link(text, href=href, className="more"),
         ],
-        className="card",
         **aria(label=heading),
     )
 

@@ -14,13 +14,14 @@ from mapapp.answers import words
 from mapapp.answers.release import Release, menu_names_of, names_of
 from mapapp.answers.words import aria
 from mapapp.explore.pages import menus as attribute_menus
-from mapapp.explore.pages.area_controls import area_controls, file_choice
+from mapapp.explore.pages.area_controls import area_controls, file_choice, said
 from mapapp.explore.pages.menus import layer_menus
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from mapapp.question.view import View
+from mapapp.show.content.dot_map import can_move
 
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Dots", "areas": "Areas", "density": "Density", "lines": "Lines"}
@@ -41,7 +42,7 @@ PLAIN: Final = (
 
 LOOK_FOR_RELEASES_MS: Final = 2_000
 
-PERS: Final = {"area": "Workers", "share": "Share", "square-mile": "Per sq. mile"}
+PERS: Final = {"square-mile": "Per sq. mile", "area": "Workers", "share": "Share"}
 COLORS: Final = {"plain": "One color", "age": "Age", "earnings": "Earnings", "industry": "Industry"}
 FIELDS: Final = ("side", "show", "per", "color", "characteristic", "layer", "matrix", "edges", "by")
 """Settings that only some analyses have."""
@@ -56,7 +57,7 @@ def hidden_fields(question: Question, view: View) -> list[bool]:
         has.add("show")
     if _colors_areas(question, view):
         has.add("per")
-    if drawn_as_dots(question, view):
+    if _colors_dots(question, view):
         has.add("color")
     return [name not in has for name in FIELDS]
 
@@ -69,10 +70,10 @@ def _colors_areas(question: Question, view: View) -> bool:
     return "areas" in question.entry.shows and how == "areas"
 
 
-def drawn_as_dots(question: Question, view: View) -> bool:
-    """Whether the map shows dots, unless it compares two releases."""
+def _colors_dots(question: Question, view: View) -> bool:
+    """Whether the map shows dots whose colors can be chosen, unless it compares two releases."""
     if question.is_complete and question.entry.own_drawing:
-        return question.entry.own_drawing == "points"
+        return question.entry.own_drawing == "points" and can_move(question)
     return view.show_of(question) == "points"
 
 
@@ -98,7 +99,7 @@ def show_options(question: Question, kind: str = "") -> list[dict[str, object]]:
 
 def show_value(question: Question, view: View, kind: str) -> str:
     """The way the map is drawn, if the analysis offers a choice."""
-    kind = "areas" if kind == "change" else kind
+    kind = "areas" if kind in ("change", "circles") else kind
     return kind if kind in question.entry.shows else view.show_of(question)
 
 
@@ -128,9 +129,9 @@ def controls(
             _field("matrix", _matrix(address.question, menus), hidden),
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
-            _field("per", switch("per", "Colors of areas show", address.view.per, PERS), hidden),
+            _field("per", switch("per", "Areas show", address.view.per, PERS), hidden),
             _field("color", switch("color", "Color dots by", address.view.color, COLORS), hidden),
-            _field("edges", _edges(address.question), hidden),
+            _field("edges", html.Div([_edges(address.question), said("edges")]), hidden),
             _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
             html.Div(
                 select("against", "Compare with", address.against, other_releases(releases, address)),
@@ -318,10 +319,18 @@ def switch(name: str, label: str, value: str, options: dict[str, str]) -> Compon
 
 
 def segments(
-    name: str, value: str, options: dict[str, str], size: str = "sm", **label: str
+    name: str,
+    value: str,
+    options: dict[str, str] | list[dict[str, object]],
+    size: str = "sm",
+    **label: str,
 ) -> dmc.SegmentedControl:
-    """A segmented control; `label` or `labelledby` is for screen readers."""
-    data = [{"value": key, "label": text} for key, text in options.items()]
+    """A segmented control of texts by value, or of entries as Mantine has them; `label` is for screen readers."""
+    data = (
+        [{"value": key, "label": text} for key, text in options.items()]
+        if isinstance(options, dict)
+        else options
+    )
     return dmc.SegmentedControl(
         id=name,
         data=data,

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from dash import html
 from dash.development.base_component import Component
 
-from mapapp.answers.words import PART, aria
+from mapapp.answers.words import PART, Attributes, aria
 from mapapp.explore.pages.frame import share
 
 Address = Callable[..., str]
 """Returns the address of a file, given its name and options."""
 
+
+class OptionMenu(NamedTuple):
+    """A menu of the values of an option of files; the first is the usual one."""
+
+    option: str
+    label: str
+    choices: dict[str, str]
+
+
+_SIZES: Final = OptionMenu(
+    "scale",
+    "Size of the PNG",
+    {"2": "2× size", "1": "1× size", "3": "3× size", "4": "4× size"},
+)
+_PAPERS: Final = OptionMenu(
+    "paper", "Paper of the PDF", {"": "Usual paper", "letter": "US Letter", "a4": "A4"}
+)
+_ROWS: Final = OptionMenu("rows", "Rows of the PDF", {"": "First rows", "all": "Every row"})
 _SHAPES: Final = {
     "shapes.geojson": "GeoJSON",
     "shapes.gpkg": "GeoPackage",
@@ -59,26 +77,16 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
     changes : bool
         Whether the view shows the change between two releases. A change has no shapes.
     """
-    sizes = [
-        (f"{scale}×", address("map.png", scale=str(scale)), f"map as PNG, {scale} times as large")
-        for scale in (1, 2, 3, 4)
-    ]
-    charts = [
-        (f"{scale}×", address("chart.png", scale=str(scale)), f"charts as PNG, {scale} times as large")
-        for scale in (1, 2, 4)
-    ]
     rows = [
         _row(
             "Report",
             [
                 ("PDF", address("report.pdf"), "report as PDF"),
-                ("PDF, every row", address("report.pdf", rows="all"), "report as PDF with every row"),
-                ("PDF, A4", address("report.pdf", paper="a4"), "report as PDF on A4"),
-                ("PDF, Letter", address("report.pdf", paper="letter"), "report as PDF on US Letter"),
                 ("HTML", address("report.html"), "report as one HTML file"),
                 ("XLSX", address("report.xlsx"), "report as XLSX"),
             ]
             * ready,
+            menus=(_PAPERS, _ROWS),
         ),
         _row(
             "Table with every row",
@@ -92,13 +100,22 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
             [(text, address(name), f"shapes as {text}") for name, text in _SHAPES.items()] * (not changes),
         ),
         _row(
-            "Map as shown: PNG in four sizes, or SVG",
-            [*sizes, ("SVG", address("map.svg"), "map as SVG")],
+            "Map as shown",
+            [
+                ("PNG", address("map.png", scale="2"), "map as PNG"),
+                ("SVG", address("map.svg"), "map as SVG"),
+            ],
+            menus=(_SIZES,),
             view=True,
         ),
         _row(
-            "Charts: PNG in three sizes, or SVG",
-            [*charts, ("SVG", address("chart.svg"), "charts as SVG")] * ready,
+            "Charts",
+            [
+                ("PNG", address("chart.png", scale="2"), "charts as PNG"),
+                ("SVG", address("chart.svg"), "charts as SVG"),
+            ]
+            * ready,
+            menus=(_SIZES,),
         ),
         _row("This view", [("Setup file", address("setup.json"), "setup file")], view=True),
     ]
@@ -112,13 +129,22 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
     ]
 
 
-def _row(title: str, files: list[tuple[str, str, str]], *, view: bool = False) -> Component | None:
+def _row(
+    title: str,
+    files: list[tuple[str, str, str]],
+    *,
+    menus: Sequence[OptionMenu] = (),
+    view: bool = False,
+) -> Component | None:
     if not files:
         return None
     name = f"take-{title.split()[0].strip(',:').lower()}"
     return html.Div(
         [
-            html.Div(title, className="take-title", id=name),
+            html.Div(
+                [html.Span(title, id=name), *(_menu(menu) for menu in menus)],
+                className="take-title",
+            ),
             html.Ul(
                 [
                     html.Li(
@@ -135,4 +161,19 @@ def _row(title: str, files: list[tuple[str, str, str]], *, view: bool = False) -
             ),
         ],
         className="take-row",
+    )
+
+
+def _menu(menu: OptionMenu) -> Component:
+    """A menu whose value the page's script adds to the addresses of its row (`assets/take.js`)."""
+    option: Attributes = {"data-option": menu.option}
+    return html.Label(
+        [
+            html.Span(menu.label, className="unseen"),
+            html.Select(
+                [html.Option(text, value=value) for value, text in menu.choices.items()],
+                className="take-option",
+                **option,
+            ),
+        ]
     )

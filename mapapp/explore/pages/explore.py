@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, cast
 
+import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from mapapp.answers import words
 from mapapp.answers.release import Release
 from mapapp.answers.words import PART, Attributes, aria
 from mapapp.explore.color_scheme import shown_theme
 from mapapp.explore.pages import area_controls, download_menu
 from mapapp.explore.pages.answer_matrix import matrix_card
 from mapapp.explore.pages.controls import controls
+from mapapp.explore.pages.folding import folding_card
 from mapapp.question.address import Address
 from mapapp.show.plotly.charts import CONFIG as CHART_CONFIG
-from mapapp.show.plotly.commute_map import DRAWING
+from mapapp.show.plotly.commute_map import DOWNLOADABLE
 from mapapp.show.plotly.plain_figures import Figure
 
 MAX_NOTES: Final = 8
@@ -37,7 +40,7 @@ def page(
     graph = dcc.Graph(
         id="map",
         figure=figure,
-        config=cast("dcc.Graph.Config", DRAWING),
+        config=cast("dcc.Graph.Config", DOWNLOADABLE),
         responsive=True,
         className="map",
         clear_on_unhover=True,
@@ -46,6 +49,7 @@ def page(
         [
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip to the numbers", href="#answer", className="skip"),
+            _shown_head(releases[address.release or next(iter(releases))]),
             html.Aside(
                 [
                     area_controls.find(),
@@ -59,7 +63,8 @@ def page(
                 [
                     html.Div(id="busy", className="busy"),
                     html.Div(graph, id="map-part", className="map-part", **PART),
-                    _drawing_tools(),
+                    _map_tools(),
+                    html.P(id="prompt", className="prompt", role="status"),
                 ],
                 className="stage",
                 **aria(label="Map of commutes"),
@@ -94,6 +99,21 @@ def page(
             ),
         ],
         className="explore explorer",
+    )
+
+
+def _shown_head(release: Release) -> Component:
+    """The title, source, and promise of the view, on paper and within another page, which both lack the header.
+
+    The page's script writes the title, which has place and year (`assets/share.js`).
+    """
+    source = words.caption(release, "")
+    return html.Div(
+        [
+            html.P(className="shown-title"),
+            html.P(" · ".join(part for part in source if part), className="quiet small"),
+        ],
+        className="shown-head",
     )
 
 
@@ -142,30 +162,49 @@ def _sheet_bar() -> Component:
     )
 
 
-def _drawing_tools() -> Component:
-    """Buttons that draw an area with a finger or a mouse (`assets/drawing.js`)."""
-    tools: tuple[Attributes, ...] = ({"data-draw": "lasso"}, {"data-draw": "circle"})
+_TOOLS: Final = {
+    "polygon": "Draw a polygon",
+    "circle": "Draw a circle",
+    "box": "Draw a box",
+    "lasso": "Draw freehand",
+    "line": "Draw a line",
+}
+"""The tools that draw an area, with a mouse, a finger, or the arrow keys (`assets/drawing.js`)."""
+
+
+def _map_tools() -> Component:
+    """Buttons on the map: one for each tool that draws, and one that takes the last choice back."""
     return html.Div(
         [
-            html.Button(html.Span(f"Draw a {tool['data-draw']}"), className="draw", n_clicks=0, **tool)
-            for tool in tools
+            html.Div(
+                [_drawing_tool(kind, text) for kind, text in _TOOLS.items()],
+                className="drawing-tools",
+                role="group",
+                **aria(label="Draw an area"),
+            ),
+            html.Button(
+                html.Span("Undo"), id="undo", className="tool undo", n_clicks=0, title="Undo the last choice"
+            ),
         ],
-        className="drawing-tools",
-        role="group",
-        **aria(label="Draw an area"),
+        className="map-tools",
     )
 
 
+def _drawing_tool(kind: str, text: str) -> Component:
+    kinds: Attributes = {"data-draw": kind}
+    return html.Button(html.Span(text), className="tool", n_clicks=0, title=text, **kinds)
+
+
 def _chart_card() -> Component:
-    return html.Section(
+    return folding_card(
+        "chart",
+        html.H2(id="chart-title"),
         [
-            html.H2(id="chart-title"),
             dcc.Graph(
                 id="chart", config=cast("dcc.Graph.Config", CHART_CONFIG), className="chart", figure={}
             ),
             html.P(id="chart-text", className="quiet small"),
         ],
-        className="card",
         id="chart-card",
         hidden=True,
         **PART,
@@ -178,21 +217,18 @@ def table_card() -> Component:
         ("caution", " 3–9 workers: use with caution. "),
         ("substantial", " 1–2 workers: substantial variability."),
     ]
-    return html.Section(
+    find: Component = dmc.TextInput(
+        id="find-rows", placeholder="Find a row", size="xs", className="find-rows", **aria(label="Find a row")
+    )
+    return folding_card(
+        "table",
+        html.H2(id="table-title"),
         [
             html.Div(
-                [
-                    html.H2(id="table-title"),
-                    html.A(
-                        "CSV",
-                        id="csv",
-                        href="",
-                        className="take",
-                        **aria(label="Download table as CSV"),
-                        **PART,
-                    ),
-                ],
-                className="row-between",
+                [find, html.Span(id="table-said", className="quiet small", role="status")],
+                id="table-tools",
+                className="table-tools",
+                hidden=True,
             ),
             html.Div(
                 html.Table(
@@ -215,7 +251,10 @@ def table_card() -> Component:
             ),
             dcc.Store(id="area-data"),
         ],
-        className="card",
+        links=[
+            html.Span(id="table-no-error"),
+            html.A("CSV", id="csv", href="", className="take", **aria(label="Download table as CSV"), **PART),
+        ],
         id="table-card",
         **PART,
     )

@@ -51,23 +51,23 @@ def compare_again(
     return CertificateCheck(f"made again from {made_from}", not differs, detail)
 
 
-def is_written_alike(one: object, other: object) -> bool:
+def is_written_alike(first: object, second: object) -> bool:
     """Whether two values read from JSON are written alike: 1, 1.0 and true differ."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
-def _is_near(one: object, other: object) -> bool:
+def _is_near(again: object, stated: object) -> bool:
     """Whether two values are the same but for the rounding of floats; a fraction and its float are the same exactly."""
-    if isinstance(one, Mapping) and "exact" not in one:
+    if isinstance(again, Mapping) and "exact" not in again:
         return (
-            isinstance(other, Mapping)
-            and set(one) == set(other)
-            and all(_is_near(value, other[name]) for name, value in one.items())
+            isinstance(stated, Mapping)
+            and set(again) == set(stated)
+            and all(_is_near(value, stated[name]) for name, value in again.items())
         )
-    if isinstance(one, list | tuple):
-        return isinstance(other, list) and len(one) == len(other) and all(map(_is_near, one, other))
-    if isinstance(one, float):
-        if not isinstance(other, int | float) or isinstance(other, bool):
+    if isinstance(again, list | tuple):
+        return isinstance(stated, list) and len(again) == len(stated) and all(map(_is_near, again, stated))
+    if isinstance(again, float):
+        if not isinstance(stated, int | float) or isinstance(stated, bool):
             return False
-        return math.isclose(one, other, rel_tol=_ROUNDING)
-    return is_written_alike(one, other)
+        return math.isclose(again, stated, rel_tol=_ROUNDING)
+    return is_written_alike(again, stated)

@@ -240,13 +240,13 @@ def listed_counts(geography: Geography, workplaces: Workplaces, batch: int) -> R
     first, last = workplaces.tract_ptr[batch : batch + 2].tolist()
     destination_tract = workplaces.tract[first:last]
     ptr = geography.blocks.block_ptr
-    mine = listed.within((int(ptr[destination_tract[0]]), int(ptr[destination_tract[-1] + 1])))
+    rows = listed.within((int(ptr[destination_tract[0]]), int(ptr[destination_tract[-1] + 1])))
     return RowCounts(
         destination_tract=destination_tract,
-        destination=listed.destination[mine],
-        segment=listed.segment[mine],
-        tract=_tracts(geography, workplaces, batch, listed.destination[mine])[1],
-        count=listed.count[mine],
+        destination=listed.destination[rows],
+        segment=listed.segment[rows],
+        tract=_tracts(geography, workplaces, batch, listed.destination[rows])[1],
+        count=listed.count[rows],
     )
 
 

@@ -365,12 +365,12 @@ def withdrawals(entries: Sequence[LedgerEntry]) -> dict[int, LedgerEntry]:
     LedgerError
         A withdrawal is not about an earlier release of the same name, or a release was withdrawn twice.
     """
-    found: dict[int, LedgerEntry] = {}
+    by_place: dict[int, LedgerEntry] = {}
     for position, entry in enumerate(entries):
         if entry.withdraws is None:
             continue
         place = entry.withdraws
-        if place in found or not (
+        if place in by_place or not (
             0 <= place < position
             and entries[place].kind in PUBLICATIONS
             and entries[place].release == entry.release
@@ -379,8 +379,8 @@ def withdrawals(entries: Sequence[LedgerEntry]) -> dict[int, LedgerEntry]:
                 f"the withdrawal of {entry.release!r}, written {entry.written_at}, names no earlier release or table "
                 "of the ledger that is still published; restore the ledger from a copy"
             )
-        found[place] = entry
-    return found
+        by_place[place] = entry
+    return by_place
 
 
 def known_publications(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
@@ -414,12 +414,12 @@ def sum_readings(entries: Sequence[LedgerEntry]) -> tuple[Reading, ...]:
     return tuple(
         Reading(
             name=name,
-            epsilon=sum((each[name].epsilon for each in noted), Fraction(0)),
-            delta=sum((each[name].delta for each in noted), Fraction(0)),
-            holds_for=f"{_each_or(each[name].holds_for for each in noted)}, over all releases",
+            epsilon=sum((readings[name].epsilon for readings in noted), Fraction(0)),
+            delta=sum((readings[name].delta for readings in noted), Fraction(0)),
+            holds_for=f"{_each_or(readings[name].holds_for for readings in noted)}, over all releases",
         )
         for name in (noted[0] if noted else {})
-        if all(name in each for each in noted)
+        if all(name in readings for readings in noted)
     )
 
 

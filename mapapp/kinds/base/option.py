@@ -119,14 +119,14 @@ Options = TypeVar("Options", bound="DataclassInstance")
 def declared(options: type, kind: type[Declared]) -> dict[str, Declared]:
     """The options that a dataclass declares, by name of the field, in their order."""
     hints = get_type_hints(options, include_extras=True)
-    defaults = {each.name: each.default for each in fields(options)}
-    found = {}
+    defaults = {field.name: field.default for field in fields(options)}
+    by_name = {}
     for name, hint in hints.items():
         value_type, *notes = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
         for option in notes:
             if isinstance(option, kind):
-                found[name] = option.of_field(name, value_type, defaults[name])
-    return found
+                by_name[name] = option.of_field(name, value_type, defaults[name])
+    return by_name
 
 
 def with_values(options: Options, values: Mapping[str, object]) -> Options:

@@ -110,15 +110,15 @@ def publications_beside(
         )
     # What was withdrawn may be gone, but people may have read it: its name in the ledger is enough.
     there = [path for path in given if path.exists() or path.name not in withdrawn]
-    found = [_named(dataset, path) for path in there]
+    claims = [_named(dataset, path) for path in there]
     others = [entry for entry in published if entry.kind != kind]
     if others and not given and not on_purpose:
         raise UsageError(_refusal(dataset, kind, others[0], others[0].release in withdrawn))
-    found += [
+    claims += [
         BesideClaim(kind=cast(Kind, entry.kind), name=entry.release, digest=None)
-        for entry in _not_given(others, dict(zip(there, found, strict=True)))
+        for entry in _not_given(others, dict(zip(there, claims, strict=True)))
     ]
-    return found
+    return claims
 
 
 def _not_given(entries: Sequence[LedgerEntry], given: Mapping[Path, BesideClaim]) -> list[LedgerEntry]:
@@ -152,14 +152,14 @@ def _spent(certificate: JsonMapping, kind: Kind) -> tuple[Fraction, Fraction]:
 
 def check_beside(listed: Sequence[BesideClaim], said: str, kind: Kind = "release") -> CertificateCheck:
     """Name the publications beside another, and check that its certificate has the standing sentence about them."""
-    names = ", ".join(f"{each.kind} {each.name}" for each in listed)
+    names = ", ".join(f"{claim.kind} {claim.name}" for claim in listed)
     ok = said == beside_in_words(listed, kind)
     return CertificateCheck("publications beside it", ok, names or "none known when it was made")
 
 
 def known_of_records(publications: Iterable[BesideClaim], kind: Kind) -> str | None:
     """Return what readers know exactly of the workers of records, from what is beside them; None if nothing."""
-    kinds = {kind, *(each.kind for each in publications)}
+    kinds = {kind, *(publication.kind for publication in publications)}
     if "records" not in kinds or kinds == {"records"}:
         return None
     return GIVEN_CELLS if "table" in kinds else GIVEN_SEGMENTS
@@ -171,21 +171,21 @@ def beside_in_words(publications: Sequence[BesideClaim], kind: Kind) -> str:
     return BESIDE_IN_WORDS if known is None else f"{BESIDE_IN_WORDS} {_NOT_WHOLE[known]}"
 
 
-def _refusal(dataset: Store, kind: Kind, other: LedgerEntry, is_withdrawn: bool) -> str:
+def _refusal(dataset: Store, kind: Kind, entry: LedgerEntry, is_withdrawn: bool) -> str:
     """Why a publication of this kind is refused beside another of the ledger, and how to make it on purpose."""
-    has = f"{dataset.path}: its ledger has the {other.kind} {other.release!r} of the same jobs"
+    has = f"{dataset.path}: its ledger has the {entry.kind} {entry.release!r} of the same jobs"
     if is_withdrawn:
         has += " (withdrawn, but people may have read it)"
-    if {kind, other.kind} == {"release", "records"}:
+    if {kind, entry.kind} == {"release", "records"}:
         accept = "--given-segments, or " if kind == "records" else ""
         return (
             f"{has}; beside a release, records do not protect a worker's workplace and segment; to publish both on "
-            f"purpose, add {accept}--beside-release {other.kind.upper()}, and the certificate will say so"
+            f"purpose, add {accept}--beside-release {entry.kind.upper()}, and the certificate will say so"
         )
-    what = "records" if "records" in (kind, other.kind) else "a release"
+    what = "records" if "records" in (kind, entry.kind) else "a release"
     return (
         f"{has}; a table and {what} beside each other have no joint promise{_void(what)}; to publish both on purpose, "
-        f"add --beside-release {other.kind.upper()}, and the certificate will say so"
+        f"add --beside-release {entry.kind.upper()}, and the certificate will say so"
     )
 
 

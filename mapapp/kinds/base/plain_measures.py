@@ -190,18 +190,22 @@ def top_table(compared: Sequence[ComparedHomes]) -> pandas.DataFrame:
     )
     rows = []
     for first, last in ((1, 99), (100, 499), (500, None), (1, None)):
-        mine = (real >= first) & (real <= (last or np.inf))
+        in_class = (real >= first) & (real <= (last or np.inf))
         rows.append(
             {
                 "workers_in_top": "all" if (first, last) == (1, None) else _size(first, last),
-                "n_workplace_tracts": int(mine.sum()),
-                "mean_listed": float(n_top[mine].mean()) if mine.any() else math.nan,
-                "mean_found": float(n_found[mine].mean()) if mine.any() else math.nan,
-                "share_found": float(n_found[mine].sum() / n_top[mine].sum()) if mine.any() else math.nan,
-                "mean_absolute_error": float(absolute[mine].sum() / n_top[mine].sum())
-                if mine.any()
+                "n_workplace_tracts": int(in_class.sum()),
+                "mean_listed": float(n_top[in_class].mean()) if in_class.any() else math.nan,
+                "mean_found": float(n_found[in_class].mean()) if in_class.any() else math.nan,
+                "share_found": float(n_found[in_class].sum() / n_top[in_class].sum())
+                if in_class.any()
                 else math.nan,
-                "relative_error": float(absolute[mine].sum() / real[mine].sum()) if mine.any() else math.nan,
+                "mean_absolute_error": float(absolute[in_class].sum() / n_top[in_class].sum())
+                if in_class.any()
+                else math.nan,
+                "relative_error": float(absolute[in_class].sum() / real[in_class].sum())
+                if in_class.any()
+                else math.nan,
             }
         )
     return pandas.DataFrame(rows)
@@ -220,14 +224,14 @@ def area_table(compared: Sequence[ComparedHomes]) -> pandas.DataFrame:
             ("inflow: works there only", employed - interior),
             ("outflow: lives there only", residents - interior),
         ):
-            mine = (real > 0) | (read > 0)
-            error = np.abs(read - real)[mine].astype(np.float64)
+            has_workers = (real > 0) | (read > 0)
+            error = np.abs(read - real)[has_workers].astype(np.float64)
             total = int(real.sum())
             rows.append(
                 {
                     "level": level,
                     "count": name,
-                    "n_areas": int(mine.sum()),
+                    "n_areas": int(has_workers.sum()),
                     "real": total,
                     "drawn": int(read.sum()),
                     "mean_absolute_error": float(error.mean()) if error.size else math.nan,

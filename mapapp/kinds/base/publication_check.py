@@ -49,12 +49,12 @@ def check_files(release: Store) -> CertificateCheck:
     strange = sorted(set(release.manifest["files"]) ^ allowed)
     strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
     for table in tables:
-        found = (
+        columns = (
             set(release.columns(table.name))
             - set(table.columns)
             - ({"geometry"} if table.geometry else set())
         )
-        strange += sorted(name for name in found if not table.allows(name))
+        strange += sorted(name for name in columns if not table.allows(name))
     detail = (
         f"unexpected or missing: {', '.join(strange)}"
         if strange
@@ -130,10 +130,12 @@ def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[s
     return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
 
 
-def _compared(check: str, bound: JsonObject, found: Mapping[str, object]) -> CertificateCheck:
+def _compared(check: str, bound: JsonObject, measured: Mapping[str, object]) -> CertificateCheck:
     """Compare the certificate with the manifest, entry by entry."""
-    names = sorted(bound.keys() | found.keys())
-    wrong = [n for n in names if n not in bound or n not in found or not is_written_alike(bound[n], found[n])]
+    names = sorted(bound.keys() | measured.keys())
+    wrong = [
+        n for n in names if n not in bound or n not in measured or not is_written_alike(bound[n], measured[n])
+    ]
     detail = (
         f"different from the certificate: {', '.join(wrong)}"
         if wrong
@@ -185,8 +187,8 @@ def _check_populations(
         wrong.append("tracts: other people than in their blocks")
     for table, column in _LARGER.items():
         stated = store.table(table, [column, "population"]).set_index(column)["population"]
-        found = tracts.groupby(column)["population"].sum().reindex(stated.index, fill_value=0)
-        if not np.array_equal(found, stated):
+        summed = tracts.groupby(column)["population"].sum().reindex(stated.index, fill_value=0)
+        if not np.array_equal(summed, stated):
             wrong.append(f"{table}: other people than in their tracts")
     detail = f"do not agree: {'; '.join(wrong)}" if wrong else "people add up from blocks to states"
     return CertificateCheck("populations", not wrong, detail)
@@ -221,10 +223,10 @@ def _check_characteristics(store: Store) -> CertificateCheck:
 
 def _counted(store: Store) -> set[tuple[str, str]]:
     """End and segment of every count."""
-    found = set()
+    pairs = set()
     if store.has_table(CHARACTERISTICS.name):
-        found |= {(end, ALL_WORKERS) for end in store.table(CHARACTERISTICS.name, ["end"])["end"].unique()}
+        pairs |= {(end, ALL_WORKERS) for end in store.table(CHARACTERISTICS.name, ["end"])["end"].unique()}
     if store.has_table(CHARACTERISTIC_COUNTS.name):
         keys = store.group_keys(CHARACTERISTIC_COUNTS.name)
-        found |= {(ENDS[end], SEGMENTS[segment]) for end, segment, _ in keys.tolist()}
-    return found
+        pairs |= {(ENDS[end], SEGMENTS[segment]) for end, segment, _ in keys.tolist()}
+    return pairs

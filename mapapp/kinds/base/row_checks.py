@@ -312,12 +312,13 @@ def _counts_in_order(jobs: pandas.DataFrame, points: pandas.DataFrame) -> bool:
     """Whether the points are those of each row of `jobs` after the other."""
     columns = [points[name].to_numpy() for name in ("destination_index", "segment", "origin_index")]
     changes = np.zeros(max(len(points) - 1, 0), dtype=np.bool_)
-    for each in columns:
-        changes |= each[1:] != each[:-1]
+    for column in columns:
+        changes |= column[1:] != column[:-1]
     start = np.flatnonzero(np.append(True, changes))[: len(points)]
     wanted = (jobs["destination_index"].to_numpy(), segment_of(jobs), jobs["origin_index"].to_numpy())
     return np.array_equal(np.diff(np.append(start, len(points))), jobs["count"]) and all(
-        np.array_equal(each[start], one) for each, one in zip(columns, wanted, strict=True)
+        np.array_equal(column[start], jobs_column)
+        for column, jobs_column in zip(columns, wanted, strict=True)
     )
 
 
@@ -325,8 +326,8 @@ def _counts_alike(jobs: pandas.DataFrame, points: pandas.DataFrame) -> bool:
     """Whether there are as many points as workers of each destination, origin, and segment."""
     names = ["destination_index", "origin_index", "segment"]
     wanted = jobs.assign(segment=segment_of(jobs)).groupby(names)["count"].sum()
-    found = points.groupby(names).size()
-    return wanted.size == found.size and bool((wanted == found.reindex(wanted.index)).all())
+    n_points = points.groupby(names).size()
+    return wanted.size == n_points.size and bool((wanted == n_points.reindex(wanted.index)).all())
 
 
 def _cells_of(store: Store, points: pandas.DataFrame) -> npt.NDArray[np.object_]:
@@ -336,6 +337,6 @@ def _cells_of(store: Store, points: pandas.DataFrame) -> npt.NDArray[np.object_]
     cell_of = np.full(wanted.size, None, dtype=object)
     for part in store.batches("cells"):
         block = part["block_index"].to_numpy()
-        found = part.filter(wanted[block])
-        cell_of[block[wanted[block]]] = shapely.from_wkb(found["geometry"].to_numpy())
+        cells = part.filter(wanted[block])
+        cell_of[block[wanted[block]]] = shapely.from_wkb(cells["geometry"].to_numpy())
     return cell_of

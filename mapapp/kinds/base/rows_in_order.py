@@ -54,9 +54,9 @@ def frames_by_workplace(store: Store, names: Sequence[str]) -> Iterator[tuple[pa
     while any(table.has_more for table in tables):
         # A table may have more rows of its last workplace.
         stop = min(table.last for table in tables if table.has_more)
-        found = tuple(table.take_before(stop) for table in tables)
-        if any(map(len, found)):
-            yield found
+        frames = tuple(table.take_before(stop) for table in tables)
+        if any(map(len, frames)):
+            yield frames
         for table in tables:
             if table.has_more and table.last <= stop:
                 table.read()

@@ -157,13 +157,13 @@ def _each_line_once(sources: Sequence[Source]) -> tuple[LedgerEntry, ...]:
 
     Only lines that agree in everything are the same: the id of a run alone could be copied into another certificate.
     """
-    found: list[LedgerEntry] = []
+    entries: list[LedgerEntry] = []
     shared: set[LedgerEntry] = set()
     for source in sources:
         lines = {entry for entry in source.entries if entry.run_id and source.kind == "dataset"}
-        found += [entry for entry in source.entries if entry.kind != "budget" and entry not in shared]
+        entries += [entry for entry in source.entries if entry.kind != "budget" and entry not in shared]
         shared |= lines
-    return tuple(found)
+    return tuple(entries)
 
 
 def _perhaps_counted(stores: Sequence[Store], sources: Sequence[Source]) -> list[str]:

@@ -116,13 +116,13 @@ def _security(distributed: ModuleType, address: str) -> Security:
     """TLS settings of Dask's configuration; UsageError if the address needs them and the configuration lacks them."""
     try:
         security: Security = distributed.Security()
-        found = security.get_connection_args("client").get("ssl_context")
+        context = security.get_connection_args("client").get("ssl_context")
     except OSError as error:
         raise UsageError(
             f"the certificates that Dask's configuration names cannot be read ({reason_of(error)}); see "
             "distributed.comm.tls there"
         ) from error
-    if found is None and address.startswith("tls:"):
+    if context is None and address.startswith("tls:"):
         raise UsageError(
             f"--scheduler {address}: Dask's configuration names no certificates; set distributed.comm.tls.ca-file, "
             "client.cert and client.key, or DASK_DISTRIBUTED__COMM__TLS__CA_FILE and so on"

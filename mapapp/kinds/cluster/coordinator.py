@@ -202,8 +202,8 @@ class ClusterRun:
         for worker in workers:
             require_safe_address(worker, secret=self._secret)
         new = [worker for worker in workers if worker not in self._admitted]
-        found = self._call(new, cluster_worker.admit, self._job, self._secret)
-        for worker, refusal in found.items():
+        refusals = self._call(new, cluster_worker.admit, self._job, self._secret)
+        for worker, refusal in refusals.items():
             if isinstance(refusal, Exception):
                 self._unreached(worker, refusal, needed=needed)
             elif refusal:
@@ -235,8 +235,8 @@ class ClusterRun:
         self._admit(workers, needed=needed)
         admitted = [worker for worker in workers if worker in self._admitted]
         with self._key.handed_over() as parcel:
-            found = self._call(admitted, cluster_worker.take_key, self._job, parcel)
-        for worker, error in found.items():
+            errors = self._call(admitted, cluster_worker.take_key, self._job, parcel)
+        for worker, error in errors.items():
             if isinstance(error, Exception):
                 self._unreached(worker, error, needed=needed)
 
@@ -250,21 +250,21 @@ class ClusterRun:
         """Call a function on some workers, not by way of the scheduler: its result, or the error, by worker."""
         message = {"function": pickle.dumps(function), "args": pickle.dumps(arguments)}
 
-        async def one(worker: str) -> object:
+        async def call_worker(worker: str) -> object:
             answer = await asyncio.wait_for(self._client.rpc(worker).run(**message), wait_s)
             if answer["status"] != "OK":
                 raise RuntimeError(answer.get("exception_text", answer["status"]))
             return answer["result"]
 
         async def all_at_once() -> list[object]:
-            return await asyncio.gather(*map(one, workers), return_exceptions=True)
+            return await asyncio.gather(*map(call_worker, workers), return_exceptions=True)
 
         try:
             # Limited here too: a call that is given up first closes its connection, and that may never end.
-            found = cast(list[object], self._client.sync(all_at_once, callback_timeout=wait_s + CLOSE_S))
+            answers = cast(list[object], self._client.sync(all_at_once, callback_timeout=wait_s + CLOSE_S))
         except TimeoutError as error:
-            found = [error] * len(workers)
-        return dict(zip(workers, found, strict=True))
+            answers = [error] * len(workers)
+        return dict(zip(workers, answers, strict=True))
 
 
 _Run = TypeVar("_Run", bound=ClusterRun)

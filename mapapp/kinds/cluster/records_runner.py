@@ -43,10 +43,10 @@ def collect_part(job: Job, item: Range) -> Answer:
     """Collect the rows of a range of workplaces, and leave them: number of records."""
 
     def work(run: Run) -> int:
-        found = collect_range(_work(run, job), item)
-        for table, columns in found._asdict().items():
+        rows = collect_range(_work(run, job), item)
+        for table, columns in rows._asdict().items():
             write_part(job.rows_part(table, item.number), columns)
-        return int(found.records["destination_index"].size)
+        return int(rows.records["destination_index"].size)
 
     return answer_of(job, work)
 
@@ -90,14 +90,13 @@ class ClusterRecordRunner(ClusterRun):
         self, stage: str, task: Callable[[RecordWork, _Item], int], items: Sequence[_Item]
     ) -> Iterator[int]:
         """As in `RecordRunner`."""
-        found = self._stage(stage, do_task, [(task, item) for item in items])
-        yield from cast(Iterator[int], found)
+        yield from cast(Iterator[int], self._stage(stage, do_task, [(task, item) for item in items]))
 
     def rows(self, stage: str, ranges: Sequence[Range]) -> Iterator[RowsOfRange]:
         """As in `RecordRunner`."""
-        done = self._stage(stage, collect_part, [(each,) for each in ranges])
-        for each, _ in zip(ranges, done, strict=True):
-            parts = [self._job.rows_part(table, each.number) for table in RowsOfRange._fields]
+        done = self._stage(stage, collect_part, [(span,) for span in ranges])
+        for span, _ in zip(ranges, done, strict=True):
+            parts = [self._job.rows_part(table, span.number) for table in RowsOfRange._fields]
             yield RowsOfRange(*(read_part(part) for part in parts))
             for part in parts:
                 part.unlink()

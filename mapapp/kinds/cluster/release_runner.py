@@ -50,8 +50,8 @@ class ClusterRunner(ClusterRun):
 
     def certify(self) -> list[CertifiedBatch]:
         """Prepare and certify every batch."""
-        found = self._stage("certifying prior weights", worker.certify_part, self._batches)
-        self._certified = list(cast(Iterator[Certified], found))
+        batches = self._stage("certifying prior weights", worker.certify_part, self._batches)
+        self._certified = list(cast(Iterator[Certified], batches))
         return [certified.batch for certified in self._certified]
 
     def jobs(self, key: SecretKey) -> Iterator[Columns]:

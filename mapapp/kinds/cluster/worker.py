@@ -353,12 +353,12 @@ def _run_of(worker: Addressed, name: str) -> Run:
 
 def _check(job: Job) -> None:
     """Refuse another program, or another dataset at the same path."""
-    found = program_versions()
+    versions = program_versions()
     for name, wanted in job.versions.items():
-        if found[name] != wanted:
+        if versions[name] != wanted:
             raise UsageError(
-                f"it has {name} {found[name]}, the run has {wanted}; install the same versions on every machine, and "
-                "start workers again after that"
+                f"it has {name} {versions[name]}, the run has {wanted}; install the same versions on every machine, "
+                "and start workers again after that"
             )
     if store_digest(job.dataset) != job.manifest_sha256:
         raise UsageError(

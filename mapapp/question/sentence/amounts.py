@@ -97,8 +97,8 @@ def _edge(match: re.Match[str]) -> Meaning | None:
 
 
 def _edges(match: re.Match[str]) -> Meaning | None:
-    found = re.findall(r"\d+(?:\.\d+)?", match[1])
-    return Miles(tuple(sorted({float(number) for number in found} - {0.0}))) if found else None
+    numbers = re.findall(r"\d+(?:\.\d+)?", match[1])
+    return Miles(tuple(sorted({float(number) for number in numbers} - {0.0}))) if numbers else None
 
 
 def _point(match: re.Match[str]) -> Meaning | None:
@@ -117,10 +117,10 @@ def _split(characteristic: str, least: float, most: float, note: str) -> Meaning
     )  # "under 30" and "29 or younger"; 40,000 a year is 3,333.33
     first, last, is_exact = 1, 3, True
     if least > 0:
-        nearest = min(range(2), key=lambda each: abs(math.log((ends[each] + 1) / least)))
+        nearest = min(range(2), key=lambda place: abs(math.log((ends[place] + 1) / least)))
         first, is_exact = nearest + 2, abs(ends[nearest] + 0.5 - least) <= slack
     if most < math.inf:
-        nearest = min(range(2), key=lambda each: abs(math.log(ends[each] / most)))
+        nearest = min(range(2), key=lambda place: abs(math.log(ends[place] / most)))
         last, is_exact = nearest + 1, is_exact and abs(ends[nearest] + 0.5 - most) <= slack
     bands = tuple(band for band in BANDS if first <= band <= max(first, last))
     labels = " or ".join(CHARACTERISTICS[characteristic][band - 1] for band in bands)
@@ -130,7 +130,7 @@ def _split(characteristic: str, least: float, most: float, note: str) -> Meaning
 
 
 def _ages(least: str | None, most: str | None, said: str) -> Meaning | None:
-    values = [_value(each) for each in (least, most) if each]
+    values = [_value(text) for text in (least, most) if text]
     if not all(_LIKELY_AGES[0] <= value <= _LIKELY_AGES[1] for value in values):
         return None
     return _split("age", _value(least) if least else 0.0, _value(most) if most else math.inf, f"“{said}”")
@@ -233,7 +233,7 @@ def amount_at(joined: str, position: int) -> tuple[Meaning, int] | None:
     """Return the meaning of the longest phrase with numbers at a position of `Sentence.joined`, and where it ends."""
     best: tuple[Meaning, int] | None = None
     for pattern, make in _COMPILED:
-        found = pattern.match(joined, position)
-        if found and (best is None or found.end() > best[1]) and (meaning := make(found)) is not None:
-            best = (meaning, found.end())
+        match = pattern.match(joined, position)
+        if match and (best is None or match.end() > best[1]) and (meaning := make(match)) is not None:
+            best = (meaning, match.end())
     return best

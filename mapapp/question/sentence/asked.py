@@ -80,19 +80,21 @@ def understood_of(
     """Return what was understood, in the order in which a person would say it."""
     said = reading.sentence.said
     asks = [item for item in reading.items if isinstance(item.meaning, Asks | Opposite | Verb | Where)]
-    found = [Understood("analysis", question.entry.title, said(asks[0].first, asks[0].last) if asks else "")]
+    understood = [
+        Understood("analysis", question.entry.title, said(asks[0].first, asks[0].last) if asks else "")
+    ]
     for mention in mentions.areas:
         field, label = _area(mention, question)
-        found.append(Understood(field, label, said(mention.first, mention.last)))
+        understood.append(Understood(field, label, said(mention.first, mention.last)))
     for item in reading.items:
         for field, label in _part(item, question, gazetteer):
-            found.append(Understood(field, label, said(item.first, item.last)))
+            understood.append(Understood(field, label, said(item.first, item.last)))
     if question.by:
         titles = " and ".join(map(gazetteer.labels.title, question.by))
-        found.append(Understood("by", f"Table by {titles}"))
+        understood.append(Understood("by", f"Table by {titles}"))
     if show is not None:
-        found.append(Understood("show", f"Drawn as {SHOW_NAMES[show]}"))
-    return tuple(found)
+        understood.append(Understood("show", f"Drawn as {SHOW_NAMES[show]}"))
+    return tuple(understood)
 
 
 def _area(mention: Mention, question: Question) -> tuple[str, str]:
@@ -195,14 +197,14 @@ def ask_in_words(text: str, gazetteer: Gazetteer, chosen: Sequence[str] = ()) ->
         return Asked(notes=notes, unknown=unknown)
     mentions = mentions_of(reading.items)
     question = _question(reading.items, mentions, gazetteer)
-    shown = [each.show for each in all_of(reading.items, Shown)][-1:]
-    show = next((each for each in shown if each in question.entry.shows), None)
+    shown = [meaning.show for meaning in all_of(reading.items, Shown)][-1:]
+    show = next((way for way in shown if way in question.entry.shows), None)
     years = all_of(reading.items, Year)
     return Asked(
         question=question,
         show=show,
-        year=_last_year(each for each in years if not each.is_earlier),
-        against_year=_last_year(each for each in years if each.is_earlier),
+        year=_last_year(year for year in years if not year.is_earlier),
+        against_year=_last_year(year for year in years if year.is_earlier),
         understood=understood_of(reading, question, mentions, gazetteer, show),
         notes=(*mentions.notes, *notes, *_unplaced(reading, mentions, gazetteer), *_unshown(question, shown)),
         unknown=unknown,
@@ -249,8 +251,8 @@ def _question(items: Sequence[Item], mentions: Mentions, gazetteer: Gazetteer) -
     values = _ends(analysis, items, mentions) | _layers(analysis, items, mentions)
     values |= {name: bands for name, bands in _bands(items).items() if name not in by}
     values |= {"by": by, "attributes": _attributes(items, by, gazetteer)}
-    for each in all_of(items, ClassOfJobs):
-        values["characteristic"] = each.code
+    for meaning in all_of(items, ClassOfJobs):
+        values["characteristic"] = meaning.code
     if "edges" in ANALYSES[analysis].fields:
         values |= _edges(items)
     return Question(analysis=analysis, **values)
@@ -268,14 +270,14 @@ def _attributes(items: Sequence[Item], by: Sequence[str], gazetteer: Gazetteer) 
 
 
 def _last_year(years: Iterable[Year]) -> int | None:
-    found = [each.year for each in years]
-    return found[-1] if found else None
+    numbers = [year.year for year in years]
+    return numbers[-1] if numbers else None
 
 
 def _notes(reading: Reading, gazetteer: Gazetteer) -> tuple[str, ...]:
     """Return what was assumed and what is missing, as sentences."""
     notes: list[str] = []
-    used = {each.attribute for each in all_of(reading.items, Values)}
+    used = {meaning.attribute for meaning in all_of(reading.items, Values)}
     for item in reading.items:
         match item.meaning:
             case Missing() as missing:
@@ -312,11 +314,13 @@ def _side(items: Sequence[Item], mentions: Mentions) -> Side:
         # "Where do people in Cranston work?" asks for the other end of Cranston; without an area, for the end itself.
         return OTHER_END[mentions.asked[0]] if mentions.areas else mentions.asked[0]
     ends = {noun.end for noun in all_of(items, Noun)} | {
-        each.end for each in all_of(items, ClassOfJobs) if each.end
+        meaning.end for meaning in all_of(items, ClassOfJobs) if meaning.end
     }
     if len(ends) == 1:
         return ends.pop()
-    is_about_people = any(each.is_people for each in all_of(items, Values)) or bool(all_of(items, People))
+    is_about_people = any(meaning.is_people for meaning in all_of(items, Values)) or bool(
+        all_of(items, People)
+    )
     return "home" if is_about_people else "work"
 
 
@@ -382,14 +386,14 @@ def _matrix_layers(layers: Sequence[Layer], mentions: Mentions) -> FieldValues:
 
 
 def _bands(items: Sequence[Item]) -> FieldValues:
-    found: dict[str, set[int]] = {}
-    for each in all_of(items, Bands):
-        found.setdefault(each.characteristic, set()).update(each.bands)
-    return {characteristic: kept_bands(bands) for characteristic, bands in found.items()}
+    by_name: dict[str, set[int]] = {}
+    for meaning in all_of(items, Bands):
+        by_name.setdefault(meaning.characteristic, set()).update(meaning.bands)
+    return {characteristic: kept_bands(bands) for characteristic, bands in by_name.items()}
 
 
 def _edges(items: Sequence[Item]) -> FieldValues:
-    edges = sorted({edge for each in all_of(items, Miles) for edge in each.edges_mi})
+    edges = sorted({edge for meaning in all_of(items, Miles) for edge in meaning.edges_mi})
     return {"edges": check_edges(edges)} if edges else {}
 
 

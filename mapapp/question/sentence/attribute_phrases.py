@@ -30,18 +30,18 @@ _JOINT: Final = re.compile(
 
 def value_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     """Return the values of an attribute that start at a word, with `in` before and `industry` behind them."""
-    found = _value(sentence, gazetteer, first)
+    item = _value(sentence, gazetteer, first)
     not_ = _NOT.match(sentence.joined, sentence.starts[first])
     if not_ is None:
-        return found
+        return item
     start = _word_at(sentence, not_.end())
     inside = _value(sentence, gazetteer, start) if start is not None else None
     if (
         inside is None
         or not isinstance(inside.meaning, Values)
-        or (found is not None and found.last >= inside.last)
+        or (item is not None and item.last >= inside.last)
     ):
-        return found
+        return item
     others = gazetteer.labels.without(inside.meaning)
     return None if others is None else Item(first, inside.last, others)
 
@@ -54,17 +54,17 @@ def _value(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
         starts.append(start)
     best: Item | None = None
     for start in starts:
-        found = gazetteer.labels.value_at(words, sentence.joined, start, sentence.starts[start])
-        if found is None:
+        named = gazetteer.labels.value_at(words, sentence.joined, start, sentence.starts[start])
+        if named is None:
             continue
-        last = start + found[1]
+        last = start + named[1]
         if start > first and _is_place(sentence, gazetteer, words, start, last):
             continue  # "in White" is in the town, if there is one
         end = sentence.starts[last - 1] + len(words[last - 1])
         behind = _INDUSTRY.match(sentence.joined, end)
         last += len(behind[0].split()) if behind else 0
         if best is None or last > best.last:
-            best = Item(first, last, found[0])
+            best = Item(first, last, named[0])
     return best
 
 
@@ -90,16 +90,16 @@ def by_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     notes: list[str] = []
     last = first
     while start is not None and len(names) < MAX_NAMES:
-        found = labels.attribute_at(words, start)
+        named = labels.attribute_at(words, start)
         if (
-            found is None
-            or found[0] in names
-            or (names and _begins_value(sentence, gazetteer, start, found[1]))
+            named is None
+            or named[0] in names
+            or (names and _begins_value(sentence, gazetteer, start, named[1]))
         ):
             break
-        names.append(found[0])
-        notes += [found[2]] if found[2] else []
-        last = start + found[1]
+        names.append(named[0])
+        notes += [named[2]] if named[2] else []
+        last = start + named[1]
         joint = _JOINT.match(sentence.joined, sentence.starts[last - 1] + len(words[last - 1]))
         start = _word_at(sentence, joint.end()) if joint else None
     if not names or (
@@ -111,8 +111,8 @@ def by_at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
 
 def _begins_value(sentence: Sentence, gazetteer: Gazetteer, start: int, n_words: int) -> bool:
     """Return whether words behind a list name a value instead: `by sex in education services`."""
-    found = value_at(sentence, gazetteer, start)
-    return found is not None and found.last > start + n_words
+    item = value_at(sentence, gazetteer, start)
+    return item is not None and item.last > start + n_words
 
 
 def _word_at(sentence: Sentence, position: int) -> int | None:
@@ -122,7 +122,7 @@ def _word_at(sentence: Sentence, position: int) -> int | None:
 
 def merged(values: list[Values]) -> dict[str, tuple[str, ...]]:
     """Return the codes that several values of the same attributes include, by attribute."""
-    found: dict[str, dict[str, None]] = {}
-    for each in values:
-        found.setdefault(each.attribute, {}).update(dict.fromkeys(each.codes))
-    return {name: tuple(codes) for name, codes in found.items()}
+    by_attribute: dict[str, dict[str, None]] = {}
+    for meaning in values:
+        by_attribute.setdefault(meaning.attribute, {}).update(dict.fromkeys(meaning.codes))
+    return {name: tuple(codes) for name, codes in by_attribute.items()}

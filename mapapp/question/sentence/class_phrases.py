@@ -60,17 +60,17 @@ _NAICS: Final = re.compile(
 
 
 def _compiled() -> tuple[tuple[re.Pattern[str], ClassOfJobs], ...]:
-    found = []
+    patterns = []
     for pattern, code in _CLASSES:
-        mine = f"(?:{pattern}){_SECTOR}"
-        at_home = rf"{_SHARE} {_PEOPLE}{_LINK} {mine}(?!\S)"
-        at_work = rf"{_SHARE} (?:{_JOBS}{_LINK} {mine}|{mine} {_JOBS})(?!\S)"
-        found += [
+        job_class = f"(?:{pattern}){_SECTOR}"
+        at_home = rf"{_SHARE} {_PEOPLE}{_LINK} {job_class}(?!\S)"
+        at_work = rf"{_SHARE} (?:{_JOBS}{_LINK} {job_class}|{job_class} {_JOBS})(?!\S)"
+        patterns += [
             (re.compile(at_home), ClassOfJobs(code, LABEL_OF[code], "home")),
             (re.compile(at_work), ClassOfJobs(code, LABEL_OF[code])),
         ]
     usual = USUAL_CHARACTERISTIC
-    return (*found, (_NAICS, ClassOfJobs(usual, LABEL_OF[usual])))
+    return (*patterns, (_NAICS, ClassOfJobs(usual, LABEL_OF[usual])))
 
 
 CLASS_PHRASES: Final = _compiled()
@@ -78,9 +78,9 @@ CLASS_PHRASES: Final = _compiled()
 
 def class_at(joined: str, position: int) -> tuple[ClassOfJobs, int] | None:
     """Return the class of jobs whose share is asked for at a position of `Sentence.joined`, and where that ends."""
-    found = [
+    matches = [
         (meaning, match.end())
         for pattern, meaning in CLASS_PHRASES
         if (match := pattern.match(joined, position))
     ]
-    return max(found, key=lambda each: each[1], default=None)
+    return max(matches, key=lambda match: match[1], default=None)

@@ -44,7 +44,7 @@ def analysis_of(items: Sequence[Item], mentions: Mentions) -> str:
     """Return the analysis that a sentence asks for; the more specific words decide."""
     if all_of(items, ClassOfJobs):
         return "characteristics"
-    strong = {each.analysis for each in all_of(items, Asks) if not each.is_weak}
+    strong = {meaning.analysis for meaning in all_of(items, Asks) if not meaning.is_weak}
     layers = all_of(items, Layer)
     if "flow-matrix" in strong or any(layer.paired for layer in layers) or len(_ends_of(layers)) == 2:
         return "flow-matrix"
@@ -64,23 +64,23 @@ def analysis_of(items: Sequence[Item], mentions: Mentions) -> str:
 
 def cross_table_by(items: Sequence[Item], labels: Labels) -> tuple[str, ...]:
     """Return the attributes of the cross table that a sentence asks for; none if it asks for another analysis."""
-    names = [name for each in all_of(items, By) for name in each.attributes]
+    names = [name for meaning in all_of(items, By) for name in meaning.attributes]
     # "Men and women" are everybody, by sex.
     names += [
         name for name, codes in merged(all_of(items, Values)).items() if len(codes) == labels.size(name) > 1
     ]
     if is_compared(items) and labels.has(_DISTANCE):
         # "Do people with a degree commute farther?" compares them with others, by how far they commute.
-        names += [*(each.attribute for each in all_of(items, Values)), _DISTANCE]
-    if any(each.is_asked for each in all_of(items, By)):
+        names += [*(meaning.attribute for meaning in all_of(items, Values)), _DISTANCE]
+    if any(meaning.is_asked for meaning in all_of(items, By)):
         # "Which industry has the youngest workers?" compares industries by age.
-        names += [each.characteristic for each in all_of(items, Bands) if each.is_extreme]
+        names += [meaning.characteristic for meaning in all_of(items, Bands) if meaning.is_extreme]
     return tuple(dict.fromkeys(names))[:MAX_NAMES]
 
 
 def is_compared(items: Sequence[Item]) -> bool:
     """Return whether a sentence compares how far the workers with a value commute with how far others do."""
-    return bool(all_of(items, Values)) and any(each.is_comparing for each in all_of(items, Asks))
+    return bool(all_of(items, Values)) and any(meaning.is_comparing for meaning in all_of(items, Asks))
 
 
 def missing_words(missing: Missing, said: str, gazetteer: Gazetteer, used: Collection[str] = ()) -> str:
@@ -108,7 +108,9 @@ def _ends_of(parts: Sequence[Layer] | Sequence[Mention]) -> set[str]:
 def _is_of_place(items: Sequence[Item]) -> bool:
     """Return whether a place follows a layer directly: `towns in Kent County`."""
     content = [item.meaning for item in items if not isinstance(item.meaning, Empty)]
-    return any(isinstance(one, Layer) and isinstance(two, Place | Near) for one, two in pairwise(content))
+    return any(
+        isinstance(first, Layer) and isinstance(second, Place | Near) for first, second in pairwise(content)
+    )
 
 
 def _of_area(items: Sequence[Item], mentions: Mentions, strong: set[str]) -> str:

@@ -152,6 +152,6 @@ _VALUES: Final = tuple(
 def everyday_values_at(joined: str, position: int) -> Iterator[Everyday]:
     """Yield the phrases that start at a position of `Sentence.joined`."""
     for pattern, names, is_people in _VALUES:
-        found = pattern.match(joined, position)
-        if found:
-            yield Everyday(found[0].count(" ") + 1, names, is_people)
+        match = pattern.match(joined, position)
+        if match:
+            yield Everyday(match[0].count(" ") + 1, names, is_people)

@@ -113,16 +113,16 @@ class Labels:
     """
 
     def __init__(self, attributes: Iterable[Labeled] = ()) -> None:
-        self._attributes = {each.name: each for each in attributes}
+        self._attributes = {attribute.name: attribute for attribute in attributes}
         self._values: dict[Name, list[_Named]] = {}
-        for each in self.further:
-            for place, label in enumerate(each.labels):
+        for attribute in self.further:
+            for place, label in enumerate(attribute.labels):
                 for name, grade in _names_of(label):
-                    self._values.setdefault(name, []).append(_Named(each, place, grade))
+                    self._values.setdefault(name, []).append(_Named(attribute, place, grade))
         self._names: dict[Name, list[Labeled]] = {}
-        for each in self._attributes.values():
-            for name in _names_of_title(each):
-                self._names.setdefault(name, []).append(each)
+        for attribute in self._attributes.values():
+            for name in _names_of_title(attribute):
+                self._names.setdefault(name, []).append(attribute)
         self._begins: dict[str, list[Name]] = {}
         for name in self._values:
             self._begins.setdefault(name[0][:1], []).append(name)
@@ -130,16 +130,18 @@ class Labels:
     @property
     def further(self) -> tuple[Labeled, ...]:
         """Attributes other than age, earnings, and industry."""
-        return tuple(each for each in self._attributes.values() if each.name not in CHARACTERISTICS)
+        return tuple(
+            attribute for attribute in self._attributes.values() if attribute.name not in CHARACTERISTICS
+        )
 
     @property
     def titles(self) -> tuple[str, ...]:
         """Titles of all attributes, in order; without one that only groups the values of another."""
         finest = {
-            _finest(self._names.get(_name(_ASIDE.sub(" ", each.title)), [each])).name
-            for each in self._attributes.values()
+            _finest(self._names.get(_name(_ASIDE.sub(" ", attribute.title)), [attribute])).name
+            for attribute in self._attributes.values()
         }
-        return tuple(each.title for each in self._attributes.values() if each.name in finest)
+        return tuple(attribute.title for attribute in self._attributes.values() if attribute.name in finest)
 
     def title(self, name: str) -> str:
         """Return the title of an attribute."""
@@ -155,7 +157,7 @@ class Labels:
 
     def about(self, names: Iterable[str]) -> Labeled | None:
         """Return the first attribute that is called like one of some everyday names, such as `race`."""
-        return next((each for name in names for each in self._names.get(_name(name), ())), None)
+        return next((attribute for name in names for attribute in self._names.get(_name(name), ())), None)
 
     def values_of(self, attribute: Labeled) -> str:
         """Return the labels of an attribute, as a list that is not long."""
@@ -177,9 +179,9 @@ class Labels:
         """
         best = self._longest_at(words, first)
         for said in everyday_values_at(joined, position):
-            found = self._everyday(said)
-            if found is not None and (best is None or said.n_words > best[1]):
-                best = found, said.n_words
+            values = self._everyday(said)
+            if values is not None and (best is None or said.n_words > best[1]):
+                best = values, said.n_words
         after = self._after_attribute(words, first)
         return after if after is not None and (best is None or after[1] > best[1]) else best
 
@@ -189,10 +191,10 @@ class Labels:
         Of several attributes of the name, the one with the most values is meant; then a note says so, else it is empty.
         """
         for count in range(min(_MOST_WORDS, len(words) - first), 0, -1):
-            found = self._names.get(tuple(map(_stem, words[first : first + count])))
-            if found:
-                finest = _finest(found)
-                others = [each for each in found if each.name != finest.name]
+            attributes = self._names.get(tuple(map(_stem, words[first : first + count])))
+            if attributes:
+                finest = _finest(attributes)
+                others = [attribute for attribute in attributes if attribute.name != finest.name]
                 said = " ".join(words[first : first + count])
                 return finest.name, count, _choice_note(said, finest, others) if others else ""
         return None
@@ -203,13 +205,15 @@ class Labels:
         if sum(character.isalpha() for character in text) < _LEAST_LETTERS:
             return None
         known = {" ".join(name): name for name in self._begins.get(text[:1], ()) if len(name) == len(words)}
-        likely = sorted(each for each in known if abs(len(each) - len(text)) <= max(2, len(text) // 4))
+        likely = sorted(
+            spelling for spelling in known if abs(len(spelling) - len(text)) <= max(2, len(text) // 4)
+        )
         near = difflib.get_close_matches(text, likely, n=1, cutoff=_LIKE)
         if not near and len(words) == 1:
             meant = difflib.get_close_matches(words[0], OFTEN_MISSPELLED, n=1, cutoff=_LIKE)
-            found = [self._everyday(said) for word in meant for said in everyday_values_at(word, 0)]
-            if any(found):
-                return next(each for each in found if each is not None)
+            meanings = [self._everyday(said) for word in meant for said in everyday_values_at(word, 0)]
+            if any(meanings):
+                return next(meaning for meaning in meanings if meaning is not None)
         if not near and len(words) == 1 and len(text) > _LEAST_LETTERS:
             begun = [name for name in self._begins.get(text[:1], ()) if name[0].startswith(text)]
             near = [" ".join(name) for name in sorted(begun, key=lambda name: (len(name), name))[:1]]
@@ -223,57 +227,57 @@ class Labels:
             if words[position] == ",":
                 continue
             name.append(_stem(words[position]))
-            found = [] if len(name) == 1 and not _is_telling(name[0]) else self._values.get(tuple(name), [])
-            if found:
-                is_people = words[position].endswith("s") and not found[0].attribute.labels[
-                    found[0].place
+            named = [] if len(name) == 1 and not _is_telling(name[0]) else self._values.get(tuple(name), [])
+            if named:
+                is_people = words[position].endswith("s") and not named[0].attribute.labels[
+                    named[0].place
                 ].lower().endswith("s")
-                meaning = self._meaning(found, " ".join(words[first : position + 1]))
+                meaning = self._meaning(named, " ".join(words[first : position + 1]))
                 best = replace(meaning, is_people=is_people and len(name) == 1), position + 1 - first
         return best
 
     def _everyday(self, said: Everyday) -> Values | None:
         for name in said.names:
-            found = self._values.get(_name(name))
-            if found:
-                return replace(self._meaning(found, ""), is_people=said.is_people)
+            named = self._values.get(_name(name))
+            if named:
+                return replace(self._meaning(named, ""), is_people=said.is_people)
         return None
 
     def _after_attribute(self, words: Sequence[str], first: int) -> tuple[Values, int] | None:
         """Return the value of `education high school` or `union member: no`, whose label may be any word."""
         for count in range(min(_MOST_WORDS, len(words) - first - 1), 0, -1):
-            for each in self._names.get(tuple(map(_stem, words[first : first + count])), ()):
+            for attribute in self._names.get(tuple(map(_stem, words[first : first + count])), ()):
                 start = first + count
                 start += words[start] in ("is", "to", "equal", "of", "are") and start + 1 < len(words)
                 for last in range(min(len(words), start + _MOST_WORDS), start, -1):
                     name = tuple(_stem(word) for word in words[start:last] if word != ",")
-                    found = [one for one in self._values.get(name, ()) if one.attribute is each]
-                    if found:
-                        return self._meaning(found, ""), last - first
+                    named = [entry for entry in self._values.get(name, ()) if entry.attribute is attribute]
+                    if named:
+                        return self._meaning(named, ""), last - first
         return None
 
-    def _meaning(self, found: Sequence[_Named], said: str) -> Values:
+    def _meaning(self, named: Sequence[_Named], said: str) -> Values:
         """Return the values of one attribute that a name means best, and a note if it could mean others."""
-        grade = min(each.grade for each in found)
-        best = [each for each in found if each.grade == grade]
+        grade = min(entry.grade for entry in named)
+        best = [entry for entry in named if entry.grade == grade]
         attribute = best[0].attribute
-        mine = [each for each in best if each.attribute is attribute]
-        others = [each for each in best if each.attribute is not attribute]
-        labels = tuple(attribute.labels[each.place] for each in mine)
+        chosen = [entry for entry in best if entry.attribute is attribute]
+        others = [entry for entry in best if entry.attribute is not attribute]
+        labels = tuple(attribute.labels[entry.place] for entry in chosen)
         note = ""
-        if said and len(mine) > 1:
+        if said and len(chosen) > 1:
             listed = " and ".join(labels[:_SHOWN])
             note = (
                 f"“{said}” could be {listed}; all are included."
-                if len(mine) > 2
+                if len(chosen) > 2
                 else (f"“{said}” could be {listed}; both are included.")
             )
         if said and others:
-            other = others[0]
-            note += f" “{said}” could also be {other.attribute.title}: {other.attribute.labels[other.place]}."
+            rival = others[0]
+            note += f" “{said}” could also be {rival.attribute.title}: {rival.attribute.labels[rival.place]}."
         return Values(
             attribute.name,
-            tuple(attribute.codes[each.place] for each in mine),
+            tuple(attribute.codes[entry.place] for entry in chosen),
             attribute.title,
             labels,
             note.strip(),
@@ -293,14 +297,14 @@ class Labels:
         return replace(values, codes=tuple(codes), labels=tuple(labels), note="", is_people=False)
 
 
-def _finest(found: Sequence[Labeled]) -> Labeled:
+def _finest(attributes: Sequence[Labeled]) -> Labeled:
     """Return the one with the most values, such as twenty sectors rather than three groups of them."""
-    return max(found, key=lambda each: len(each.codes))
+    return max(attributes, key=lambda attribute: len(attribute.codes))
 
 
 def _choice_note(said: str, chosen: Labeled, others: Sequence[Labeled]) -> str:
     """Return a sentence that says which of several attributes of one name was taken."""
-    rest = " and ".join(f"{each.title} ({len(each.codes)} values)" for each in others)
+    rest = " and ".join(f"{attribute.title} ({len(attribute.codes)} values)" for attribute in others)
     taken = f"“{said}” is taken as {chosen.title}, which has the most values ({len(chosen.codes)})"
     return f"{taken}; it could also be {rest}."
 
@@ -360,11 +364,11 @@ def _without_weak_end(name: Name) -> Name:
 def _names_of_title(attribute: Labeled) -> Iterator[Name]:
     """Yield the names of an attribute: its title, also without or only what is in parentheses, and its name."""
     texts = [attribute.title, _ASIDE.sub(" ", attribute.title), attribute.name.replace("_", " ")]
-    texts += [each.strip("()") for each in _ASIDE.findall(attribute.title)]
+    texts += [aside.strip("()") for aside in _ASIDE.findall(attribute.title)]
     names = {_name(text) for text in texts}
     for title, *others in ATTRIBUTE_NAMES:
         if _name(title) in names:
-            names |= {_name(other) for other in others}
+            names |= {_name(text) for text in others}
     yield from sorted(
         name for name in names if any(len(word) > 2 and (word == "age" or word not in _WEAK) for word in name)
     )

@@ -59,10 +59,10 @@ class Mentions:
 
 def mentions_of(items: Sequence[Item]) -> Mentions:
     """Assign the areas in a sentence to the ends of commutes."""
-    found = _Finder()
+    finder = _Finder()
     for item in items:
-        found.take(item)
-    return found.finish()
+        finder.take(item)
+    return finder.finish()
 
 
 class _Finder:
@@ -193,7 +193,7 @@ class _Finder:
         group = self.groups[-1]
         group.last = last
         if isinstance(parse_area(group.steps[-1])[-1].part, Unit):
-            group.steps += [f"&{each}" for each in step.split()]
+            group.steps += [f"&{part}" for part in step.split()]
             group.names.append(f"only in {name}")
         else:
             self.notes.append(f"The area {group.names[-1]} is not cut at the border of {name}.")

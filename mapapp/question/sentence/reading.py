@@ -97,10 +97,10 @@ def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
     unknown: list[tuple[int, int]] = []
     first = 0
     while first < len(sentence.words):
-        found = _at(sentence, gazetteer, first)
-        if found is not None:
-            items.append(found)
-            first = found.last
+        phrase = _at(sentence, gazetteer, first)
+        if phrase is not None:
+            items.append(phrase)
+            first = phrase.last
             continue
         if unknown and unknown[-1][1] == first:
             unknown[-1] = (unknown[-1][0], first + 1)
@@ -147,7 +147,7 @@ def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     `_value_wins` says when the value of an attribute counts instead.
     """
     position = sentence.starts[first]
-    found = [
+    items = [
         Item(first, _word_after(sentence, end), meaning)
         for meaning, end in filter(
             None,
@@ -161,18 +161,18 @@ def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
     words = [word.text for word in sentence.words]
     layer = _layer_at(sentence, words, gazetteer, first)
     if layer is not None:
-        found.insert(0, layer)
+        items.insert(0, layer)
     place = gazetteer.place_at(words, first, sentence.codes)
     if place is not None:
-        found.append(Item(first, first + place[1], place[0]))
-    best = max(found, key=lambda item: item.last, default=None)
+        items.append(Item(first, first + place[1], place[0]))
+    best = max(items, key=lambda item: item.last, default=None)
     of_attribute = [
-        each for each in (by_at(sentence, gazetteer, first), value_at(sentence, gazetteer, first)) if each
+        item for item in (by_at(sentence, gazetteer, first), value_at(sentence, gazetteer, first)) if item
     ]
     of_workers = max(of_attribute, key=lambda item: item.last, default=None)
     if of_workers is None or (best is not None and best.last > of_workers.last):
         return best
-    rivals = [each for each in found if each.last == of_workers.last]
+    rivals = [item for item in items if item.last == of_workers.last]
     return _of_equal(words, of_workers, rivals)
 
 
@@ -183,10 +183,10 @@ def _of_equal(words: list[str], of_workers: Item, rivals: list[Item]) -> Item:
     `jobs in White`. Otherwise the value counts: `White workers`.
     """
     known = (Place, Bands, Missing, Asks) if isinstance(of_workers.meaning, By) else (Place, Bands, Missing)
-    grammar = [each for each in rivals if not isinstance(each.meaning, known)]
+    grammar = [item for item in rivals if not isinstance(item.meaning, known)]
     if grammar:
         return grammar[0]
-    places = [each for each in rivals if isinstance(each.meaning, Place)]
+    places = [item for item in rivals if isinstance(item.meaning, Place)]
     if not places:
         return of_workers
     place, value = places[0].meaning, of_workers.meaning
@@ -217,9 +217,9 @@ def _layer_at(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first:
     if named is None:
         return _around_place(words, gazetteer, first, start) if before else None
     level, last, is_plural, end = named
-    other = _other(sentence, words, gazetteer, last)
-    if other is not None:
-        return Item(first, other, Layer(level, paired=True))
+    pair_end = _other(sentence, words, gazetteer, last)
+    if pair_end is not None:
+        return Item(first, pair_end, Layer(level, paired=True))
     if not (before or is_plural or end):
         return Item(first, last, Empty())  # "the 02840 ZIP code", "Newport town"
     after = _AFTER.match(sentence.joined, sentence.starts[last - 1] + len(words[last - 1]))
@@ -239,9 +239,9 @@ def _opened(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: i
     preposition = opens[0].split()[0]
     if preposition not in ("from", "to"):
         return Item(first, last, Layer(level, paired=True)) if is_plural else None
-    other = _other(sentence, words, gazetteer, last)
-    if other is not None:
-        return Item(first, other, Layer(level, paired=True))
+    pair_end = _other(sentence, words, gazetteer, last)
+    if pair_end is not None:
+        return Item(first, pair_end, Layer(level, paired=True))
     return Item(first, last, Layer(level, "home" if preposition == "from" else "work", opens=True))
 
 
@@ -261,10 +261,10 @@ def _named(
         return None
     end = _END.match(sentence.joined, sentence.starts[start])
     place = start + (len(end[0].split()) if end else 0)
-    found = gazetteer.layer_at(words, place) if place < len(words) else None
-    if found is None:
+    named = gazetteer.layer_at(words, place) if place < len(words) else None
+    if named is None:
         return None
-    level, count, is_plural = found
+    level, count, is_plural = named
     return level, place + count, is_plural, _end_of(end[1]) if end else None
 
 
@@ -290,16 +290,16 @@ def _corrected(
     first, last = run
     unknown: int | None = None
     while first < last:
-        found = _misspelled(sentence, gazetteer, first, run)
-        if found is None:
+        item = _misspelled(sentence, gazetteer, first, run)
+        if item is None:
             unknown = first if unknown is None else unknown
             first += 1
             continue
         if unknown is not None:
             yield unknown, first
             unknown = None
-        yield found
-        first = found.last
+        yield item
+        first = item.last
     if unknown is not None:
         yield unknown, last
 
@@ -328,8 +328,8 @@ def _misspelled(sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple
             return Item(first, until, replace(values, note=note))
     known = _known_word(sentence.words[first].text)
     meaning: Meaning | None = None
-    if known and (found := phrase_at(known, 0)) is not None:
-        meaning = found[0]
+    if known and (phrase := phrase_at(known, 0)) is not None:
+        meaning = phrase[0]
     if meaning is None or isinstance(meaning, Empty | Place):
         return None
     return Item(first, first + 1, meaning)

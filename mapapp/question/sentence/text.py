@@ -51,11 +51,11 @@ class Sentence:
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Position in `joined` where each word starts."""
-        found, position = [], 0
+        positions, position = [], 0
         for word in self.words:
-            found.append(position)
+            positions.append(position)
             position += len(word.text) + 1
-        return tuple(found)
+        return tuple(positions)
 
     @cached_property
     def codes(self) -> frozenset[int]:

@@ -374,7 +374,7 @@ def phrase_at(joined: str, position: int) -> tuple[Meaning, int] | None:
     """Return the meaning of the longest phrase that starts at a position of `Sentence.joined`, and where it ends."""
     best: tuple[Meaning, int] | None = None
     for pattern, meaning in PHRASES:
-        found = pattern.match(joined, position)
-        if found and found.end() > position and (best is None or found.end() > best[1]):
-            best = (meaning, found.end())
+        match = pattern.match(joined, position)
+        if match and match.end() > position and (best is None or match.end() > best[1]):
+            best = (meaning, match.end())
     return best

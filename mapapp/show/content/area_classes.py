@@ -9,7 +9,6 @@ other areas. A legend says which.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +22,13 @@ from mapapp.show.content import palette
 from mapapp.show.content.labels import class_text
 
 Rule = Literal["round", "quantiles"]
-RULE_WORDS: Final[dict[Rule, str]] = {"round": "Round limits", "quantiles": "Quantiles"}
+RULE_WORDS: Final[dict[Rule, str]] = {
+    "round": "Round limits",
+    "quantiles": "About as many areas in each color",
+}
 _FULLEST: Final = 0.4  # share of the areas in one class
 _DECIDING: Final = 0.95  # share of the workers in the areas that decide
 _FEWEST_AREAS: Final = 12  # fewer areas have no meaningful quantiles
-_MOST_CLASSES: Final = 6
 _STEPS: Final = ((1, 2, 5), (1, 3), (1,))
 
 Numbers = npt.NDArray[numpy.float64]
@@ -43,6 +44,8 @@ class AreaClasses:
         Class of each area: 0 for no workers, then 1, 2, … from few to many.
     texts : tuple of str
         What a legend says for each class from 0 on.
+    limits : tuple of float
+        Lower limit of each class from 1 on.
     sizes : tuple of int
         Number of areas in each class from 0 on.
     rule : {"round", "quantiles"}
@@ -50,13 +53,9 @@ class AreaClasses:
 
     of: npt.NDArray[numpy.intp]
     texts: tuple[str, ...]
+    limits: tuple[float, ...]
     sizes: tuple[int, ...]
     rule: Rule
-
-    def counting(self, known: npt.NDArray[numpy.bool_]) -> AreaClasses:
-        """Return the same classes, with the sizes of those areas alone of which something is known."""
-        sizes = numpy.bincount(self.of[known], minlength=len(self.texts))
-        return dataclasses.replace(self, sizes=tuple(sizes.tolist()))
 
     @property
     def n_classes(self) -> int:
@@ -92,6 +91,7 @@ def area_classes(
     of = numpy.where(numbers > 0, numpy.maximum(of, 1), 0)
     return AreaClasses(
         of=of,
+        limits=tuple(lower),
         texts=("none", *_texts(lower, whole=whole, unit=unit)),
         sizes=tuple(numpy.bincount(of, minlength=len(lower) + 1).tolist()),
         rule="quantiles" if rule == "quantiles" else "round",
@@ -112,25 +112,25 @@ def _fullest(positive: Numbers, lower: Sequence[float]) -> int:
 
 
 def _round_limits(positive: Numbers, deciding: Numbers, *, whole: bool) -> list[float]:
-    """Return lower limits in logarithmic steps, as close together as the number of colors allows."""
+    """Return lower limits in logarithmic steps, of which the fullest class has the fewest areas."""
     if not len(positive):
         return [1.0]
     if whole:
         return [float(low) for low, _ in palette.count_classes(int(positive[0]), int(positive[-1]))]
     least, most = float(deciding[0]), float(positive[-1])
     powers = range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)
-    found: list[float] = []
+    choices = []
     for factors in _STEPS:
         limits = [factor * 10.0**power for power in powers for factor in factors]
-        found = [limit for limit in limits if least < limit <= most]
-        if len(found) < len(palette.RAMP):
-            break
-    return [float(positive[0]), *found[1 - len(palette.RAMP) :]]
+        reached = [limit for limit in limits if least < limit <= most]
+        choices.append([float(positive[0]), *reached[1 - palette.MOST_CLASSES :]])
+    return min(choices, key=lambda lower: _fullest(deciding, lower))
 
 
 def _quantiles(least: float, deciding: Numbers, *, whole: bool) -> list[float]:
     """Return the least value, and limits between about equally many deciding areas, rounded down to two digits."""
-    shares = numpy.arange(_MOST_CLASSES) / _MOST_CLASSES
+    n_classes = palette.MOST_CLASSES - 1  # one more is for the areas that do not decide
+    shares = numpy.arange(n_classes) / n_classes
     limits = numpy.quantile(deciding, shares, method="lower")
     scale = 10.0 ** (numpy.floor(numpy.log10(limits)) - 1)
     rounded = numpy.floor(limits / scale + 1e-9) * scale

@@ -58,13 +58,6 @@ def union(boxes: Sequence[Bounds]) -> Bounds:
     return min(west), min(south), max(east), max(north)
 
 
-def grown(bounds: Bounds, share: float) -> Bounds:
-    """Bounds with a margin that is a share of their longer side."""
-    west, south, east, north = bounds
-    margin = share * max(east - west, north - south, 0.01)
-    return west - margin, max(south - margin, -85.0), east + margin, min(north + margin, 85.0)
-
-
 def around(
     lon_deg: Numbers,
     lat_deg: Numbers,

@@ -17,7 +17,7 @@ import shapely
 from PIL import Image, ImageDraw
 
 from geodata.geography.distance import EARTH_RADIUS_MI
-from mapapp.show.content.dots import Dots
+from mapapp.show.content.dots import Dots, degrees_of
 from mapapp.show.content.smoothed_points import smoothed
 
 MAX_PIXELS: Final = 2000  # of the longer side of a grid
@@ -63,7 +63,7 @@ class DensityImage:
 
 def draw_density(dots: Dots, ramp: Sequence[str], water: Sequence[shapely.Geometry] = ()) -> DensityImage:
     """Draw the density of dots in colors from few to many, except in the `water`, polygons in degrees."""
-    lon, lat = _degrees(dots)
+    lon, lat = degrees_of(dots)
     bounds = extent(*_middle(lon, lat))
     row, column, shape = pixels(lon, lat, bounds, _n_pixels(bounds))
     is_in = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
@@ -75,13 +75,6 @@ def draw_density(dots: Dots, ramp: Sequence[str], water: Sequence[shapely.Geomet
     per_mile[_mask(water, bounds, shape)] = 0
     highest = float(per_mile.max(initial=0.0)) or 1.0
     return DensityImage(_png(per_mile / highest, ramp), bounds, highest, spread_pixels * pixel_mi)
-
-
-def _degrees(dots: Dots) -> tuple[Degrees, Degrees]:
-    """Longitude and latitude of dots; single precision is finer than what a picture shows."""
-    lon = dots.x * numpy.float32(360 / 2**32) - numpy.float32(180)
-    northing = numpy.float32(numpy.pi) - dots.y * numpy.float32(2 * numpy.pi / 2**32)
-    return lon, numpy.degrees(numpy.arctan(numpy.sinh(northing)))
 
 
 def _middle(lon: Degrees, lat: Degrees) -> list[Degrees]:

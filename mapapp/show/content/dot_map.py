@@ -24,6 +24,11 @@ from mapapp.show.content.dots import DotLayer, Dots, Pixels, Window, draw_dots, 
 from mapapp.show.content.palette import DOT_COLORS, ColorScheme
 
 END_NAMES: Final[dict[Side, str]] = {"home": "Homes", "work": "Workplaces"}
+_ACROSS: Final = "inflow-outflow"
+_ACROSS_NAMES: Final[dict[Side, str]] = {
+    "home": "Homes of those who come in",
+    "work": "Workplaces of those who go out",
+}
 FINEST_TILE: Final = 22
 """The largest zoom level of tiles, beyond which maps enlarge them."""
 TILE_PIXELS: Final = 256
@@ -70,7 +75,7 @@ def png_of(picture: Pixels) -> bytes:
 
 def dot_map(release: Release, question: Question, view: View, scheme: ColorScheme) -> DotMap:
     """Return the dots of an answer; without an area, those of all workers."""
-    ends, color = shown_ends(question, view), view.color
+    ends, color = shown_ends(question, view), view.color if can_move(question) else "plain"
     layers = [dots_of(release, question, end) for end in ends]
     if color != "plain":
         bands, names, colors = bands_of_segments(color), CHARACTERISTICS[color], band_colors(view)
@@ -84,7 +89,8 @@ def dot_map(release: Release, question: Question, view: View, scheme: ColorSchem
     end_colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     of_end = [DotLayer(dots, numpy.full(N_SEGMENTS, number)) for number, dots in enumerate(layers)]
     counts_of_end = [int(dots.n_by_segment.sum()) for dots in layers]
-    groups = _groups([END_NAMES[end] for end in ends], [end_colors[end] for end in ends], counts_of_end)
+    name_of = END_NAMES if can_move(question) else _ACROSS_NAMES
+    groups = _groups([name_of[end] for end in ends], [end_colors[end] for end in ends], counts_of_end)
     return DotMap(tuple(of_end), groups, "")
 
 
@@ -107,9 +113,15 @@ def shown_ends(question: Question, view: View) -> tuple[Side, ...]:
 def dots_of(release: Release, question: Question, end: Side) -> Dots:
     """Return the places of the workers of an answer at one end of their commutes, sorted for pictures."""
     # Of a question, only these decide where the dots are: several analyses of an area have the same ones.
-    ends = question.ends
-    key = (DOTS, ends["work"], ends["home"], question.filters, end)
-    return release.once(key, lambda: sorted_dots(served_answers.places(release, question, end)))
+    ends, crosses = question.ends, question.analysis == _ACROSS
+
+    def make() -> Dots:
+        if crosses:
+            pick = served_answers.picks_across(release, question)[end]
+            return sorted_dots(release.flows.places(pick, end))
+        return sorted_dots(served_answers.places(release, question, end))
+
+    return release.once((DOTS, ends["work"], ends["home"], question.filters, end, crosses), make)
 
 
 def bands_of_segments(color: DotColor) -> npt.NDArray[numpy.int64]:
@@ -121,3 +133,8 @@ def bands_of_segments(color: DotColor) -> npt.NDArray[numpy.int64]:
 def band_colors(view: View) -> tuple[str, str, str]:
     """Return the colors of the bands of the attribute that colors dots."""
     return DOT_COLORS["dark" if view.theme == "dark" else "light"][view.color]
+
+
+def can_move(question: Question) -> bool:
+    """Return whether the dots of an answer have a morning: those across a border are at one end each."""
+    return question.analysis != _ACROSS

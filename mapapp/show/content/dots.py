@@ -126,6 +126,14 @@ def mercator_fractions(
     return x, y
 
 
+def degrees_of(dots: Dots) -> tuple[npt.NDArray[numpy.float32], npt.NDArray[numpy.float32]]:
+    """Return longitude and latitude of dots, in single precision, which is finer than what a picture shows."""
+    lon = dots.x * numpy.float32(360 / _WORLD) - numpy.float32(180)
+    northing = numpy.float32(numpy.pi) - dots.y * numpy.float32(2 * numpy.pi / _WORLD)
+    lat = numpy.degrees(numpy.arctan(numpy.sinh(northing)))
+    return lon.astype(numpy.float32), lat.astype(numpy.float32)
+
+
 def _codes(column: Ints, row: Ints) -> npt.NDArray[numpy.uint64]:
     """Return the places of cells along the curve: the bits of column and row by turns."""
     spread = []

@@ -105,6 +105,8 @@ MAX_CORNERS: Final = {"populated": 10_000, "water": 25_000, "roads": 20_000, "ra
 """Corners of the shapes of a layer; a corner takes about 20 bytes, 8 of them compressed."""
 _TOLERANCE_DEG: Final = {"populated": 5e-4, "water": 2e-4, "roads": 3e-4, "rails": 3e-4}
 _LEAST_AREA_DEG2: Final = 2e-6  # about 5 acres
+_HAIRLINE_DEG: Final = 4e-4  # tolerance of the outlines of tracts
+_AROUND_DEG: Final = 0.5  # how far from the states water is drawn
 _RIM_DEG: Final = 1.5e-3  # farther than simplification moves the borders of states
 
 
@@ -144,6 +146,11 @@ def has_ground(store: Store, name: str) -> bool:
     return store.has_table(name) or (name == "water" and bool(base_map.water_blocks(_blocks(store)).any()))
 
 
+def has_complete_water(store: Store) -> bool:
+    """Whether a store has water from files of water. That made of water blocks has no names, and lacks most of it."""
+    return store.has_table("water") and bool((store.table("water", ["name"])["name"] != "").any())
+
+
 def _blocks(store: Store) -> pandas.DataFrame:
     """The columns of the blocks from which the base map can be made."""
     return store.table("blocks", ["block_id", "lon_deg", "lat_deg", "population", "elsewhere"])
@@ -165,13 +172,26 @@ def ground(store: Store, name: str, borders: Shapes) -> Ground:
     if name != "water":
         return _lines(store, name)
     frame = water_of(store)
+    shapes = _near(frame.geometry.to_numpy(), borders)
+    is_near = ~shapely.is_empty(shapes)
     found = Ground(
-        frame.geometry.to_numpy(),
-        numpy.ones(len(frame), dtype=numpy.int64),
-        frame["name"].to_numpy(dtype=object),
-        frame["kind"].to_numpy(dtype=object),
+        shapes[is_near],
+        numpy.ones(int(is_near.sum()), dtype=numpy.int64),
+        frame["name"].to_numpy(dtype=object)[is_near],
+        frame["kind"].to_numpy(dtype=object)[is_near],
     )
     return with_rim(_simplified(found, "water", -shapely.area(found.shapes)), borders)
+
+
+def _near(water: Shapes, borders: Shapes) -> Shapes:
+    """Water cut off well outside the states: the sea beyond is the background of the map."""
+    if not len(borders) or not len(water):
+        return water
+    box = shapely.buffer(shapely.box(*shapely.total_bounds(borders)), _AROUND_DEG, join_style="mitre")
+    near = water.copy()
+    crossing = ~shapely.contains_properly(box, water)
+    near[crossing] = shapely.intersection(shapely.make_valid(water[crossing]), box)
+    return near
 
 
 def water_of(store: Store) -> geopandas.GeoDataFrame:
@@ -238,6 +258,18 @@ def with_rim(water: Ground, borders: Shapes) -> Ground:
         numpy.append(water.name, blank),
         numpy.append(water.kind, blank),
     )
+
+
+def tracts_within(store: Store, bounds: tuple[float, float, float, float]) -> Shapes:
+    """Polygons of the tracts that reach into bounds: west, south, east, and north, degrees."""
+    shapes = store.table("tracts", ["tract_id", "geometry"]).geometry.dropna().to_numpy()
+    return numpy.asarray(shapes[shapely.intersects(shapes, shapely.box(*bounds))])
+
+
+def hairlines(shapes: Shapes) -> Shapes:
+    """The outlines of polygons, each line once and with few corners."""
+    lines = shapely.line_merge(shapely.union_all(shapely.boundary(shapes)))
+    return numpy.asarray(shapely.simplify(shapely.get_parts(lines), _HAIRLINE_DEG))
 
 
 def water_names(water: Ground, most: int = 150) -> list[WaterName]:

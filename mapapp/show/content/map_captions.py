@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mapapp.answers import words
 from mapapp.answers.commutes.lines import Lines
+from mapapp.answers.errors.error_marks import WITHIN
 from mapapp.answers.release import names_of
+from mapapp.show.content.colored_units import has_no_difference, no_difference_words
 from mapapp.show.content.dot_map import shown_ends
 from mapapp.show.content.map_content import MapContent
 
@@ -24,7 +28,11 @@ def map_caption(content: MapContent, zoom: float | None = None) -> str:
         f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
     )
     between = found.between(first, second)
-    return f"{between[0].upper()}{between[1:]} · {what}; small {found.noun}s may be noise"
+    said = no_difference_words(content) if has_no_difference(content) else _GRAY[content.has_errors]
+    return f"{between[0].upper()}{between[1:]} · {what} · {said.format(noun=found.noun)}"
+
+
+_GRAY: Final = {True: "gray: the {noun} is " + WITHIN, False: "gray: no {noun}"}
 
 
 def _answer_text(content: MapContent, zoom: float | None) -> str:
@@ -36,12 +44,15 @@ def _answer_text(content: MapContent, zoom: float | None) -> str:
         whose = "all workers"
     else:
         whose = f"people who {words.VERB[question.side]} in {words.place_name(release, question)}"
-    if kind == "arrows":
-        return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
     if kind == "lines":
         return _lines_text(content, whose, content.lines(zoom))
     if question.entry.own_drawing == "points" and question.is_complete:
-        return "Homes and workplaces of the pair · 1 dot = 1 worker at each end"
+        if question.analysis == "inflow-outflow":
+            here = words.place_name(release, question)
+            what = f"Homes of those who come into {here} to work, and workplaces of those who leave it"
+        else:
+            what = "Homes and workplaces of the pair"
+        return f"{what} · 1 dot = 1 worker"
     if kind == "points":
         ends = shown_ends(question, content.view)
         if len(ends) == 2:
@@ -70,6 +81,9 @@ def _lines_text(content: MapContent, whose: str, drawn: Lines) -> str:
     stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
     shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
     left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
-    between = f" ({100 * drawn.between_grouped / total:.1f}% between them)" if drawn.between_grouped else ""
-    grouped = f" · nearby places are grouped{between}" if drawn.n_grouped else ""
-    return f"{what} · {shown}{stay}{left_out}{grouped}"
+    near = (
+        f" · {drawn.n_between_grouped:,} between places too close to draw ({100 * drawn.between_grouped / total:.1f}%)"
+        if drawn.between_grouped
+        else ""
+    )
+    return f"{what} · {shown}{stay}{left_out}{near}"

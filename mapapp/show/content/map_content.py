@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple, cast
+from typing import Final, TypeVar, cast
 
 import numpy
 import numpy.typing as npt
@@ -20,17 +20,15 @@ from mapapp.answers.analyses.comparison_words import ComparisonWords, comparison
 from mapapp.answers.analyses.entries import ENTRIES
 from mapapp.answers.analyses.entry import RatioMap, text_of
 from mapapp.answers.analyses.measures import Row
-from mapapp.answers.analyses.results import InflowOutflow, Result
+from mapapp.answers.analyses.results import Result
 from mapapp.answers.commutes import lines
-from mapapp.answers.errors.error_marks import EXCEEDS, WITHIN
 from mapapp.answers.release import Release
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import camera, ground, map_layers, palette
-from mapapp.show.content.area_classes import RULE_WORDS, area_classes
 from mapapp.show.content.density import DensityImage, draw_density
 from mapapp.show.content.dot_map import DotMap, dot_map, dots_of
-from mapapp.show.content.labels import change_texts, ratio_texts
+from mapapp.show.content.dots import degrees_of
 from mapapp.show.content.map_layers import packed
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.content.uncertain_units import has_uncertain_units, uncertain_changes, uncertain_units
@@ -78,9 +76,6 @@ def _covered(release: Release, shapes: npt.NDArray[numpy.object_]) -> Floats:
     return numpy.asarray(numpy.bincount(unit, wet, len(shapes)), dtype=numpy.float64)
 
 
-PARTLY: Final = "Cut off at the border of the chosen area"
-
-
 @dataclass(frozen=True, slots=True)
 class DrawnUnits:
     """The units of a layer that have a shape: identifiers, names, and names as HTML."""
@@ -90,41 +85,7 @@ class DrawnUnits:
     escaped: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColoredUnits:
-    """Units in the colors of their classes.
-
-    Attributes
-    ----------
-    units : DrawnUnits
-    value : float64[units]
-        What the color of each unit shows.
-    of : int[units]
-        Class of each unit, from 0.
-    colors, texts : tuple of str
-        Color of each class, empty for one that is not filled; and what a legend says of it.
-    sizes : tuple of int
-        Number of units in each class of which something is known.
-    title : tuple of str
-        Lines of the legend's title: two, and notes.
-    """
-
-    units: DrawnUnits
-    value: npt.NDArray[numpy.float64]
-    of: npt.NDArray[numpy.integer]
-    colors: tuple[str, ...]
-    texts: tuple[str, ...]
-    sizes: tuple[int, ...]
-    title: tuple[str, ...]
-
-
-class Arrow(NamedTuple):
-    """One of the arrows around an area: what it counts, its workers, its color, and its words."""
-
-    kind: str
-    workers: int
-    color: str
-    words: str
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +115,14 @@ class MapContent:
     def kind(self) -> str:
         """How the map is drawn, as chosen if it can be.
 
-        One of `points`, `areas`, `density`, `lines`, `arrows`, `ratio`, and `share`. With an earlier release, `change`
-        for analyses that are drawn by unit.
+        One of `points`, `areas`, `circles`, `density`, `lines`, `ratio`, and `share`. With an earlier release, `change`
+        for analyses that are drawn by unit. Areas are filled by density; counts and shares of all workers are circles.
         """
+        kind = self._own_kind
+        return "circles" if kind == "areas" and self.view.per != "square-mile" else kind
+
+    @property
+    def _own_kind(self) -> str:
         question = self.question
         if self.before is not None and question.entry.shows:
             return "change"
@@ -164,6 +130,21 @@ class MapContent:
             kind = self.view.show_of(question)
             return "areas" if kind == "lines" else kind
         return question.entry.own_drawing or self.view.show_of(question)
+
+    def once(self, name: str, make: Callable[[], Part]) -> Part:
+        """Return a part of the map that other modules make, made when it is first read."""
+        if name not in self._made:
+            self._made[name] = make()
+        return cast("Part", self._made[name])
+
+    @cached_property
+    def _made(self) -> dict[str, object]:
+        return {}
+
+    @property
+    def n_workers(self) -> int:
+        """All workers at the drawn end, wherever they are."""
+        return int(self._rows["workers"].sum())
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -175,10 +156,24 @@ class MapContent:
         boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
         held = [box for box in boxes if box is not None]
         box = camera.union(held) if held else None
-        if not question.is_complete or (not question.entry.n_needed and box is None):
+        if question.entry.n_needed == 2 and not question.is_complete:
+            return map_layers.home_bounds(release)  # the other area is chosen from the whole region
+        is_everywhere = not question.entry.n_needed and box is None and self.kind != "lines"
+        if not question.is_complete or is_everywhere:
             return box or map_layers.home_bounds(release)
-        if box and question.entry.own_drawing == "arrows":
-            return camera.grown(box, 0.8)
+        if self.kind == "points" and len(self.dots.layers) == 2:
+            places = [degrees_of(layer.dots) for layer in self.dots.layers]
+            lon, lat = (numpy.concatenate(degrees) for degrees in zip(*places, strict=True))
+            return (
+                camera.around(lon, lat, numpy.ones(len(lon)), box)
+                if len(lon)
+                else map_layers.home_bounds(release)
+            )
+        if self.kind == "lines":
+            lon, lat, workers = lines.flow_ends(release, question)
+            return (
+                camera.around(lon, lat, workers, box) if len(lon) else box or map_layers.home_bounds(release)
+            )
         frame = self._rows if "lines" in question.entry.shows else pandas.DataFrame()
         lon, lat, weights = served_answers.weights(frame)
         if not len(weights):
@@ -271,18 +266,20 @@ class MapContent:
 
     @property
     def is_hatched(self) -> bool:
-        """Whether the map can hatch units whose count or change is uncertain."""
-        drawn = {"areas": (self.release,), "change": (self.before, self.release)}.get(self.kind, ())
-        return bool(drawn) and all(
-            release is not None and has_uncertain_units(release, self.question) for release in drawn
-        )
+        """Whether the map can hatch units whose count is uncertain."""
+        return self.kind in ("areas", "circles") and has_uncertain_units(self.release, self.question)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the counts that a map of changes compares have expected errors."""
+        return all(has_uncertain_units(release, self.question) for release in (self._earlier, self.release))
 
     @cached_property
     def uncertain(self) -> tuple[str, ...]:
-        """Identifiers of the units whose count, or change since the earlier release, is uncertain."""
-        if self.before is None:
+        """Identifiers of the units whose count is uncertain, or on a map of changes, their change."""
+        if self.kind != "change":
             return uncertain_units(self.release, self.question)
-        return uncertain_changes(self.before, self.release, self.question)
+        return uncertain_changes(self._earlier, self.release, self.question) if self.has_errors else ()
 
     @property
     def uncertain_file(self) -> bytes:
@@ -292,135 +289,23 @@ class MapContent:
             unsure = [unit for unit in self.uncertain if unit in self.shapes]
             return packed(unsure, [self.shapes[unit] for unit in unsure])
 
-        earlier = None if self.before is None else (self.before.slug, self.before.version)
-        return self.release.once(("uncertain layer", self.question, earlier), make)
-
-    @cached_property
-    def colored(self) -> ColoredUnits:
-        """The units in the colors of a map that is drawn as `areas`, `change`, `ratio` or `share`."""
-        return {
-            "areas": self._by_workers,
-            "change": self._by_change,
-            "ratio": self._by_ratio,
-            "share": self._by_share,
-        }[self.kind]()
-
-    def _by_workers(self) -> ColoredUnits:
-        """Units by workers, by their share of all workers, or by workers per square mile."""
-        per, workers = self.view.per, numpy.array(self.workers, dtype=numpy.float64)
-        value, what = workers, "Workers"
-        if per == "share":
-            total = max(self._rows["workers"].sum(), 1)
-            value, what = 100 * workers / total, "Share of all workers"
-        elif per == "square-mile":
-            cut = self.question.area if self.cut_shapes else ""
-            land = land_square_miles(self.release, (self.question.layer, cut), self.shapes)
-            value = workers / numpy.array([land[unit] for unit in self.units.ids])
-            what = "Workers per square mile"
-        level, verb = words.level_word(self.question.layer), words.VERB[self.question.shown_end]
-        head = (
-            (f"Workers who {verb}", f"in each {level}")
-            if per == "area"
-            else (what, f"who {verb} in each {level}")
-        )
-        classes = area_classes(value, workers, whole=per == "area", unit="%" if per == "share" else "")
-        return ColoredUnits(
-            units=self.units,
-            value=value,
-            of=classes.of,
-            colors=("", *palette.class_colors(classes.n_classes, self.scheme.ramp)),
-            texts=classes.texts,
-            sizes=classes.counting(self.counted).sizes,
-            title=(
-                *head,
-                RULE_WORDS[classes.rule],
-                *self._notes(EXCEEDS),
-                *(PARTLY,) * bool(self.cut_shapes),
-            ),
-        )
-
-    def _by_change(self) -> ColoredUnits:
-        """Units by the change of their workers since the earlier release."""
-        change = numpy.array(self.workers, dtype=numpy.int64) - self.earlier_workers
-        known = self.counted | (numpy.array(self.earlier_workers, dtype=numpy.int64) > 0)
-        limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
-        of = palette.change_classes(change, limits)
-        colors, noun = palette.change_colors(len(limits), self.scheme), self.comparison.noun
-        verb, level = words.VERB[self.question.shown_end], words.level_word(self.question.layer)
-        return ColoredUnits(
-            units=self.units,
-            value=change.astype(numpy.float64),
-            of=of,
-            colors=tuple(colors),
-            texts=tuple(change_texts(limits)),
-            sizes=_sizes(of[known], colors),
-            title=(
-                f"{noun.capitalize()} in workers",
-                f"who {verb} in each {level}",
-                *self._notes(f"{noun} {WITHIN}"),
-            ),
-        )
-
-    def _by_ratio(self) -> ColoredUnits:
-        """Units by the ratio of an analysis."""
-        rows, how = self.ratio_rows, self.ratio_map
-        ratio = numpy.array(
-            [math.nan if row is None else getattr(row, how.column) for row in rows], dtype=numpy.float64
-        )
-        of = palette.ratio_classes(ratio)
-        colors = ("", *palette.ratio_colors(self.scheme))
-        known = numpy.array([row is not None for row in rows], dtype=bool)
-        return ColoredUnits(
-            units=self.units,
-            value=ratio,
-            of=of,
-            colors=colors,
-            texts=(how.blank, *ratio_texts()),
-            sizes=_sizes(of[known], colors),
-            title=self._ratio_title(),
-        )
-
-    def _by_share(self) -> ColoredUnits:
-        """Units by the share of an analysis."""
-        rows, how = self.ratio_rows, self.ratio_map
-        found = [0.0 if row is None else 100 * getattr(row, how.column) for row in rows]
-        value = numpy.nan_to_num(numpy.array(found, dtype=numpy.float64))
-        jobs = numpy.array([0 if row is None else row.jobs for row in rows], dtype=numpy.float64)
-        classes = area_classes(value, jobs, whole=False, unit="%")
-        known = numpy.array([row is not None for row in rows], dtype=bool)
-        return ColoredUnits(
-            units=self.units,
-            value=value,
-            of=classes.of,
-            colors=("", *palette.class_colors(classes.n_classes, self.scheme.ramp)),
-            texts=(how.blank, *classes.texts[1:]),
-            sizes=classes.counting(known).sizes,
-            title=(*self._ratio_title(), RULE_WORDS[classes.rule], *(PARTLY,) * bool(self.cut_shapes)),
-        )
-
-    def _ratio_title(self) -> tuple[str, ...]:
-        """The lines of a legend that say what a ratio or a share is."""
-        legend = text_of(self.ratio_map.legend, self._ratio_answer)
-        return tuple(legend.format(unit=words.level_word(self.question.layer)).split("<br>"))
-
-    def _notes(self, hatched: str) -> tuple[str, ...]:
-        """The line of a legend that says what is hatched, if anything can be."""
-        return (f"Hatched: {hatched}",) if self.is_hatched else ()
+        return self.release.once(("uncertain layer", self.question), make)
 
     @cached_property
     def ratio_rows(self) -> list[Row | None]:
         """The row of each unit in an answer that is drawn as a ratio; None for a unit outside its area."""
-        units = self._ratio_answer.tables()["units"]
+        units = self.ratio_answer.tables()["units"]
         found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
         return [found.get(unit_id) for unit_id in self.units.ids]
 
     @property
-    def _ratio_answer(self) -> Result:
+    def ratio_answer(self) -> Result:
+        """The answer of an analysis that is drawn as a ratio or a share."""
         return served_answers.result(self.release, self.question)
 
     def ratio_caption(self, here: str) -> str:
         """The caption of a map that is drawn as a ratio or a share; `here` is its area."""
-        caption = text_of(self.ratio_map.caption, self._ratio_answer)
+        caption = text_of(self.ratio_map.caption, self.ratio_answer)
         return caption.format(here=here, unit=words.level_word(self.question.layer))
 
     @property
@@ -465,21 +350,7 @@ class MapContent:
         level = None if zoom is None else math.floor(zoom)
         return lines.lines(self.release, self.question, self.view.least, level)
 
-    @property
-    def arrows(self) -> tuple[Arrow, ...]:
-        """The arrows around the area."""
-        answer = cast(InflowOutflow, served_answers.result(self.release, self.question))
-        return (
-            Arrow("inflow", answer.inflow.value, self.scheme.work, "come in to work"),
-            Arrow("outflow", answer.outflow.value, self.scheme.home, "go out to work"),
-            Arrow("stay", answer.stay.value, self.scheme.stay, "live and work here"),
-        )
-
 
 def _workers_by_unit(rows: pandas.DataFrame) -> dict[str, int]:
     listed = zip(rows["kind"].tolist(), rows["unit_id"].tolist(), rows["workers"].tolist(), strict=True)
     return {unit_id: n for kind, unit_id, n in listed if kind == "unit"}
-
-
-def _sizes(of: npt.NDArray[numpy.integer], colors: Sequence[str]) -> tuple[int, ...]:
-    return tuple(numpy.bincount(of, minlength=len(colors)).tolist())

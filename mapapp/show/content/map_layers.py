@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas
 import shapely
 
+from geodata.geography.base_map import water_blocks
 from geodata.store.store import Store
 from mapapp.answers.areas.areas import Areas
 from mapapp.answers.areas.layer_units import TABLES
@@ -29,9 +30,18 @@ from mapapp.base import watch
 from mapapp.question.area_text import BLOCK
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds
-from mapapp.show.content.ground import GROUND, Ground, ground, has_ground, water_names
-
-# Shapes as gzipped GeoJSON, the same bytes every time.
+from mapapp.show.content import camera
+from mapapp.show.content.ground import (
+    GROUND,
+    Ground,
+    ground,
+    hairlines,
+    has_complete_water,
+    has_ground,
+    tracts_within,
+    water_names,
+)
+from mapapp.show.content.surroundings import OwnGeography, Surroundings, surroundings
 
 
 def packed(
@@ -112,11 +122,18 @@ Value = TypeVar("Value")
 BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
 PLACES: Final = "places"
 """The layer of names of cities and towns, and of water."""
-LAYERS: Final = (*BASE_LAYERS, *GROUND, PLACES)
+TRACT_LINES: Final = "tract-lines"
+"""The layer of the outlines of tracts, for the zoom of a city."""
+SURROUNDINGS: Final = "surroundings"
+"""The layer of what lies around the states, from the packaged base map."""
+LAYERS: Final = (*BASE_LAYERS, *GROUND, TRACT_LINES, SURROUNDINGS, PLACES)
 """Everything that has an address under `layer_url`; a layer that a store lacks is empty."""
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
 _OF_PARTS: Final = {"comparison": False, "job-balance": True, "characteristics": False}
 """Analyses that count only a part of a unit which is partly in the area, and whether only blocks with jobs count."""
+_MOST_TRACTS: Final = 1_500  # whose outlines are drawn at city zoom; those of more would be too much to send
+_HOME_SHARE: Final = 0.9995  # of the people whose homes the first view shows, in each direction
+_LINE_GRID_DEG: Final = 1e-4  # about 10 m
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
@@ -144,7 +161,19 @@ def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
 def style_urls(prefix: str, release: BaseLayerSource) -> dict[str, str]:
     """Addresses of what the base map draws; layers of `GROUND` only if there is something to draw."""
     found = release.once(("ground",), lambda: [name for name in GROUND if has_ground(release.store, name)])
-    return {name: layer_url(prefix, release, name) for name in ("states", "counties", PLACES, *found)}
+    names = ("states", "counties", PLACES, SURROUNDINGS, *found)
+    tracts = (TRACT_LINES,) if has_tract_lines(release) else ()
+    return {name: layer_url(prefix, release, name) for name in (*names, *tracts)}
+
+
+def has_tract_lines(release: BaseLayerSource) -> bool:
+    """Whether the map draws tracts in a hairline: so many are in its first view that they can be sent."""
+    return 0 < len(_tracts_in_view(release)) <= _MOST_TRACTS
+
+
+def _tracts_in_view(release: BaseLayerSource) -> npt.NDArray[numpy.object_]:
+    """Polygons of the tracts that the first view shows."""
+    return release.once(("ground", "tracts"), lambda: tracts_within(release.store, home_bounds(release)))
 
 
 def unit_levels(release: OpenedPublication) -> list[str]:
@@ -218,8 +247,17 @@ def unit_url(prefix: str, release: BaseLayerSource, level: str) -> str:
 
 
 def outline_url(prefix: str, release: BaseLayerSource, areas: tuple[str, ...]) -> str:
-    """Address of the outlines of chosen areas."""
-    return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(
+    """Address of the borders of chosen areas."""
+    return _areas_url(prefix, release, "areas", areas)
+
+
+def blocks_url(prefix: str, release: BaseLayerSource, areas: tuple[str, ...]) -> str:
+    """Address of the outline of the blocks of chosen areas."""
+    return _areas_url(prefix, release, "blocks", areas)
+
+
+def _areas_url(prefix: str, release: BaseLayerSource, name: str, areas: tuple[str, ...]) -> str:
+    return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson?area=" + "&area=".join(
         quote(area, safe=":,") for area in areas
     )
 
@@ -230,11 +268,17 @@ def base_layer(release: BaseLayerSource, name: str) -> bytes:
     def make() -> bytes:
         if name in GROUND:
             return _packed_ground(ground_of(release, name))
+        if name == SURROUNDINGS:
+            return _packed_surroundings(surroundings_of(release))
+        if name == TRACT_LINES:
+            return _packed_tracts(release)
         if name == PLACES:
             return _packed_places(release)
         ids, shapes = base_shapes(release, name)
         if name == "tracts":  # too many to name on the map
             return packed(ids, shapes)
+        if name == "counties":
+            shapes = list(county_lines(release))
         return packed(ids, shapes, base_names(release, name))
 
     return release.once(("layer", name), make)
@@ -257,10 +301,36 @@ def ground_of(release: BaseLayerSource, name: str) -> Ground:
     """The shapes of a layer of `GROUND` as the map draws them."""
 
     def make() -> Ground:
-        states = numpy.array([*base_shapes(release, "states")[1], None], dtype=object)[:-1]
-        return ground(release.store, name, states)
+        return ground(release.store, name, _array(base_shapes(release, "states")[1]))
 
     return release.once(("ground shapes", name), make)
+
+
+def surroundings_of(release: BaseLayerSource) -> Surroundings:
+    """What lies around the states of a release, and in them where it has nothing of its own."""
+
+    def make() -> Surroundings:
+        columns = ["block_id", "lon_deg", "lat_deg", "population", "elsewhere"]
+        blocks = release.store.table("blocks", columns)
+        has_people = (blocks["population"] > 0) & ~blocks["elsewhere"] & ~water_blocks(blocks)
+        own = OwnGeography(
+            states=_array(base_shapes(release, "states")[1]),
+            people_deg=blocks.loc[has_people, ["lon_deg", "lat_deg"]].to_numpy(),
+            water=None if has_complete_water(release.store) else ground_of(release, "water").shapes,
+            has_rails=release.store.has_table("rails"),
+        )
+        return surroundings(own)
+
+    return release.once(("surroundings",), make)
+
+
+def county_lines(release: BaseLayerSource) -> npt.NDArray[numpy.object_]:
+    """Borders of the counties of `base_shapes`, never along the coast."""
+    return surroundings_of(release).lines_inland(_array(base_shapes(release, "counties")[1]))
+
+
+def _array(shapes: Sequence[shapely.Geometry]) -> npt.NDArray[numpy.object_]:
+    return numpy.array([*shapes, None], dtype=object)[:-1]
 
 
 def places_of(release: BaseLayerSource) -> list[PlaceName]:
@@ -273,14 +343,30 @@ def _packed_ground(found: Ground) -> bytes:
     return packed([str(at) for at in range(len(about))], list(found.shapes), about)
 
 
+def _packed_surroundings(found: Surroundings) -> bytes:
+    about = [{"kind": kind} for kind in found.kind.tolist()]
+    return packed([str(at) for at in range(len(about))], list(found.shapes), about)
+
+
+def _packed_tracts(release: BaseLayerSource) -> bytes:
+    shapes = _tracts_in_view(release) if has_tract_lines(release) else _array([])
+    lines = shapely.set_precision(hairlines(shapes), _LINE_GRID_DEG)
+    return packed([str(at) for at in range(len(lines))], list(lines))
+
+
 def _packed_places(release: BaseLayerSource) -> bytes:
-    """Gzipped GeoJSON of names: places with their people, and water with the width for its name."""
+    """Gzipped GeoJSON of names: places with their people, water with the width for its name, and names around."""
     places = places_of(release)
     water = water_names(ground_of(release, "water"))
     points = [shapely.Point(place.lon_deg, place.lat_deg) for place in places]
     about: list[dict[str, object]] = [{"name": place.name, "people": place.people} for place in places]
     points += [shapely.Point(one["at"]) for one in water]
     about += [{"name": one["name"], "water": one["kind"], "width": one["width_deg"]} for one in water]
+    far = surroundings_of(release).names
+    points += [shapely.Point(name.lon_deg, name.lat_deg) for name in far]
+    about += [
+        {"name": name.name, "far": name.kind, "people": name.people, "width": name.width_deg} for name in far
+    ]
     return packed([str(at) for at in range(len(about))], points, about)
 
 
@@ -308,14 +394,14 @@ def _labels(
     return [
         {
             "name": name_parts(str(names[unit_id]))[0],
-            "at": [round(at, 4) for at in shapely.get_coordinates(_middle(part))[0].tolist()],
+            "at": [round(at, 4) for at in shapely.get_coordinates(middle(part))[0].tolist()],
             "box": [round(edge, 4) for edge in part.bounds],
         }
         for unit_id, part in zip(ids, largest, strict=True)
     ]
 
 
-def _middle(shape: shapely.Geometry) -> shapely.Geometry:
+def middle(shape: shapely.Geometry) -> shapely.Geometry:
     """The centroid, or a point well inside if the centroid is outside."""
     middle = shapely.centroid(shape)
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
@@ -335,7 +421,7 @@ def shapes(release: OpenedPublication, areas: tuple[str, ...]) -> dict[str, shap
     """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
 
     def make() -> dict[str, shapely.Geometry]:
-        if all(area.partition(":")[0] in release.areas.columns for area in areas):
+        if all("," not in area and area.partition(":")[0] in release.areas.columns for area in areas):
             found = unit_outlines(release, areas)
         else:
             found = {"area": selected_shape(release, areas)}
@@ -383,16 +469,24 @@ def bounds(release: OpenedPublication, areas: tuple[str, ...]) -> Bounds | None:
 
 
 def home_bounds(release: BaseLayerSource) -> Bounds:
-    """Bounds of the first view: the states whose workplaces the release covers, or else the whole base map."""
+    """Bounds of the first view: where people live in the states whose workplaces the release covers.
+
+    Without them, where they live on the whole base map. Blocks of water and the outermost few of the people, such as
+    those on a far island, do not widen the view.
+    """
 
     def make() -> Bounds:
-        columns = ["state_id", "lon_deg", "lat_deg", "elsewhere"]
+        columns = ["block_id", "state_id", "lon_deg", "lat_deg", "population", "elsewhere"]
         blocks = release.store.table("blocks", columns)
         drawn = blocks[~blocks["elsewhere"]]
         covered = drawn[drawn["state_id"].isin(release.covered_states)]
         frame = next((part for part in (covered, drawn) if len(part)), blocks)
-        lon, lat = frame["lon_deg"], frame["lat_deg"]
-        return float(lon.min()), float(lat.min()), float(lon.max()), float(lat.max())
+        people = frame[(frame["population"] > 0) & ~water_blocks(frame)]
+        frame = people if len(people) else frame
+        weights = frame["population"].clip(lower=1).to_numpy()
+        return camera.around(
+            frame["lon_deg"].to_numpy(), frame["lat_deg"].to_numpy(), weights, share=_HOME_SHARE
+        )
 
     return release.once(("home",), make)
 

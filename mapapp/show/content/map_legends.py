@@ -8,8 +8,10 @@ from typing import Final
 import numpy
 
 from mapapp.show.content import density, flow_shapes, palette
+from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.unit_circles import circle_legend
 
 _RAMP_STOPS: Final = 17
 _RAMP_SHARES: Final = (0.01, 0.1)
@@ -20,19 +22,12 @@ def map_legend(content: MapContent, zoom: float | None = None) -> Legend:
     """Return the legend of a map; the zoom level decides which flows it has (:meth:`MapContent.lines`)."""
     if content.kind == "lines":
         return _lines(content, zoom)
-    make: Callable[[MapContent], Legend] = {"density": _density, "points": _points, "arrows": _arrows}.get(
-        content.kind, _units
-    )
-    return make(content)
-
-
-def _units(content: MapContent) -> Legend:
-    colored = content.colored
-    items = tuple(
-        Item(text, color, more=f"{size:,}")
-        for text, color, size in zip(colored.texts, colored.colors, colored.sizes, strict=True)
-    )
-    return Legend("classes", " ".join(colored.title[:2]), items, notes=colored.title[2:])
+    make: dict[str, Callable[[MapContent], Legend]] = {
+        "density": _density,
+        "points": _points,
+        "circles": circle_legend,
+    }
+    return make[content.kind](content) if content.kind in make else colored_units(content).legend
 
 
 def _density(content: MapContent) -> Legend:
@@ -77,9 +72,5 @@ def _lines(content: MapContent, zoom: float | None) -> Legend:
     )
     if not items:
         return Legend("lines", "No flows between different places")
-    return Legend("lines", "Workers per flow", items, line="wide at home, narrow at work")
-
-
-def _arrows(content: MapContent) -> Legend:
-    items = tuple(Item(arrow.words, arrow.color, 9.0) for arrow in content.arrows)
-    return Legend("swatches", items=items)
+    circles = (Item("come in to work", scheme.come), Item("go out to work", scheme.go))
+    return Legend("lines", "Workers per flow", items, line="arrows point to work", extras=circles)

@@ -10,7 +10,10 @@ import numpy
 import numpy.typing as npt
 
 RAMP: Final = ("#e6f2c9", "#b7dfb9", "#72c3be", "#359cbd", "#2370ac", "#243e92", "#131b54")
-OUTSIDE: Final = "#e7eaee"  # beyond the release's states
+"""Of statistical pictures, whose other series are warm. Maps have the ramps of their schemes."""
+MOST_CLASSES: Final = 6
+"""Of a map: readers cannot tell more colors apart."""
+OUTSIDE: Final = "#efece4"  # land beyond the release's states
 HOME: Final = "#1d4f9c"  # blue: where people live
 WORK: Final = "#b3430e"  # vermilion: where people work
 INK: Final = "#1c2630"
@@ -18,9 +21,11 @@ TRACT_LINE: Final = "#c3c8cf"
 PAPER: Final = "rgba(255,255,255,0.9)"  # behind text on the picture
 
 
-RATIO_LIMITS: Final = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
+RATIO_LIMITS: Final = (0.5, 0.8, 1.25, 2.0)
 """Lower limit of each ratio class except the first, symmetric around 1, so that half and double look equally strong."""
 _CHANGE_COLORS: Final = 4  # on each side of no change
+_CHANGE_CLASSES: Final = 3  # on each side at most
+_DARK: Final = 0.2  # relative luminance below which white contrasts more with a color than ink does
 HATCH_HALO_OPACITY: Final = 0.7
 """Of the stroke beside hatching; the hatching itself is opaque."""
 
@@ -32,15 +37,19 @@ class ColorScheme:
     Attributes
     ----------
     ramp : tuple of str
-        Colors from few to many, starting near the color of the land.
+        Colors from few to many, starting near the color of the land: sand to plum, or plum to sand on a dark map, in
+        equal steps of lightness (OKLab). No water has them, and color-blind readers see their order.
     outside, land, water : str
-        Areas outside and inside the release's states, and water, which no color of a count resembles.
+        Land outside and inside the release's states, and water, which no color of a count resembles. The sea reaches to
+        every edge of the window.
     populated, crowded : str
         Land where most people live, and the densest of it: close to the color of land, so that answers stand out.
     water_name : str
         Names of water.
     road, road_edge, rail : str
         Main roads, the edges along them, and rail.
+    river, far_line, far_rail : str
+        Rivers, borders, and railroads of the packaged base map: thin and quiet.
     tract_line, county_line, state_line : str
         Borders.
     ink, paper : str
@@ -70,6 +79,9 @@ class ColorScheme:
     road: str
     road_edge: str
     rail: str
+    river: str
+    far_line: str
+    far_rail: str
     tract_line: str
     county_line: str
     state_line: str
@@ -88,19 +100,37 @@ class ColorScheme:
     more: tuple[str, ...]
     suppressed: str
 
+    @property
+    def come(self) -> str:
+        """Workers who come into a place: the color of their homes."""
+        return self.home
+
+    @property
+    def go(self) -> str:
+        """Workers who go out of a place: the color of their workplaces."""
+        return self.work
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the ground is dark, so that what is drawn on it glows."""
+        return int(self.land[1:3], 16) < 128
+
 
 COLOR_SCHEMES: Final = {
     "light": ColorScheme(
-        ramp=RAMP,
+        ramp=("#f6e5bd", "#efae75", "#e07351", "#bb424e", "#86224e", "#491544"),
         outside=OUTSIDE,
         land="#fbfaf6",
-        water="#c1d9ea",
+        water="#cbd9e2",
         populated="#f2eee4",
         crowded="#e8e2d4",
-        water_name="#3f6583",
+        water_name="#476577",
         road="#ffffff",
         road_edge="#94897a",
         rail="#8d949c",
+        river="#b4c9d6",
+        far_line="#c4beb2",
+        far_rail="#cfc9bd",
         tract_line=TRACT_LINE,
         county_line="#8f98a3",
         state_line="#59626e",
@@ -115,21 +145,24 @@ COLOR_SCHEMES: Final = {
         hatch="#1c2630",
         hatch_halo="#ffffff",
         fewer=("#fbd9b5", "#f2a65e", "#cf6a17", "#843c05"),
-        same="#ecebe6",
+        same="#dfdeda",
         more=("#c2cbf6", "#7fb2e0", "#2f78bd", "#0f3f7c"),
         suppressed="#d9d4cf",
     ),
     "dark": ColorScheme(
-        ramp=RAMP[::-1],
-        outside="#0d1218",
-        land="#1a222b",
-        water="#10293d",
-        populated="#222b34",
-        crowded="#2b3540",
+        ramp=("#512c57", "#903763", "#ca4c58", "#ee794f", "#fab167", "#fce7a6"),
+        outside="#181c21",
+        land="#20252b",
+        water="#0b1926",
+        populated="#282e35",
+        crowded="#30373f",
         water_name="#8fb6d3",
         road="#8a96a2",
         road_edge="#0d1218",
         rail="#76818c",
+        river="#1b3448",
+        far_line="#39424b",
+        far_rail="#333b43",
         tract_line="#343f4a",
         county_line="#56636f",
         state_line="#8794a1",
@@ -180,24 +213,35 @@ def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
     """Classes `(from, to)` that cover all counts from `smallest` to `largest`; the last has no upper limit.
 
     Small counts that call for caution, 1 to 2 and 3 to 9, are separate classes if they occur. The other classes have
-    round limits, as close together as the number of colors allows.
+    round limits, as close together as `MOST_CLASSES` allows.
     """
     lower = [1]
-    for factors in ((1, 2, 5), (1, 3), (1,)):
-        limits = [1, 3, *(factor * 10**power for power in range(1, 10) for factor in factors)]
+    for factors, decades in (((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2)):
+        limits = [1, 3, *(factor * 10**power for power in range(1, 10, decades) for factor in factors)]
         reached = [limit for limit in limits if limit <= max(largest, 1)]
         n_below = sum(limit <= smallest for limit in reached)
         lower = reached[max(n_below - 1, 0) :]
-        if len(lower) <= len(RAMP):
+        if len(lower) <= MOST_CLASSES:
             break
     upper = [limit - 1 for limit in lower[1:]]
     return list(zip(lower, [*upper, None], strict=True))
 
 
-def change_limits(largest: int) -> list[int]:
-    """Lower limit of each class of increases up to `largest`, at most four; decreases use the same limits."""
-    limits = [10**power for power in range(10) if 10**power <= max(largest, 1)]
-    return limits if len(limits) <= _CHANGE_COLORS else [1, *limits[1 - _CHANGE_COLORS :]]
+def change_limits(smallest: int, largest: int) -> list[int]:
+    """Lower limit of each class of increases from `smallest` to `largest`, at most three; decreases use the same."""
+    least = _round_below(max(smallest, 1))
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        steps = [factor * 10**power for power in range(10) for factor in factors]
+        limits = [least, *(step for step in steps if least < step <= largest)]
+        if len(limits) <= _CHANGE_CLASSES:
+            return limits
+    return [least, *limits[1 - _CHANGE_CLASSES :]]
+
+
+def _round_below(count: int) -> int:
+    """The count with all but its first digit 0."""
+    power = int(10 ** (len(str(count)) - 1))
+    return count // power * power
 
 
 def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
@@ -207,7 +251,7 @@ def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> n
 
 
 def ratio_classes(ratio: npt.ArrayLike) -> npt.NDArray[numpy.intp]:
-    """Class of each ratio: 1 for the least to 7 for the largest, 4 for those about 1; 0 for NaN."""
+    """Class of each ratio: 1 for the least to 5 for the largest, 3 for those about 1; 0 for NaN."""
     of = numpy.searchsorted(RATIO_LIMITS, ratio, side="right") + 1
     return numpy.where(numpy.isnan(numpy.asarray(ratio, dtype=float)), 0, of)
 
@@ -234,6 +278,13 @@ def blended(first: str, second: str, share: float) -> str:
     """The color between two `#rrggbb` colors; a share of 0 is the first, of 1 the second."""
     parts = [(int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(one + (other - one) * share):02x}" for one, other in parts)
+
+
+def ink_on(color: str) -> str:
+    """White or the darkest ink, whichever contrasts more with a `#rrggbb` color."""
+    red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    return "#ffffff" if linear < _DARK else INK
 
 
 def band_colors(n_bands: int, ramp: Sequence[str]) -> list[str]:

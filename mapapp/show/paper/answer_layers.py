@@ -1,4 +1,4 @@
-"""The answer on the map: points, colored areas, a density, lines or arrows."""
+"""The answer on the map: points, colored areas, a density, or lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from matplotlib.colors import to_rgba_array
 from PIL import Image
 
 from mapapp.answers.commutes.lines import Lines
-from mapapp.show.content import flow_shapes, map_layers, palette
+from mapapp.show.content import flow_shapes, palette
+from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.density import mercator_y
 from mapapp.show.content.dots import Window
-from mapapp.show.content.map_content import Arrow, MapContent
+from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme
+from mapapp.show.content.unit_circles import HALO_PIXELS, OPACITY, unit_circles
 from mapapp.show.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
-from mapapp.show.paper.sheet import PIXELS_PER_INCH, font, printable
+from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL
 
 # Hatching of areas whose values are uncertain: diagonal lines cut off at the areas' borders.
 
@@ -29,15 +31,23 @@ _APART_IN: Final = 0.07
 _STROKES: Final = ((1.5, HATCH_HALO_OPACITY), (0.55, 1.0))  # points and opacity: a halo, then the line
 
 
-def hatch(axes: Axes, shapes: Sequence[shapely.Geometry], frame: Frame, scheme: ColorScheme) -> None:
-    """Draw diagonal lines over shapes in Web Mercator."""
+def hatch(
+    axes: Axes,
+    shapes: Sequence[shapely.Geometry],
+    frame: Frame,
+    scheme: ColorScheme,
+    *,
+    is_quiet: bool = False,
+) -> None:
+    """Draw diagonal lines over shapes in Web Mercator; quiet ones say that there is nothing to know."""
     path = outline(numpy.array([*shapes, None], dtype=object)[:-1], frame) if shapes else None
     if path is None:
         return
     height = frame.north - frame.south
     starts = numpy.arange(frame.west - height, frame.east, _APART_IN * 2**0.5 * frame.per_inch)
     lines = [[(x, frame.south), (x + height, frame.north)] for x in starts]
-    for (width, opacity), color in zip(_STROKES, (scheme.hatch_halo, scheme.hatch), strict=True):
+    colors = (scheme.land, scheme.county_line) if is_quiet else (scheme.hatch_halo, scheme.hatch)
+    for (width, opacity), color in zip(_STROKES, colors, strict=True):
         drawn = LineCollection(lines, colors=color, linewidths=width, alpha=opacity, zorder=2.5)
         axes.add_collection(drawn, autolim=False)
         drawn.set_clip_path(path, axes.transData)
@@ -52,20 +62,47 @@ def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | Non
     if content.kind == "lines":
         _lines(axes, content.lines(zoom), frame, content.scheme)
         return
-    draw = {"density": _density, "points": _points, "arrows": _arrows}.get(content.kind, _units)
+    draw = {"density": _density, "points": _points, "circles": _circles}.get(content.kind, _units)
     draw(axes, content, frame)
 
 
 def _units(axes: Axes, content: MapContent, frame: Frame) -> None:
-    colored, scheme = content.colored, content.scheme
+    colored, scheme = colored_units(content), content.scheme
     class_of = dict(zip(colored.units.ids, colored.of.tolist(), strict=True))
     units = shown_units(content)
     colors = {place: color for place, color in enumerate(colored.colors) if color}
     fill_units(axes, units, class_of, colors, frame, scheme)
-    if content.is_hatched:
-        unsure = frozenset(content.uncertain)
-        shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in unsure]
-        hatch(axes, shapes, frame, scheme)
+    _hatch_units(axes, content, units, colored.not_covered, frame)
+
+
+def _hatch_units(
+    axes: Axes, content: MapContent, units: Units, not_covered: Sequence[str], frame: Frame
+) -> None:
+    """Hatch the units that are not covered, and those whose count is uncertain."""
+    unsure = content.uncertain if content.is_hatched else ()
+    for ids, is_quiet in ((frozenset(not_covered), True), (frozenset(unsure), False)):
+        shapes = [shape for unit, shape in zip(units.ids, units.shapes, strict=True) if unit in ids]
+        hatch(axes, shapes, frame, content.scheme, is_quiet=is_quiet)
+
+
+def _circles(axes: Axes, content: MapContent, frame: Frame) -> None:
+    circles, scheme, units = unit_circles(content), content.scheme, shown_units(content)
+    draw_unit_borders(axes, units, frame, scheme)
+    _hatch_units(axes, content, units, circles.not_covered, frame)
+    x, y = numpy.radians(circles.lon_deg), mercator_y(circles.lat_deg)
+    points = circles.pixels * POINTS_PER_PIXEL
+    axes.scatter(
+        x,
+        y,
+        s=points**2,
+        c=circles.color,
+        alpha=OPACITY,
+        edgecolors=scheme.halo,
+        linewidths=HALO_PIXELS * POINTS_PER_PIXEL,
+        zorder=6,
+    )
+    axes.set_xlim(frame.west, frame.east)
+    axes.set_ylim(frame.south, frame.north)
 
 
 def fill_units(
@@ -152,61 +189,44 @@ def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> None:
         numpy.column_stack([numpy.radians(flows[f"{end}_lon_deg"]), mercator_y(flows[f"{end}_lat_deg"])])
         for end in ("from", "to")
     ]
-    widths = flow_shapes.flow_widths(workers, drawn.wide) * frame.per_inch / PIXELS_PER_INCH
+    pixel = frame.per_inch / PIXELS_PER_INCH
+    widths = flow_shapes.flow_widths(workers, drawn.wide)
+    places = drawn.places
+    radii = {way: flow_shapes.circle_radii(places[way], drawn.largest_place) for way in ("come", "go")}
+    outer = numpy.maximum(radii["come"], radii["go"])
+    rims = outer[flows[["home_group", "work_group"]].to_numpy()]
     strengths = flow_shapes.flow_strengths(workers, drawn.wide, drawn.n_flows)
     colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
     axes.add_collection(
         PolyCollection(
-            list(flow_shapes.flow_outlines(ends[0], ends[1], widths)),
+            list(flow_shapes.flow_outlines(ends[0], ends[1], widths, rims, pixel)),
             facecolors=to_rgba_array(colors, flow_shapes.flow_opacity(strengths)),
-            edgecolors="none",
+            edgecolors=scheme.halo,
+            linewidths=0 if scheme.is_dark else 0.4,
             zorder=6,
         ),
         autolim=False,
     )
+    centers = numpy.column_stack([numpy.radians(places["lon_deg"]), mercator_y(places["lat_deg"])])
+    _place_circles(axes, centers, radii, scheme)
 
 
-def _arrows(axes: Axes, content: MapContent, frame: Frame) -> None:
-    box, arrows, scheme = (
-        map_layers.bounds(content.release, content.question.areas),
-        content.arrows,
-        content.scheme,
-    )
-    if box is None:
-        return
-    shapes, places = flow_shapes.arrow_shapes(box, [arrow.workers for arrow in arrows])
-    middle_lat = (box[1] + box[3]) / 2
-    # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
-    places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
-    for shape, place, arrow in zip(shapes, places, arrows, strict=True):
-        corners = numpy.array(shape)
-        x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
-        axes.fill(x, y, facecolor=arrow.color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
-        at = math.radians(place[0]), float(mercator_y(place[1]))
-        _arrow_label(axes, at, arrow, scheme, below=place[1] < middle_lat)
-
-
-def _arrow_label(
-    axes: Axes, at: tuple[float, float], arrow: Arrow, scheme: ColorScheme, *, below: bool
+def _place_circles(
+    axes: Axes, centers: flow_shapes.Numbers, radii: dict[str, flow_shapes.Numbers], scheme: ColorScheme
 ) -> None:
-    """Draw a number and its meaning in a box above or below the arrow."""
-    axes.annotate(
-        f"{printable(f'{arrow.workers:,}')}\n{printable(arrow.words)}",
-        at,
-        xytext=(0, -6 if below else 6),
-        textcoords="offset points",
-        ha="center",
-        va="top" if below else "bottom",
-        fontproperties=font(8.5, bold=True),
-        color=scheme.ink,
-        linespacing=1.25,
-        parse_math=False,
-        zorder=10,
-        bbox={
-            "boxstyle": "round,pad=0.3",
-            "facecolor": scheme.land,
-            "edgecolor": arrow.color,
-            "linewidth": 1.4,
-            "alpha": 0.94,
-        },
-    )
+    """Draw a disc for each place and way, the smaller on the larger."""
+    colors = {"come": scheme.come, "go": scheme.go}
+    for is_upper in (False, True):
+        for way, other in (("come", "go"), ("go", "come")):
+            mine = (radii[way] > 0) & ((radii[way] <= radii[other]) == is_upper)
+            if way == "go":  # of equal discs, that of those who come in is above
+                mine = (radii[way] > 0) & ((radii[way] < radii[other]) == is_upper)
+            axes.scatter(
+                centers[mine, 0],
+                centers[mine, 1],
+                s=(2 * radii[way][mine] * POINTS_PER_PIXEL) ** 2,
+                c=colors[way],
+                edgecolors=scheme.halo,
+                linewidths=0.6,
+                zorder=7 + is_upper * 0.1,
+            )

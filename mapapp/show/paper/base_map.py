@@ -25,14 +25,20 @@ from mapapp.show.content.density import mercator_y
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.palette import ColorScheme
 from mapapp.show.paper.sheet import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet
-from mapapp.show.plotly.commute_map import POPULATED_LAYERS, ROAD_LAYERS, WIDTHS, unit_line_pixels
+from mapapp.show.plotly.commute_map import (
+    FAR_FADES,
+    FAR_FILLS,
+    POPULATED_LAYERS,
+    ROAD_LAYERS,
+    WIDTHS,
+    unit_line_pixels,
+)
 
 Shapes = npt.NDArray[numpy.object_]
 
 _TILE_PIXELS: Final = 512
 _SMALL_IN: Final = 0.16  # an area smaller than this gets a ring around it
 _UNSEEN_PIXELS: Final = 0.15  # detail of a border that is invisible even at four times the size
-_LINES: Final = {"counties": "county-lines", "states": "state-lines"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +193,18 @@ def lines(shapes: Shapes, frame: Frame) -> Path | None:
 
 
 def draw_land(axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme) -> None:
-    """Draw the area outside the release's states, the land, and where people live on it."""
+    """Draw the sea, the land around the release's states, the states, and where people live on them."""
     axes.set_xlim(frame.west, frame.east)
     axes.set_ylim(frame.south, frame.north)
     axes.fill(
         [frame.west, frame.east, frame.east, frame.west],
         [frame.south, frame.south, frame.north, frame.north],
-        color=scheme.outside,
+        color=scheme.water,
         zorder=0,
     )
+    fill(axes, outline(_far(release, "land", frame), frame), scheme.outside, zorder=0.5)
+    path = lines(_far(release, "border", frame), frame)
+    stroke(axes, path, scheme.far_line, _width(frame.zoom, *WIDTHS["far-borders"]), zorder=0.6)
     states = base_units(release, "states")
     fill(axes, outline(states.shapes[states.inside(frame)], frame), scheme.land, zorder=1)
     populated = _ground(release, "populated")
@@ -226,11 +235,19 @@ def stroke(axes: Axes, path: Path | None, color: str, pixels: float, **options: 
 
 def draw_borders(axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme) -> None:
     """Draw borders of counties and states, thicker at higher zoom."""
-    lines = {"counties": scheme.county_line, "states": scheme.state_line}
-    for place, (name, color) in enumerate(lines.items()):
-        units = base_units(release, name)
-        path = outline(units.shapes[units.inside(frame)], frame)
-        stroke(axes, path, color, _width(frame.zoom, *WIDTHS[_LINES[name]]), zorder=4 + place / 10)
+    counties = _county_lines(release)
+    path = lines(counties.shapes[counties.inside(frame)], frame)
+    stroke(axes, path, scheme.county_line, _width(frame.zoom, *WIDTHS["county-lines"]), zorder=4)
+    path = lines(_far(release, "state-line", frame), frame)
+    stroke(axes, path, scheme.state_line, _width(frame.zoom, *WIDTHS["state-lines"]), zorder=4.1)
+
+
+def _county_lines(release: OpenedPublication) -> Units:
+    def make() -> Units:
+        shapes = map_layers.county_lines(release)
+        return _units([str(at) for at in range(len(shapes))], list(shapes))
+
+    return release.once(("picture county lines",), make)
 
 
 def draw_unit_borders(axes: Axes, units: Units, frame: Frame, scheme: ColorScheme) -> None:
@@ -241,7 +258,18 @@ def draw_unit_borders(axes: Axes, units: Units, frame: Frame, scheme: ColorSchem
 
 
 def draw_ground(axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme) -> None:
-    """Draw water over fills and borders, so that they end at the shore, then rail and main roads."""
+    """Draw water over fills and borders, so that they end at the shore, then rail and main roads.
+
+    What the packaged base map adds fades at high zoom as it does on the page.
+    """
+    faint = 1 - _width(frame.zoom, FAR_FADES[0], 0.0, FAR_FADES[1], 1.0)
+    for _, kind in FAR_FILLS:
+        alpha = faint if kind == "lake" else 1.0
+        fill(axes, outline(_far(release, kind, frame), frame), scheme.water, zorder=4.25, alpha=alpha)
+    if faint:
+        for kind, color in (("river", scheme.river), ("rail", scheme.far_rail)):
+            width = _width(frame.zoom, *WIDTHS[f"far-{kind}s"])
+            stroke(axes, lines(_far(release, kind, frame), frame), color, width, zorder=4.27, alpha=faint)
     water = _ground(release, "water")
     path = outline(water.shapes[water.inside(frame)], frame)
     fill(axes, path, scheme.water, zorder=4.3)
@@ -266,6 +294,18 @@ def _ground(release: OpenedPublication, name: str) -> Units:
         return _units([str(at) for at in range(len(shapes))], list(shapes))
 
     return release.once(("picture ground", name), make)
+
+
+def _far(release: OpenedPublication, kind: str, frame: Frame) -> Shapes:
+    """Shapes of a kind around the release that are inside the frame."""
+
+    def make() -> Units:
+        shapes = map_layers.surroundings_of(release).of(kind)
+        return _units([str(at) for at in range(len(shapes))], list(shapes))
+
+    units = release.once(("picture surroundings", kind), make)
+    inside: Shapes = units.shapes[units.inside(frame)]
+    return inside
 
 
 def _width(zoom: float, low: float, thin: float, high: float, thick: float) -> float:

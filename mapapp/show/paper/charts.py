@@ -14,11 +14,20 @@ from matplotlib.projections.polar import PolarAxes
 
 from mapapp.answers.analyses.about import About
 from mapapp.answers.analyses.entries import ENTRIES, entry_of, n_about
-from mapapp.answers.analyses.results import Change, DistanceDirection, FlowMatrix, Result
+from mapapp.answers.analyses.results import Change, DistanceDirection, FlowMatrix, InflowOutflow, Result
 from mapapp.answers.release import Release
 from mapapp.question.fields import ThemeChoice
 from mapapp.show.content import palette
 from mapapp.show.content.bar_groups import MATRIX_UNITS, Bar, Group, bar_charts
+from mapapp.show.content.inflow_diagram import (
+    BOX,
+    HEIGHT_PX,
+    TALL,
+    TOP,
+    WIDTH_PX,
+    inflow_bands,
+    inflow_words,
+)
 from mapapp.show.content.labels import DIRECTIONS, class_text, short_names
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
@@ -322,11 +331,46 @@ def _round_up(count: int) -> int:
     return -(-found // 4) * 4
 
 
+# Who comes, goes, and stays, as bands to scale.
+
+_DIAGRAM_IN: Final = 1 / 72  # a pixel of the page's diagram on paper
+
+
+def inflow_chart(
+    release: Release, scheme: ColorScheme, result: InflowOutflow, width: float
+) -> tuple[str, str, Sheet]:
+    """Title, description and drawing, on a sheet `width` inches wide."""
+    title, inner = "Who comes, goes, and stays", width - 2 * MARGIN_IN
+    foot = foot_of(release)
+    sheet = Sheet((width, HEAD_IN + HEIGHT_PX * _DIAGRAM_IN + 0.12 + foot_height_in(foot, inner)), scheme)
+    draw_head(sheet, title, result.about)
+    start, top = (width - WIDTH_PX * _DIAGRAM_IN) / 2, HEAD_IN
+    left, right = BOX
+    sheet.box(
+        start + left * _DIAGRAM_IN,
+        top + (TOP - 5) * _DIAGRAM_IN,
+        (right - left) * _DIAGRAM_IN,
+        (TALL + 10) * _DIAGRAM_IN,
+        scheme.crowded,
+        scheme.county_line,
+    )
+    for band in inflow_bands(result, scheme):
+        sheet.shape([(start + x * _DIAGRAM_IN, top + y * _DIAGRAM_IN) for x, y in band.corners], band.color)
+        x, y = start + band.label[0] * _DIAGRAM_IN, top + band.label[1] * _DIAGRAM_IN
+        align = "right" if band.is_left else "left"
+        number = f"{band.number} {band.error}".strip()
+        sheet.write(x, y - 0.02, number, size=TITLE_POINTS, bold=True, align=align)
+        sheet.write(x, y + 0.14, band.text, size=TEXT_POINTS, align=align)
+    draw_foot(sheet, foot, MARGIN_IN)
+    return title, f"{title}. {inflow_words(result, scheme)}", sheet
+
+
 WIDTH_IN: Final = 6.0
 
 _CHARTS: Final[dict[str, Callable[..., tuple[str, str, Sheet]]]] = {
     "rose": rose,
     "heat map": heat_map,
+    "inflow": inflow_chart,
 }
 """Charts that are not made of bars, by the name in an analysis's entry."""
 

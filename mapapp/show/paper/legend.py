@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
-from matplotlib.patches import Polygon
 
 from mapapp.answers import words
 from mapapp.answers.release import Release
 from mapapp.show.content.legend import Item, Legend
+from mapapp.show.content.palette import blended
 from mapapp.show.paper.base_map import Frame
-from mapapp.show.paper.sheet import LEADING, POINTS_PER_PIXEL, Sheet, fitted, width_in, wrapped
+from mapapp.show.paper.sheet import (
+    LEADING,
+    PIXELS_PER_INCH,
+    POINTS_PER_PIXEL,
+    Sheet,
+    fitted,
+    width_in,
+    wrapped,
+)
 
 KM_PER_MI: Final = 1.609344
 TITLE_POINTS: Final = 8.5
 TEXT_POINTS: Final = 7.5
 HEIGHT_IN: Final = 0.62  # title, swatches and labels
 ROW_IN: Final = 0.2
-ROW_MORE_IN: Final = 0.24  # numbers of areas and notes of classes
+TITLE_IN: Final = 0.2
+ROW_MORE_IN: Final = 0.24  # notes
 SCALE_IN: Final = 1.8
 _SCALE_HEIGHT_IN: Final = 0.5
 _MILES: Final = (
@@ -49,35 +58,51 @@ _MILES: Final = (
 )
 _BESIDE_IN: Final = 0.28  # from a mark to its text
 _LEAST_BOX_IN: Final = 0.34
+_LONGEST_IN: Final = 3.2  # of a ramp
+_OVERHANG_IN: Final = 0.2  # of the texts at a ramp's ends
+_CIRCLE_ROW_IN: Final = 0.13  # from one number beside nested circles to the next
 _WIDE_SPAN_DEG: Final = 4.0  # of latitude; beyond this, the scale varies too much across the map
 
 
-def legend_height_in(kind: str, *, n_outlines: int) -> float:
-    """Height in inches of the legend and scale bar of a map drawn as `MapContent.kind` says."""
-    first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
-    first += ROW_MORE_IN * (kind in ("areas", "change", "ratio", "share"))
-    return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
+def legend_height_in(legend: Legend) -> float:
+    """Height in inches of a legend and the scale bar beside it."""
+    rows = bool(legend.extras) + bool(legend.outlines)
+    return max(_scale_height_in(legend) + ROW_IN * rows + ROW_MORE_IN * bool(legend.notes), _SCALE_HEIGHT_IN)
+
+
+def _scale_height_in(legend: Legend) -> float:
+    """Height in inches of the title and what is below it, without extras, notes, and outlines."""
+    if legend.kind == "none":
+        return 0.0
+    if legend.kind == "swatches":
+        return ROW_IN + TITLE_IN * bool(legend.title)
+    if not legend.items:
+        return TITLE_IN
+    if legend.kind == "circles":
+        return TITLE_IN + max(_largest_in(legend), _CIRCLE_ROW_IN * len(legend.items)) + 0.08
+    return HEIGHT_IN
 
 
 def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
     """Draw a legend at its upper left, at most `width` inches wide."""
-    ink = sheet.colors.ink
-    if legend.kind == "swatches":
-        items = tuple(replace(item, text=f"{item.text}  {item.more}".strip()) for item in legend.items)
-        _entries(sheet, items, x, y, width, _dot)
-        y += ROW_IN
-    elif legend.kind != "none":
-        title = ", ".join(text for text in (legend.title, legend.line) if text)
-        sheet.block(x, y, title, width=width, size=TITLE_POINTS, lines=1, bold=True, color=ink)
-        draw = {"classes": _classes, "ramp": _ramp, "lines": _lines, "circles": _lines}[legend.kind]
-        draw(sheet, legend, x, y + 0.2, width)
-        y += HEIGHT_IN
-        if legend.kind == "classes":
-            note = ". ".join(legend.notes)
-            sheet.block(x, y - 0.02, note, width=width, size=TEXT_POINTS, lines=1, color=sheet.colors.quiet)
-            y += ROW_MORE_IN
+    below = y + _scale_height_in(legend)
+    if legend.title:
+        ink, long = sheet.colors.ink, width_in(legend.title, TITLE_POINTS, bold=True) + 0.06
+        sheet.block(x, y, legend.title, width=width, size=TITLE_POINTS, lines=1, bold=True, color=ink)
+        if legend.line and long < width:
+            sheet.block(x + long, y, legend.line, width=width - long, size=TITLE_POINTS, lines=1)
+        y += TITLE_IN
+    if legend.items and legend.kind != "none":
+        _DRAW[legend.kind](sheet, legend, x, y, width)
+    if legend.extras:
+        _entries(sheet, legend.extras, x, below, width, _dot if legend.kind == "lines" else _box)
+        below += ROW_IN
+    if legend.notes:
+        note = ". ".join(text.removesuffix(".") for text in legend.notes)
+        sheet.block(x, below - 0.02, note, width=width, size=TEXT_POINTS, lines=1, color=sheet.colors.quiet)
+        below += ROW_MORE_IN
     if legend.outlines:
-        _entries(sheet, legend.outlines, x, y, width, _border)
+        _entries(sheet, legend.outlines, x, below, width, _border)
 
 
 def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
@@ -110,20 +135,19 @@ def _span_deg(frame: Frame) -> float:
 
 def _north(sheet: Sheet, x: float, y: float) -> None:
     corners = [(x, y + 0.1), (x + 0.09, y + 0.42), (x, y + 0.34), (x - 0.09, y + 0.42)]
-    sheet.figure.add_artist(
-        Polygon(
-            [(each[0] / sheet.width, 1 - each[1] / sheet.height) for each in corners],
-            closed=True,
-            transform=sheet.figure.transFigure,
-            facecolor=sheet.colors.ink,
-            edgecolor="none",
-        )
-    )
+    sheet.shape(corners, sheet.colors.ink)
     sheet.write(x, y + 0.07, "N", size=TEXT_POINTS, bold=True, align="center")
 
 
 def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
-    """Draw boxes side by side, each as wide as its text."""
+    """Draw classes as one ramp with ticks; without ticks, boxes side by side, each as wide as its text."""
+    if legend.ticks:
+        long, start = min(width - 2 * _OVERHANG_IN, _LONGEST_IN), x + _OVERHANG_IN
+        wide = long / len(legend.items)
+        for place, item in enumerate(legend.items):
+            sheet.box(start + place * wide, y, wide, 0.15, item.color, item.color, 0.2)
+        _ticks(sheet, legend, start, y, long)
+        return
     size = TEXT_POINTS
     while True:
         widths = [max(width_in(item.text, size) + 0.12, _LEAST_BOX_IN) for item in legend.items]
@@ -131,15 +155,46 @@ def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
             break
         size -= 0.25
     for item, mine in zip(legend.items, widths, strict=True):
-        sheet.box(x, y, mine, 0.15, item.color, sheet.colors.quiet, 0.4)
+        sheet.box(x, y, mine, 0.15, item.color or "none", sheet.colors.quiet, 0.4)
         sheet.write(x + mine / 2, y + 0.29, item.text, size=size, align="center")
-        sheet.write(x + mine / 2, y + 0.4, item.more, size=size, align="center", color=sheet.colors.quiet)
         x += mine
+
+
+def _ticks(sheet: Sheet, legend: Legend, x: float, y: float, long: float) -> None:
+    for place, text in legend.ticks:
+        sheet.line([x + place * long] * 2, [y + 0.15, y + 0.18], sheet.colors.quiet, 0.6)
+        sheet.write(x + place * long, y + 0.29, text, size=TEXT_POINTS, align="center")
+
+
+def _circles(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
+    """Draw nested circles that touch at the bottom, each with a line to its number."""
+    largest = _largest_in(legend)
+    low = y + max(largest, _CIRCLE_ROW_IN * len(legend.items))
+    for place, item in enumerate(legend.items):
+        tall = item.size / PIXELS_PER_INCH
+        sheet.line(
+            [x + largest / 2],
+            [low - tall / 2],
+            item.color,
+            0,
+            marker="o",
+            markersize=item.size * POINTS_PER_PIXEL,
+            markerfacecolor=blended(sheet.scheme.land, item.color, 0.3),
+            markeredgecolor=item.color,
+            markeredgewidth=0.8,
+        )
+        at = min(low - tall + 0.02, low - _CIRCLE_ROW_IN * (len(legend.items) - 1 - place) - 0.05)
+        sheet.line([x + largest / 2, x + largest + 0.12], [at, at], sheet.colors.quiet, 0.4)
+        sheet.write(x + largest + 0.17, at + 0.035, item.text, size=TEXT_POINTS)
+
+
+def _largest_in(legend: Legend) -> float:
+    return max(item.size for item in legend.items) / PIXELS_PER_INCH
 
 
 def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
     """Draw a continuous color ramp, few to many."""
-    long = min(width, 3.2)
+    x, long = x + _OVERHANG_IN, min(width - 2 * _OVERHANG_IN, _LONGEST_IN)
     axes = sheet.axes(x, y, long, 0.15)
     stops = [item.color for item in legend.items]
     opacity = numpy.array([[item.opacity for item in legend.items]])
@@ -148,10 +203,11 @@ def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> Non
     rgba[..., 3] = numpy.interp(steps, numpy.linspace(0, 1, len(stops)), opacity[0])
     axes.imshow(numpy.ones((1, 1, 3)) * to_rgb(sheet.scheme.land), extent=(0, 1, 0, 1), aspect="auto")
     axes.imshow(rgba, extent=(0, 1, 0, 1), aspect="auto")
-    for place, text in legend.ticks:
-        align = "left" if place < 0.05 else "right" if place > 0.95 else "center"
-        sheet.line([x + place * long] * 2, [y + 0.13, y + 0.18], sheet.colors.ink, 0.8)
-        sheet.write(x + place * long, y + 0.29, text, size=TEXT_POINTS, align=align)
+    _ticks(sheet, legend, x, y, long)
+
+
+def _swatches(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
+    _entries(sheet, legend.items, x, y, width, _dot)
 
 
 def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
@@ -184,11 +240,12 @@ def _entries(
     draw: Callable[[Sheet, Item, float, float], None],
 ) -> None:
     """Draw marks with text on their right, in one row; long texts are cut."""
-    natural = [_BESIDE_IN + width_in(item.text, TEXT_POINTS) + 0.25 for item in items]
+    texts = [f"{item.text} ({item.more})" if item.more else item.text for item in items]
+    natural = [_BESIDE_IN + width_in(text, TEXT_POINTS) + 0.25 for text in texts]
     rooms = natural if sum(natural) <= width else [width / len(items)] * len(items)
-    for item, room in zip(items, rooms, strict=True):
+    for item, text, room in zip(items, texts, rooms, strict=True):
         draw(sheet, item, x + 0.02, y + 0.1)
-        text = fitted(item.text, room - _BESIDE_IN - 0.1, TEXT_POINTS)
+        text = fitted(text, room - _BESIDE_IN - 0.1, TEXT_POINTS)
         sheet.write(x + _BESIDE_IN, y + 0.135, text, size=TEXT_POINTS)
         x += room
 
@@ -206,8 +263,30 @@ def _dot(sheet: Sheet, item: Item, x: float, y: float) -> None:
     )
 
 
+def _box(sheet: Sheet, item: Item, x: float, y: float) -> None:
+    left, top, wide, tall = x, y - 0.055, 0.2, 0.11
+    sheet.box(left, top, wide, tall, item.color or "none", sheet.colors.quiet, 0.4)
+    if item.is_hatched:
+        for start in (0.0, 0.07, 0.14):
+            sheet.line(
+                [left + start, left + min(start + tall, wide)],
+                [top + tall, top + tall - min(tall, wide - start)],
+                sheet.colors.quiet,
+                0.6,
+            )
+
+
 def _border(sheet: Sheet, item: Item, x: float, y: float) -> None:
     sheet.box(x, y - 0.05, 0.2, 0.11, "none", item.color, 3 * POINTS_PER_PIXEL)
+
+
+_DRAW: Final[dict[str, Callable[[Sheet, Legend, float, float, float], None]]] = {
+    "classes": _classes,
+    "ramp": _ramp,
+    "lines": _lines,
+    "circles": _circles,
+    "swatches": _swatches,
+}
 
 
 # The footer of every picture: source, privacy promise, and release.

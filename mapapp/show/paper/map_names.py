@@ -1,9 +1,12 @@
-"""Names on the maps of pictures: places, water, counties, and states, the same ones as on the page."""
+"""Names on the maps of pictures: places, water, counties, and states, the same ones as on the page.
+
+Names outside the release's states are quieter, and come after its own.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy
@@ -29,6 +32,19 @@ _HALO_POINTS: Final = 2.2
 _NO_LIMIT: Final = math.inf
 
 
+_ORDER: Final = (
+    "middle",
+    "water",
+    "far-large",
+    "small",
+    "county",
+    "state",
+    "far-state",
+    "far-city",
+)
+"""Groups of names, from the most to the least wanted, as in the page's script."""
+
+
 class _Look(NamedTuple):
     """Size and weight of a kind of name."""
 
@@ -43,6 +59,8 @@ _LOOKS: Final = {
     "water": _Look(8.0),
     "county": _Look(7.5),
     "state": _Look(8.0, bold=True),
+    "far-city": _Look(8.0),
+    "far-state": _Look(7.5, bold=True),
 }
 
 
@@ -67,17 +85,33 @@ class MapName(NamedTuple):
 
 
 def draw_names(
-    axes: Axes, release: OpenedPublication, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
+    axes: Axes,
+    release: OpenedPublication,
+    frame: Frame,
+    scheme: ColorScheme,
+    ink_of: Callable[[list[tuple[float, float]]], str] | None = None,
 ) -> None:
-    """Draw as many names as fit without overlaps; `taken` are boxes to avoid, in inches."""
-    for name in chosen_names(map_names(release), frame, taken):
-        _write(axes, name, scheme)
+    """Draw as many names as fit without overlaps.
+
+    `ink_of` returns the ink for a name on the fills at some places in degrees, where it needs no halo; or nothing.
+    """
+    for name in chosen_names(map_names(release), frame):
+        is_over_fill = ink_of is not None and name.kind != "water"
+        _write(axes, name, scheme, ink_of(_ends_deg(name, frame)) if ink_of and is_over_fill else "")
+
+
+def _ends_deg(name: MapName, frame: Frame) -> list[tuple[float, float]]:
+    """Longitude and latitude of a name's ends and its middle."""
+    x, y = name.place
+    half = name.width_in / 2 * frame.per_inch
+    lat = math.degrees(math.atan(math.sinh(y)))
+    return [(math.degrees(at), lat) for at in (x - half, x, x + half)]
 
 
 def chosen_names(names: Sequence[MapName], frame: Frame, taken: Sequence[Box] = ()) -> list[MapName]:
     """Names for a frame, most wanted first, that overlap neither each other nor a box in `taken`."""
     if frame.zoom < _WIDE_ZOOM:
-        names = sorted(names, key=lambda name: name.kind != "state")
+        names = sorted(names, key=lambda name: not name.kind.endswith("state"))
     most = max(_LEAST_NAMES, frame.width_in * frame.height_in / _SQ_IN_PER_NAME)
     boxes, chosen = list(taken), list[MapName]()
     said: set[str] = set()
@@ -104,7 +138,7 @@ def map_names(release: OpenedPublication) -> list[MapName]:
 
 
 def _map_names(release: OpenedPublication) -> list[MapName]:
-    of_kind: dict[str, list[MapName]] = {kind: [] for kind in ("middle", "water", "small", "county", "state")}
+    of_kind: dict[str, list[MapName]] = {kind: [] for kind in _ORDER}
     for place in map_layers.places_of(release):
         kind = (
             "large"
@@ -123,6 +157,12 @@ def _map_names(release: OpenedPublication) -> list[MapName]:
             text = about["name"].upper() if kind == "state" else about["name"]
             west, _, east, _ = about["box"]
             of_kind[kind].append(_named(kind, text, (about["at"][0], about["at"][1]), east - west))
+    for far in map_layers.surroundings_of(release).names:
+        kind = "water" if far.kind == "sea" else f"far-{far.kind}"
+        text = far.name.upper() if far.kind == "state" else far.name
+        room = far.width_deg or _NO_LIMIT
+        listed = of_kind["far-large" if far.people >= LARGE_PEOPLE else kind]
+        listed.append(_named(kind, text, (far.lon_deg, far.lat_deg), room))
     return [name for listed in of_kind.values() for name in listed]
 
 
@@ -144,20 +184,26 @@ def _is_inside(box: Box, frame: Frame) -> bool:
     return box[0] > 0 and box[1] > 0 and box[2] < frame.width_in and box[3] < frame.height_in
 
 
-def _write(axes: Axes, name: MapName, scheme: ColorScheme) -> None:
-    """Write a name with a halo, so that it is readable on any color."""
+def _write(axes: Axes, name: MapName, scheme: ColorScheme, ink: str = "") -> None:
+    """Write a name in an ink that suits the fill below it, or with a halo, so that it is readable on any color."""
     look = _LOOKS[name.kind]
     axes.text(
         *name.place,
         printable(name.text, bold=look.bold),
         fontproperties=font(look.points, bold=look.bold),
-        color=scheme.water_name if name.kind == "water" else scheme.ink,
+        color=ink or _color_of(name.kind, scheme),
         ha="center",
         va="center",
         parse_math=False,
-        path_effects=[withStroke(linewidth=_HALO_POINTS, foreground=scheme.halo)],
+        path_effects=[] if ink else [withStroke(linewidth=_HALO_POINTS, foreground=scheme.halo)],
         zorder=9,
     )
+
+
+def _color_of(kind: str, scheme: ColorScheme) -> str:
+    if kind == "water":
+        return scheme.water_name
+    return scheme.state_line if kind.startswith("far-") else scheme.ink
 
 
 def _overlap(one: Box, other: Box) -> bool:

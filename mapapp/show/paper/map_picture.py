@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy
@@ -13,8 +14,9 @@ from mapapp.answers.release import Release
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds
-from mapapp.show.content import camera, map_layers
-from mapapp.show.content.legend import Item
+from mapapp.show.content import camera, chosen_areas, map_layers
+from mapapp.show.content.colored_units import ink_of_names
+from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
@@ -81,9 +83,10 @@ def map_picture(
     # Do all queries first, because drawing holds a lock.
     said = map_words(content, size_in=size_in, bounds=bounds)
     map_names(content.release)
+    legend = replace(map_legend(content, zoom), outlines=_outline_items(content))
     with drawing():
         sheet = Sheet(size_in, content.scheme)
-        _draw(sheet, content, bounds, heading, zoom)
+        _draw(sheet, content, bounds, heading, zoom, legend)
         return encoded(sheet, form, scale, heading, said)
 
 
@@ -126,7 +129,7 @@ def draw_outlines(
     **look: object,
 ) -> None:
     """Draw the border of areas with a halo that contrasts with any color below; with `look`, without the halo."""
-    found = list(map_layers.shapes(release, areas).values()) if areas else []
+    found = list(chosen_areas.borders(release, areas).values()) if areas else []
     if found:
         shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
         path = base_map.outline(shapes, frame)
@@ -136,7 +139,9 @@ def draw_outlines(
         base_map.draw_ring(axes, shapes, frame, color)
 
 
-def _draw(sheet: Sheet, content: MapContent, bounds: Bounds | None, title: str, zoom: float) -> None:
+def _draw(
+    sheet: Sheet, content: MapContent, bounds: Bounds | None, title: str, zoom: float, legend: Legend
+) -> None:
     inner = sheet.width - 2 * MARGIN_IN
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
     for text in _what(content, zoom):
@@ -147,13 +152,11 @@ def _draw(sheet: Sheet, content: MapContent, bounds: Bounds | None, title: str, 
     foot = foot_of(content.release, is_published=content.kind == "share")
     draw_foot(sheet, foot, MARGIN_IN)
     foot_in = foot_height_in(foot, inner)
-    outlines = _outline_items(content)
-    legend_in = legend_height_in(content.kind, n_outlines=len(outlines)) + 0.12
+    legend_in = legend_height_in(legend) + 0.12
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
     frame = base_map.frame_of(bounds or content.bounds, inner, height, 0.0 if bounds else 0.05)
     _map(axes, content, frame, zoom)
-    legend = replace(map_legend(content, zoom), outlines=outlines)
     base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
     draw_legend(sheet, legend, MARGIN_IN, below, inner - SCALE_IN - 0.15)
@@ -168,15 +171,21 @@ def _map(axes: Axes, content: MapContent, frame: base_map.Frame, zoom: float) ->
     draw_answer(axes, content, frame, zoom)
     base_map.draw_borders(axes, release, frame, scheme)
     base_map.draw_ground(axes, release, frame, scheme)
-    draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
+    draw_outlines(axes, release, question.areas, _outline_color(question, scheme), frame, scheme)
     others = question.shown_others
     # Both borders are the same, so the second is dashed to show both.
     dashes: dict[str, object] = (
         {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
     )
     draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)
-    if content.kind != "arrows":  # the labels of arrows take the place of names
-        draw_names(axes, release, frame, scheme)
+    draw_names(axes, release, frame, scheme, partial(ink_of_names, content))
+
+
+def _outline_color(question: Question, scheme: ColorScheme) -> str:
+    """The color of the chosen area's border: that of its end, or of neither where commutes cross it both ways."""
+    if question.analysis == "inflow-outflow":
+        return scheme.ink
+    return scheme.work if question.side == "work" else scheme.home
 
 
 def _outline_items(content: MapContent) -> tuple[Item, ...]:
@@ -189,7 +198,10 @@ def _outline_items(content: MapContent) -> tuple[Item, ...]:
     )
     both_ends = "side" not in question.entry.fields
     return tuple(
-        Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colors[side])
+        Item(
+            f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}",
+            _outline_color(question, scheme) if side == question.side else colors[side],
+        )
         for steps, side in both
         if steps and map_layers.bounds(release, steps) is not None
     )

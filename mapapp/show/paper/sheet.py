@@ -28,7 +28,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, get_font
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 from matplotlib.textpath import text_to_path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -200,6 +200,13 @@ class Sheet:
                 edgecolor=edge,
                 linewidth=line,
             )
+        )
+
+    def shape(self, corners: list[tuple[float, float]], color: str) -> None:
+        """Draw a filled polygon."""
+        places = [(x / self.width, 1 - y / self.height) for x, y in corners]
+        self.figure.add_artist(
+            Polygon(places, closed=True, transform=self.figure.transFigure, facecolor=color, edgecolor="none")
         )
 
     def line(

@@ -1,7 +1,8 @@
 """The page's map: base layers, units of a layer, and commutes as points, classes, lines or a density.
 
-The traces and layers are always in the same order (`UNITS`, `LINES`; `PICTURE`, `HALO`, `OUTLINE`,
-`OTHER_HALO`, `OTHER_OUTLINE`), so that a page can replace them one by one without moving the camera.
+The traces and layers are always in the same order (`UNITS`, `CIRCLES`, `LINES`; `PICTURE`, `HALO`, `OUTLINE`,
+`OTHER_HALO`, `OTHER_OUTLINE`, `BLOCKS`, `OTHER_BLOCKS`), so that a page can replace them one by one without moving the
+camera.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy.typing as npt
 from mapapp.show.content import palette
 from mapapp.show.content.camera import Camera
 from mapapp.show.content.palette import ColorScheme
+from mapapp.show.content.unit_circles import HALO_PIXELS, OPACITY
 from mapapp.show.plotly.plain_figures import Figure, Trace, figure, numbers
 
-UNITS = 0  # position in `data`
-LINES = (1, 2, 3, 4)  # one for each width in the legend, or for each arrow
-PICTURE, HALO, OUTLINE, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
+UNITS, CIRCLES = 0, 1  # positions in `data`
+LINES = (2, 3, 4, 5)  # one for each width in the legend
+PICTURE, HALO, OUTLINE, OTHER_HALO, OTHER_OUTLINE, BLOCKS, OTHER_BLOCKS = range(7)  # in `layout.map.layers`
 CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
     "displayModeBar": True,  # zoom buttons for visitors who cannot scroll or pinch
@@ -30,11 +32,10 @@ CONFIG: Final[dict[str, object]] = {
     "responsive": True,
     "showSendToCloud": False,  # plotly ≥ 7 would offer to upload the data
     "plotlyServerURL": "",
-    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
-    "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan", "toImage"],
 }
-DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
-"""The same, for a map on which visitors can draw areas."""
+DOWNLOADABLE: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"]}
+"""The same, for a map whose camera button gives the picture of *Download* (`assets/take.js`)."""
 
 _LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
@@ -43,6 +44,10 @@ Width = tuple[float, float, float, float]
 WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
     "county-lines": (5.0, 0.4, 12.0, 1.8),
     "state-lines": (4.0, 0.7, 12.0, 2.4),
+    "tract-lines": (9.0, 0.2, 14.0, 0.9),
+    "far-borders": (3.0, 0.5, 9.0, 1.1),
+    "far-rivers": (4.0, 0.4, 9.0, 1.3),
+    "far-rails": (6.0, 0.4, 10.0, 0.9),
     "shore": (5.0, 1.0, 12.0, 2.6),
     "rails": (8.0, 0.4, 13.0, 1.4),
     "minor-road-edges": (8.5, 0.0, 13.0, 4.6),
@@ -52,6 +57,11 @@ WIDTHS: Final[dict[str, Width]] = {  # of lines, pixels, at two zoom levels
 }
 POPULATED_LAYERS: Final = (("populated", 2), ("crowded", 1))
 """Layers of populated land, from the lowest, and the rank that each draws."""
+FAR_FILLS: Final = (("far-sea", "sea"), ("far-lakes", "lake"))
+"""Layers of water of the packaged base map, from the lowest, and the kind of shapes that each fills."""
+FAR_FADES: Final = (10.0, 11.5)
+"""Zoom levels between which the packaged lakes, rivers, and railroads disappear, because they are too coarse."""
+_TRACTS_APPEAR: Final = 9.0  # zoom at which tracts are far enough apart to be seen
 ROAD_LAYERS: Final = (("minor-road-edges", 2), ("minor-roads", 2), ("road-edges", 1), ("roads", 1))
 """Layers of roads, from the lowest, and the rank that each draws."""
 
@@ -64,7 +74,9 @@ class UnitLabels(NamedTuple):
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
-    """MapLibre style of the base map: land, water, borders, main roads and rail or where people live. No network.
+    """MapLibre style of the base map: sea, land, water, borders, main roads and rail or where people live. No network.
+
+    The background is the sea. What the packaged base map draws lies around the release's own land, which covers it.
 
     Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
     it, so the page's script repaints this style with the colors from `paint`.
@@ -74,22 +86,29 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
     name : str
         Changes with the addresses, so that the map reloads them.
     layer_urls : dict of str to str
-        GeoJSON addresses of `states`, `counties`, and `places`, and of `mapapp.show.content.ground.GROUND` as far as
-        there are any. The page's script draws the names in `places`.
+        GeoJSON addresses of `states`, `counties`, `surroundings`, and `places`, and of `tract-lines` and
+        `mapapp.show.content.ground.GROUND` as far as there are any. The page's script draws the names in `places`.
     """
     colors = paint(palette.COLOR_SCHEMES["light"])
     layers: list[dict[str, object]] = [
-        {"id": "outside", "type": "background", "paint": colors["outside"]},
+        {"id": "open-sea", "type": "background", "paint": colors["open-sea"]},
+        _far("far-land", "fill", "land", colors),
+        _far("far-borders", "line", "border", colors),
         {"id": "land", "type": "fill", "source": "states", "paint": colors["land"]},
     ]
     if "populated" in layer_urls:  # below the answer
         for layer, rank in POPULATED_LAYERS:
             fill = {"id": layer, "type": "fill", "source": "populated", "paint": colors[layer]}
             layers.append(fill | {"filter": _of_rank(rank)})
-    layers += [_line("counties", "county-lines", colors), _line("states", "state-lines", colors)]
+    if "tract-lines" in layer_urls:
+        layers.append(_line("tract-lines", "tract-lines", colors) | {"minzoom": _TRACTS_APPEAR})
+    layers += [_line("counties", "county-lines", colors), _far("state-lines", "line", "state-line", colors)]
+    layers += [_far(layer, "fill", kind, colors) for layer, kind in FAR_FILLS]
+    layers.append(_far("far-rivers", "line", "river", colors))
     if "water" in layer_urls:  # borders in the water are hidden, so that the coast is what people see
         layers.append({"id": "water", "type": "fill", "source": "water", "paint": colors["water"]})
         layers.append(_line("water", "shore", colors))
+    layers.append(_far("far-rails", "line", "rail", colors))
     if "rails" in layer_urls:
         layers.append(_line("rails", "rails", colors))
     if "roads" in layer_urls:
@@ -109,6 +128,23 @@ def _of_rank(rank: int) -> list[object]:
     return ["==", ["get", "rank"], rank]
 
 
+def _far(layer: str, form: str, kind: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
+    """A layer of the packaged base map; lakes, rivers, and railroads fade where they are too coarse."""
+    look: dict[str, object] = {**colors[layer]}
+    if form == "line":
+        look["line-width"] = ["interpolate", ["linear"], ["zoom"], *WIDTHS[layer]]
+    if kind in ("lake", "river", "rail"):
+        start, end = FAR_FADES
+        look[f"{form}-opacity"] = ["interpolate", ["linear"], ["zoom"], start, 1, end, 0]
+    return {
+        "id": layer,
+        "type": form,
+        "source": "surroundings",
+        "filter": ["==", ["get", "kind"], kind],
+        "paint": look,
+    }
+
+
 def _line(source: str, layer: str, colors: dict[str, dict[str, str]]) -> dict[str, object]:
     width = ["interpolate", ["linear"], ["zoom"], *WIDTHS[layer]]
     layout = {"line-join": "round", "line-cap": "round"}
@@ -124,10 +160,17 @@ def layers_of(style: dict[str, object]) -> list[str]:
 def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
     """Colors of the style's layers."""
     return {
-        "outside": {"background-color": scheme.outside},
+        "open-sea": {"background-color": scheme.water},
+        "far-land": {"fill-color": scheme.outside},
+        "far-borders": {"line-color": scheme.far_line},
+        "far-sea": {"fill-color": scheme.water},
+        "far-lakes": {"fill-color": scheme.water},
+        "far-rivers": {"line-color": scheme.river},
+        "far-rails": {"line-color": scheme.far_rail},
         "land": {"fill-color": scheme.land},
         "populated": {"fill-color": scheme.populated},
         "crowded": {"fill-color": scheme.crowded},
+        "tract-lines": {"line-color": scheme.tract_line},
         "county-lines": {"line-color": scheme.county_line},
         "state-lines": {"line-color": scheme.state_line},
         "water": {"fill-color": scheme.water},
@@ -150,7 +193,6 @@ def commute_map(
     revision: str,
     scheme: ColorScheme,
     size: tuple[int, int] = (700, 700),
-    labels: Sequence[dict[str, object]] = (),
     overlays: Mapping[str, object] = MappingProxyType({}),
 ) -> Figure:
     """Assemble the map figure.
@@ -169,25 +211,22 @@ def commute_map(
         Colors.
     size : tuple of int
         Width and height of the picture, pixels.
-    labels : sequence of dict
-        Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
     overlays : dict
         What else the page's script draws: `flows` as `mapapp.show.plotly.flow_lines.flow_look` returns them, with
-        their `url`; `hatched`, the `url` of shapes with their look from `hatching`; `legend`, see
-        `mapapp.show.content.legend`.
+        their `url`; `hatched`, the `url` of shapes with their look from `hatching`; `missing`, the same with the
+        `units` among them that are not covered; `legend`, see `mapapp.show.content.legend`.
     """
     colors = paint(scheme)
     lines = caption_lines(caption, size[0])
     layout: dict[str, object] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
         "meta": {
-            "labels": list(labels),
             "paint": {layer: colors[layer] for layer in layers_of(style)},
             **overlays,
         },
         "uirevision": "kept",
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "paper_bgcolor": scheme.outside,
+        "paper_bgcolor": scheme.water,
         "font": {"family": "system-ui, sans-serif", "size": 12, "color": scheme.ink},
         "showlegend": False,
         "annotations": [caption_box(lines, scheme)],
@@ -205,6 +244,11 @@ def commute_map(
 def hatching(scheme: ColorScheme) -> dict[str, object]:
     """The look of hatching, for the page's script."""
     return {"color": scheme.hatch, "halo": scheme.hatch_halo, "opacity": palette.HATCH_HALO_OPACITY}
+
+
+def quiet_hatching(scheme: ColorScheme) -> dict[str, object]:
+    """The look of hatching over units that a release does not cover."""
+    return {"color": scheme.county_line, "halo": scheme.land, "opacity": 0}
 
 
 def star_hatching(scheme: ColorScheme) -> dict[str, object]:
@@ -319,6 +363,37 @@ def unit_line_pixels(n_units: int) -> float:
     return 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
 
 
+def circle_trace(
+    lon_deg: npt.NDArray[numpy.floating],
+    lat_deg: npt.NDArray[numpy.floating],
+    pixels: npt.NDArray[numpy.floating],
+    *,
+    color: str,
+    halo: str,
+) -> Trace:
+    """Circles of some diameters in pixels, the first lowest, each with a ring around it.
+
+    The trace has no outlines, so each circle is two points: a larger one in the color of the ring, and the circle.
+    """
+    twice = [numpy.repeat(numpy.asarray(each, dtype=numpy.float32), 2) for each in (lon_deg, lat_deg, pixels)]
+    twice[2][::2] += 2 * HALO_PIXELS
+    return {
+        "type": "scattermap",
+        "lon": numbers(twice[0]),
+        "lat": numbers(twice[1]),
+        "mode": "markers",
+        "marker": {
+            "size": numbers(twice[2]),
+            "sizemode": "diameter",
+            "color": [halo, color] * len(pixels),
+            "opacity": OPACITY,
+        },
+        "unselected": {"marker": {"opacity": OPACITY}},
+        "hoverinfo": "skip",  # the unit below has the hover text
+        "showlegend": False,
+    }
+
+
 def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, object]]:
     """Border of the chosen areas with a halo that contrasts with any color below; invisible without `url`."""
     shown = {"source": url, "visible": True} if url else {"visible": False}
@@ -334,6 +409,12 @@ def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, obj
         }
         for width, stroke, opacity in strokes
     ]
+
+
+def blocks_layer(url: str | None, color: str) -> dict[str, object]:
+    """The blocks of a drawn area, shaded below its border; invisible without `url`."""
+    layer = {"sourcetype": "geojson", "type": "fill", "color": color, "opacity": 0.16, "below": ABOVE_FILLS}
+    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
 def density_layer(

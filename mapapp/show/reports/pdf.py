@@ -50,6 +50,8 @@ _COLUMNS_BY_SIZE: Final = (6, 9)
 """Most columns of a table in the largest and in the second size of letters, as in `sheet.typ`."""
 _LETTERS_OF_A_PAGE: Final = (100, 112, 128)
 """About as many letters fit on a line in each of the three sizes."""
+_LETTERS_OF_HALF_A_PAGE: Final = 2_000
+"""Letters of instructions to reproduce a report that certainly fit on half a page."""
 _LEAST_TEXT: Final = 6
 _LONG_TEXT: Final = 28  # letters of a line in a column of a wide table
 _GAP: Final = 2  # letters between columns
@@ -148,6 +150,11 @@ def _printable(value: object) -> object:
 
 def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, object]:
     """The report as data for the template; adds its pictures to `files`."""
+    command = report.remake.command_for("pdf", paper if paper != report.paper else "")
+    links = [[text, link or "?"] for text, link in report.remake.links]
+    # A command that has the question in its options needs no setup files.
+    setups = [list(each) for each in report.remake.setups] if "--setup" in command else []
+    n_letters = len(command) + sum(len(text) for part in (*links, *setups) for text in part)
     tables = [*(table for answer in report.answers for table in answer.printed), *report.printed_comparison]
     most = _most_rows([len(table.rows) for table in tables])
     return {
@@ -164,9 +171,10 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
         "answers": [_answer(answer, files, most) for answer in report.answers],
         "comparison": [table_data(table, most) for table in report.printed_comparison],
         "sources": [_source(source) for source in report.sources],
-        "command": report.remake.command_for("pdf", paper if paper != report.paper else ""),
-        "links": [[text, link or "?"] for text, link in report.remake.links],
-        "setups": [list(each) for each in report.remake.setups],
+        "command": command,
+        "links": links,
+        "setups": setups,
+        "is_short": n_letters <= _LETTERS_OF_HALF_A_PAGE,
     }
 
 

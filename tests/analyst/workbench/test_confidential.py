@@ -57,7 +57,7 @@ PUBLIC_OUTPUTS = {
     "notes", "on-map", "page", "release", "release-title", "search", "show-label", "table-card", "url",
     "side", "show", "age", "earnings", "industry", "analysis", "layer", "home_layer", "work_layer", "theme", "edges",
     "against", "pick", "target", "center", "area-said", "area-size", "other-chips", "setup-said", "csv", "app",
-    "answered", "take-files", "opened-view",
+    "answered", "take-files", "opened-view", "prompt",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
     "field-per", "matrix-card", "matrix-data", "matrix-csv", "filters-label", "field-attributes", "attributes",

@@ -120,7 +120,7 @@ def plan_years(cache: Path, wanted: Wanted, *, every: bool) -> YearsPlan:
     """
     folder = cache / f"lodes{wanted.lodes}"
     outlook = look_ahead(folder, wanted)
-    lacking = {each.year for each in outlook.unpublished}
+    lacking = {state_year.year for state_year in outlook.unpublished}
     years = tuple(year for year in wanted.years if year not in lacking)
     if lacking and (every or not years):
         raise SourceFileError(refusal_of(outlook.unpublished))
@@ -196,11 +196,11 @@ def _make_year(
 
 def sources_of_year(files: Sequence[Fetched], year: int) -> Sources:
     """Return the files of one year by their role in an import, with those that all years share."""
-    found: dict[str, tuple[Path, ...]] = {}
+    by_role: dict[str, tuple[Path, ...]] = {}
     for file in _of_year(files, year):
         role = _ROLES[file.role]
-        found[role] = (*found.get(role, ()), file.file)
-    return Sources(**found)
+        by_role[role] = (*by_role.get(role, ()), file.file)
+    return Sources(**by_role)
 
 
 def _of_year(files: Sequence[Fetched], year: int) -> list[Fetched]:

@@ -105,8 +105,8 @@ class _DotsCheck:
             return
         same = np.ones(len(again), dtype=np.bool_)
         for name in _PLACES:
-            one, other = again[name].to_numpy(), rows.points[name].to_numpy()
-            same &= (one == other) | (np.isnan(one) & np.isnan(other))
+            placed, published = again[name].to_numpy(), rows.points[name].to_numpy()
+            same &= (placed == published) | (np.isnan(placed) & np.isnan(published))
         self._n_astray += int(np.count_nonzero(~same))
 
     def result(self) -> CertificateCheck:
@@ -166,7 +166,7 @@ def _check_words(certificate: PublishedCertificate, facts: JsonObject) -> Certif
         is_right = publisher == (GENERATED if is_generated else LODES)
     wrong = [
         name
-        for name, found, wanted in (
+        for name, stated, wanted in (
             ("schema_version", certificate.schema_version, BOUND_SCHEMA),
             ("statement", certificate.statement, STATEMENT),
             ("segments_in_words", certificate.segments_in_words, segments_sentence(segments)),
@@ -174,7 +174,7 @@ def _check_words(certificate: PublishedCertificate, facts: JsonObject) -> Certif
             ("points_in_words", certificate.points_in_words, POINTS),
             ("publisher", is_right, True),
         )
-        if found != wanted
+        if stated != wanted
     ]
     detail = f"differs in {', '.join(wrong)}" if wrong else certificate.statement
     return CertificateCheck("statement", not wrong, detail)
@@ -198,14 +198,15 @@ def _check_sources(certificate: PublishedCertificate, facts: JsonObject) -> Cert
             source.listed_sha256 is not None and source.role not in _LISTED for source in certificate.sources
         ),
         "totals": bool(totals)
-        and certificate.totals != {name: sum(each.get(name, 0) for each in totals) for name in COUNTS},
+        and certificate.totals
+        != {name: sum(file_totals.get(name, 0) for file_totals in totals) for name in COUNTS},
     }
-    found = [what for what, is_wrong in wrong.items() if is_wrong]
+    faults = [what for what, is_wrong in wrong.items() if is_wrong]
     n = certificate.n_compared
     detail = (
-        ", ".join(found) or f"{len(names)} files; the certificate says that {n} equal their publisher's list"
+        ", ".join(faults) or f"{len(names)} files; the certificate says that {n} equal their publisher's list"
     )
-    return CertificateCheck("sources", not found, detail)
+    return CertificateCheck("sources", not faults, detail)
 
 
 def _check_homes(certificate: PublishedCertificate, outside: Mapping[str, bool]) -> CertificateCheck:

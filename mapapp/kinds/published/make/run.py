@@ -204,11 +204,11 @@ def _written(
 def column_totals(jobs: pandas.DataFrame) -> dict[str, int]:
     """Return the jobs of some rows of `jobs` by column of an OD file."""
     count = jobs["count"].to_numpy()
-    found = {COUNTS[0]: int(count.sum())}
+    totals = {COUNTS[0]: int(count.sum())}
     for name, columns in BANDS.items():
         by_band = np.bincount(jobs[name].to_numpy() - 1, count, minlength=len(columns))  # exact below 2**53
-        found |= dict(zip(columns, by_band.astype(np.int64).tolist(), strict=True))
-    return found
+        totals |= dict(zip(columns, by_band.astype(np.int64).tolist(), strict=True))
+    return totals
 
 
 def point_rows(jobs: pandas.DataFrame, cells: CellTriangles) -> Iterator[dict[str, npt.NDArray[np.generic]]]:
@@ -253,15 +253,15 @@ def _chosen(sources: Sources, year: int | None, job_type: str | None) -> Sources
     files = {role: getattr(sources, role) for role in ("od", "characteristics")}
     for option, field, wanted in (("--year", "year", year), ("--job-type", "job_type", job_type)):
         named = {path: _YEAR_AND_TYPE.search(path.name) for path in (*files["od"], *files["characteristics"])}
-        found = {path: str(match[field]).upper() for path, match in named.items() if match}
-        if wanted is None and len({found[path] for path in files["od"] if path in found}) > 1:
-            there = ", ".join(sorted(set(found.values())))
+        stated = {path: str(match[field]).upper() for path, match in named.items() if match}
+        if wanted is None and len({stated[path] for path in files["od"] if path in stated}) > 1:
+            there = ", ".join(sorted(set(stated.values())))
             raise UsageError(f"the folder has OD files of {there}; choose one with {option}")
         if wanted is not None:
-            kept = {path for path in named if found.get(path) == str(wanted).upper()}
+            kept = {path for path in named if stated.get(path) == str(wanted).upper()}
             files = {role: tuple(path for path in paths if path in kept) for role, paths in files.items()}
             if not files["od"]:
-                there = ", ".join(sorted(set(found.values()))) or "none that its name states"
+                there = ", ".join(sorted(set(stated.values()))) or "none that its name states"
                 raise UsageError(f"{option} {wanted}: no OD file is of it; the folder has {there}")
     return replace(sources, prior_flows=(), **files)
 
@@ -319,15 +319,15 @@ def _compared_with_lists(sources: Sources) -> dict[str, str]:
                 )
     equal = {}
     for file in (*sources.od, *sources.crosswalks, *sources.characteristics):
-        found = listed_sha256({name: digest for name, (digest, _) in listed.items()}, file.name)
-        if found is None:
+        sha256 = listed_sha256({name: digest for name, (digest, _) in listed.items()}, file.name)
+        if sha256 is None:
             continue
-        if not agrees(file, found):
+        if not agrees(file, sha256):
             source = (listed.get(file.name) or listed[file.name.removesuffix(".gz")])[1]
             raise SourceFileError(
                 f"{file}: its sha256 is not the one that {source.name} states; download it again"
             )
-        equal[file.name] = found
+        equal[file.name] = sha256
     return equal
 
 
@@ -439,9 +439,11 @@ def _certificate(
         listed += [_of_text(path, role) for path in getattr(sources, role)]
     vintage = imported.facts["vintage"]["blocks"]
     stated = [version_of(path.read_text(encoding="utf-8", errors="replace")) for path in sources.versions]
-    stated = [each for each in stated if each[0] is None or _VINTAGE_OF.get(each[0][0]) == vintage]
+    stated = [pair for pair in stated if pair[0] is None or _VINTAGE_OF.get(pair[0][0]) == vintage]
     formats, vintages = (
-        ({one for one in each if one} for each in zip(*stated, strict=True)) if stated else (set(), set())
+        ({version for version in versions if version} for versions in zip(*stated, strict=True))
+        if stated
+        else (set(), set())
     )
     return _claims(
         publisher=publisher,

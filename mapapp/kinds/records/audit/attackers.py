@@ -78,7 +78,11 @@ def hidden_attributes(attributes: RecordAttributes, asked: str, plan: Plan) -> l
         chosen = [name for name in names if name not in _PLACES_OF_WORK]
     else:
         wanted = HOME_PUMA if asked == "home" else asked
-        chosen = [each.name for each in attributes.attributes if wanted in (each.name, *each.derives)]
+        chosen = [
+            attribute.name
+            for attribute in attributes.attributes
+            if wanted in (attribute.name, *attribute.derives)
+        ]
     if not chosen:
         raise UsageError(
             f"--question {asked}: the dataset's workers have no {asked}; ask for another attribute"
@@ -89,7 +93,9 @@ def hidden_attributes(attributes: RecordAttributes, asked: str, plan: Plan) -> l
 def _hidden(names: Sequence[str], name: str, plan: Plan) -> Hidden:
     place = names.index(name)
     known = tuple(
-        at for at, other in enumerate(names) if at != place and not (name == HOME_PUMA and other == BAND)
+        at
+        for at, attribute in enumerate(names)
+        if at != place and not (name == HOME_PUMA and attribute == BAND)
     )
     return Hidden(
         place=place,
@@ -114,7 +120,7 @@ def attack_attributes(
     hidden : sequence of Hidden
     report : callable
     """
-    found = []
+    by_target = []
     for number, target in enumerate(hidden):
         report(f"attacking {name}", number, len(hidden))
         outcomes = Outcomes(name, len(real.codes))
@@ -124,8 +130,11 @@ def attack_attributes(
         size_class = size_classes(np.bincount(keys)[keys])
         for attacker, predictions in _attackers(real, drawn, target, truth):
             outcomes.add(title, attacker, predictions, truth, size_class)
-        found.append(outcomes.tables())
-    return {table: pandas.concat([each[table] for each in found], ignore_index=True) for table in found[0]}
+        by_target.append(outcomes.tables())
+    return {
+        table: pandas.concat([tables[table] for tables in by_target], ignore_index=True)
+        for table in by_target[0]
+    }
 
 
 def _attackers(
@@ -151,7 +160,7 @@ def _attackers(
 def _keys(real: Codes, drawn: Codes, levels: Sequence[tuple[int, ...]]) -> tuple[list[Ints], list[Ints]]:
     """Keys of the real workers and of the records, from fine to coarse."""
     pairs = [row_numbers([real[:, level], drawn[:, level]]) for level in levels]
-    return [own for own, _ in pairs], [other for _, other in pairs]
+    return [own for own, _ in pairs], [of_drawn for _, of_drawn in pairs]
 
 
 def row_numbers(tables: Sequence[npt.NDArray[np.integer]]) -> list[Ints]:
@@ -249,8 +258,8 @@ def _alone(workers: Ints) -> Bools:
     return np.asarray(np.bincount(workers)[workers] == 1)
 
 
-def _share(found: Bools) -> float:
-    return float(found.mean()) if found.size else float("nan")
+def _share(hits: Bools) -> float:
+    return float(hits.mean()) if hits.size else float("nan")
 
 
 def _half_used(codes: Codes, n_records: int, plan: Plan, drawn: DrawnRecords) -> tuple[float, float, float]:

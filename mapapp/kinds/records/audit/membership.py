@@ -219,10 +219,10 @@ def seed_scores(
     n_of_run = random.binomial(n_tries, n_rows / n_seeds, n_draws)
     total, passed = int(n_of_run.sum()), []
     for first in range(0, total, _AT_ONCE):
-        found = draw_candidates(
+        candidates = draw_candidates(
             rows, groups, acceptance, model, n=min(_AT_ONCE, total - first), first=first, key=key
         )
-        passed.append(found.number[found.codes[:, 0] == 0])
+        passed.append(candidates.number[candidates.codes[:, 0] == 0])
     numbers = np.concatenate([np.zeros(0, dtype=np.int64), *passed])
     ends = np.searchsorted(numbers, np.cumsum(n_of_run))
     return np.diff(ends, prepend=0).astype(np.float64)
@@ -257,7 +257,7 @@ def table_scores(workers: Codes, structure: Structure, plan: Plan, n_draws: int)
     )
     two_cells = Structure(domain=(2,) * structure.n_attributes, parents=((),) * structure.n_attributes)
     others = inside[1:].sum(axis=0)
-    found = []
+    scores = []
     for side, rows in enumerate((inside, inside[1:])):
         counts = FamilyCounts(two_cells)
         counts.add(np.ascontiguousarray(rows, dtype=np.int32))
@@ -268,8 +268,8 @@ def table_scores(workers: Codes, structure: Structure, plan: Plan, n_draws: int)
             # Running sums of two cells each, in the order of the tables.
             sums = model.tables.sums.reshape(others.size, 2)
             score[number] = np.count_nonzero((sums[:, 1] - sums[:, 0]) // model.scale > others)
-        found.append(score)
-    return found[0], found[1]
+        scores.append(score)
+    return scores[0], scores[1]
 
 
 def _same_cell(workers: Codes, structure: Structure, child: int) -> npt.NDArray[np.bool_]:
@@ -306,24 +306,24 @@ def _noise_row(workers: Codes, plan: Plan, model: Model) -> dict[str, object]:
         real, weights = counts.of_attribute(child), model.weights(child)[cells.places()]
         is_large = cells.possible & (real > _LARGE / rate)
         noise.append(np.abs(weights[is_large] // model.scale - real[is_large]))
-    found = np.concatenate(noise)
+    deviations = np.concatenate(noise)
     a = math.exp(-rate)
     # P(|z| > m) = 2 a^(m + 1) / (1 + a): the least m at which it is a half or less.
     median = max(math.ceil(math.log((1 + a) / 4) / math.log(a) - 1), 0)
     chance = 1 - 2 * a ** (median + 1) / (1 + a)
     what = f"large cells with noise of at most {median:,}"
-    return _law_row(what, int(np.count_nonzero(found <= median)), found.size, chance)
+    return _law_row(what, int(np.count_nonzero(deviations <= median)), deviations.size, chance)
 
 
-def _law_row(what: str, found: int, n: int, chance: float) -> dict[str, object]:
+def _law_row(what: str, observed: int, n: int, chance: float) -> dict[str, object]:
     from scipy.stats import binom  # here because it takes long to import
 
-    tail = min(float(binom.cdf(found, n, chance)), float(binom.sf(found - 1, n, chance)))
+    tail = min(float(binom.cdf(observed, n, chance)), float(binom.sf(observed - 1, n, chance)))
     return {
         "what": what,
         "of": n,
         "expected": n * chance,
         "standard_error": math.sqrt(n * chance * (1 - chance)),
-        "found": found,
+        "found": observed,
         "is_off": n > 0 and tail < FALSE_ALARM / 2,
     }

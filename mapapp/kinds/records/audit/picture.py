@@ -61,8 +61,8 @@ def records_audit_picture(
     FigureCanvasAgg(figure)
     panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axes, game in zip(panels, games, strict=False):
-        mine = power[(power["part"] == game[0]) & (power["target"] == game[1])]
-        _draw_power(axes, mine, _GAMES[game], names)
+        game_rows = power[(power["part"] == game[0]) & (power["target"] == game[1])]
+        _draw_power(axes, game_rows, _GAMES[game], names)
     for axes, target in zip(panels[len(games) :], targets, strict=False):
         _draw_bars(axes, attackers[attackers["target"] == target], titles[str(target)], names)
     handles, labels = panels[len(games)].get_legend_handles_labels()
@@ -76,19 +76,19 @@ def records_audit_picture(
 def _draw_power(axes: Axes, power: pandas.DataFrame, who: str, names: Sequence[str]) -> None:
     axes.plot([0, 1], [0, 1], color=RAMP[2], linewidth=1, label="guessing")
     for number, name in enumerate(names):
-        mine = power[power["release"] == name].sort_values("false_alarms")
-        if mine.empty:
+        curve = power[power["release"] == name].sort_values("false_alarms")
+        if curve.empty:
             continue  # seedless records have no games of seeds
         color, of = MARK_COLORS[number % len(MARK_COLORS)], f", {name}" if len(names) > 1 else ""
         axes.plot(
-            mine["false_alarms"], mine["most_right"], color=color, linestyle="--", label=f"promised{of}"
+            curve["false_alarms"], curve["most_right"], color=color, linestyle="--", label=f"promised{of}"
         )
-        drawn = mine.dropna(subset=["exact"])
+        drawn = curve.dropna(subset=["exact"])
         axes.plot(
             drawn["false_alarms"], drawn["exact"], color=color, linewidth=1.4, label=f"best attacker{of}"
         )
         axes.scatter(
-            mine["drawn_false_alarms"], mine["drawn"], s=12, color=color, zorder=3, label=f"drawn{of}"
+            curve["drawn_false_alarms"], curve["drawn"], s=12, color=color, zorder=3, label=f"drawn{of}"
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
@@ -106,11 +106,11 @@ def _draw_bars(axes: Axes, rows: pandas.DataFrame, title: str, names: Sequence[s
         for number, name in enumerate(names)
     ]
     series += [(attacker, names[0], *look) for attacker, look in _CEILING.items()]
-    shown = [each for each in series if (rows["attacker"] == each[0]).any()]
+    shown = [bar for bar in series if (rows["attacker"] == bar[0]).any()]
     width, place = 0.86 / len(shown), numpy.arange(len(classes))
     for number, (attacker, name, label, color) in enumerate(shown):
-        mine = rows[(rows["attacker"] == attacker) & (rows["release"] == name)]
-        accuracy = mine.set_index("n")["accuracy"].reindex(classes).fillna(0.0)
+        bar_rows = rows[(rows["attacker"] == attacker) & (rows["release"] == name)]
+        accuracy = bar_rows.set_index("n")["accuracy"].reindex(classes).fillna(0.0)
         axes.bar(place + (number + 0.5) * width - 0.43, accuracy, width, label=label, color=color)
     axes.set_xticks(place, [f"n = {n}" if n != "all" else "all" for n in classes])
     axes.set_ylim(0, 1)

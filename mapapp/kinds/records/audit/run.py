@@ -79,10 +79,10 @@ def audit_records(
     for store, plan in opened:
         name = store.path.resolve().name
         about = _facts(name, store, real, plan)
-        found = _audited(name, real, store, plan, asked, n_draws, report)
+        record_tables = _audited(name, real, store, plan, asked, n_draws, report)
         facts.append(about)
-        tables.append(found)
-        sentences = records_sentences(about, found, real.attributes.attributes)
+        tables.append(record_tables)
+        sentences = records_sentences(about, record_tables, real.attributes.attributes)
         said += [f"{name}: {sentence}" if len(opened) > 1 else sentence for sentence in sentences]
     return RecordsAudit(
         facts={
@@ -90,11 +90,11 @@ def audit_records(
             "workers": real.n_workers,
             "draws": n_draws,
             "records": facts,
-            "titles": {each.name: each.title for each in real.attributes.attributes},
+            "titles": {attribute.name: attribute.title for attribute in real.attributes.attributes},
         },
         tables={
-            name: pandas.concat([each[name] for each in tables if name in each], ignore_index=True)
-            for name in dict.fromkeys(name for each in tables for name in each)
+            name: pandas.concat([part[name] for part in tables if name in part], ignore_index=True)
+            for name in dict.fromkeys(name for part in tables for name in part)
         },
         sentences=tuple(said),
     )
@@ -129,14 +129,16 @@ def _facts(name: str, store: Store, real: RecordWorkers, plan: Plan) -> AuditedR
 
 
 def _left_out(plan: Plan) -> list[str]:
-    found = []
+    sentences = []
     if plan.choice.structure == "learned":
-        found.append("whether a worker was among those from whom the structure was learned is not attacked")
+        sentences.append(
+            "whether a worker was among those from whom the structure was learned is not attacked"
+        )
     if plan.seeds is not None and plan.choice.accountant == "paper":
-        found.append(
+        sentences.append(
             "epsilon is not compared over several deltas, as the paper's accountant gives it for one"
         )
-    return found
+    return sentences
 
 
 def _audited(

@@ -34,7 +34,7 @@ def records_sentences(
     facts: AuditedRecords, tables: Mapping[str, pandas.DataFrame], attributes: Sequence[RecordAttribute]
 ) -> list[str]:
     """Say what an attacker would learn from one set of records."""
-    title = {each.name: each.title for each in attributes}
+    title = {attribute.name: attribute.title for attribute in attributes}
     said = [
         _game_sentence(row) for row in tables["membership"].to_dict("records") if row["target"] != "alone"
     ]
@@ -64,11 +64,13 @@ def _attribute_sentences(attackers: pandas.DataFrame, title: Mapping[str, str]) 
     workers = attackers.set_index(["target", "attacker", "n"])["workers"]
     said = []
     for target in attackers["target"].drop_duplicates():
-        found, others = (float(accuracy[target, name, "all"]) for name in ("lookup", "lookup_without_victim"))
+        with_records, others = (
+            float(accuracy[target, name, "all"]) for name in ("lookup", "lookup_without_victim")
+        )
         name = title[target].lower().replace("puma", "PUMA")
         text = (
             f"Somebody who knows everything else about a worker and looks in the records names the {name} of "
-            f"{of_100(found)} workers; with the other real workers instead of the records, it would be "
+            f"{of_100(with_records)} workers; with the other real workers instead of the records, it would be "
             f"{of_100(others)}."
         )
         if workers[target, "lookup", "1"]:
@@ -120,19 +122,21 @@ def records_audit_lines(audit: RecordsAudit) -> list[str]:
         f"CONFIDENTIAL, not for publication: what an attacker would learn about {facts['workers']:,} workers",
         *(f"  {sentence}" for sentence in audit.sentences),
     ]
-    names = [each["name"] for each in facts["records"]]
-    for each in facts["records"]:
-        lines += ["", *_membership_lines(audit, each, named=len(names) > 1)]
+    names = [about["name"] for about in facts["records"]]
+    for about in facts["records"]:
+        lines += ["", *_membership_lines(audit, about, named=len(names) > 1)]
     if "promise" in audit.tables:
         lines += _promise_lines(audit.tables["promise"])
     attackers = audit.tables["attackers"]
     for target in attackers["target"].drop_duplicates():
         title = f"{facts['titles'][target]}: workers named right, by the number of workers who share what is known"
-        mine = attackers[attackers["target"] == target]
-        lines += ["", *accuracy_table(mine, title, names, RECORD_ATTACKER_WORDS)]
+        target_rows = attackers[attackers["target"] == target]
+        lines += ["", *accuracy_table(target_rows, title, names, RECORD_ATTACKER_WORDS)]
     lines += ["", *_link_lines(audit.tables["linkage"])]
     lines += [f"  {line}" for line in _law_lines(audit.tables["law"])]
-    lines += [f"  {each['name']}: {left_out}" for each in facts["records"] for left_out in each["left_out"]]
+    lines += [
+        f"  {about['name']}: {left_out}" for about in facts["records"] for left_out in about["left_out"]
+    ]
     return [*lines, "", f"  {RECORDS_LIMITS}"]
 
 

@@ -228,7 +228,7 @@ def _band_values() -> tuple[list[str], list[str]]:
 
 def _people(schema: WorkerSchema, missing: Sequence[str]) -> list[RecordAttribute]:
     """Attributes of the job, with what derives one in its place; then the further attributes."""
-    found: list[RecordAttribute] = []
+    attributes: list[RecordAttribute] = []
     derived = schema.derived_from
     by_name = {
         attribute.name: RecordAttribute(
@@ -243,10 +243,10 @@ def _people(schema: WorkerSchema, missing: Sequence[str]) -> list[RecordAttribut
     }
     for name in ("industry", "earnings", "age"):
         if name in derived:
-            found.append(by_name[derived[name].name])
+            attributes.append(by_name[derived[name].name])
         elif name not in missing:
             codes = ("1", "2", "3")
-            found.append(
+            attributes.append(
                 RecordAttribute(
                     name=name,
                     title=_JOB_TITLES[name],
@@ -255,18 +255,18 @@ def _people(schema: WorkerSchema, missing: Sequence[str]) -> list[RecordAttribut
                     parents=COMMUTE_PARENTS[name],
                 )
             )
-    return list({attribute.name: attribute for attribute in (*found, *by_name.values())}.values())
+    return list({attribute.name: attribute for attribute in (*attributes, *by_name.values())}.values())
 
 
 def _with_known_parents(attributes: Sequence[RecordAttribute], schema: WorkerSchema) -> list[RecordAttribute]:
     """The attributes, with what derives a parent in its place, and without parents that the dataset lacks."""
     names = {attribute.name for attribute in attributes}
     source = {name: attribute.name for name, attribute in schema.derived_from.items()}
-    found = []
+    with_known_parents = []
     for attribute in attributes:
         parents = dict.fromkeys(source.get(parent, parent) for parent in attribute.parents)
         kept = tuple(parent for parent in parents if parent in names and parent != attribute.name)
-        found.append(
+        with_known_parents.append(
             RecordAttribute(
                 name=attribute.name,
                 title=attribute.title,
@@ -276,19 +276,19 @@ def _with_known_parents(attributes: Sequence[RecordAttribute], schema: WorkerSch
                 derives=attribute.derives,
             )
         )
-    return found
+    return with_known_parents
 
 
 def _in_order(attributes: Sequence[RecordAttribute]) -> list[RecordAttribute]:
     """The attributes with parents before children, and otherwise in the given order."""
-    left, found = list(attributes), list[RecordAttribute]()
+    left, ordered = list(attributes), list[RecordAttribute]()
     while left:
-        done = {attribute.name for attribute in found}
+        done = {attribute.name for attribute in ordered}
         # The schema has refused parents that go in a circle.
         following = next(attribute for attribute in left if done.issuperset(attribute.parents))
         left.remove(following)
-        found.append(following)
-    return found
+        ordered.append(following)
+    return ordered
 
 
 def _joint(numbers: Sequence[Sequence[int] | Ints]) -> Ints:

@@ -189,7 +189,7 @@ def make_records_certificate(
         seeds=None if plan.seeds is None else _seed_claims(plan, plan.seeds, made),
         model=_model_claims(plan, made),
         attributes=tuple(
-            msgspec.convert(each.as_fact(), AttributeClaim) for each in plan.attributes.attributes
+            msgspec.convert(attribute.as_fact(), AttributeClaim) for attribute in plan.attributes.attributes
         ),
         resampling_order=plan.attributes.names,
         split=Split(**dict(zip(Split.__struct_fields__, map(str, plan.split), strict=True))),
@@ -198,7 +198,7 @@ def make_records_certificate(
         whole_record=known or True,
         whole_record_in_words=_KNOWN_IN_WORDS[known],
         does_not_promise=_not_promised(plan, made, has_workers="workers" in confidential_inputs),
-        characteristics=[dict(each) for each in characteristics],
+        characteristics=[dict(facts) for facts in characteristics],
         public_inputs=public_hashes(store),
         confidential_inputs=dict(confidential_inputs),
         versions=software_versions(),
@@ -324,12 +324,12 @@ def _learned_claims(plan: Plan, fewest_records: int | None) -> LearnedClaims | N
         return None
     n_entropies = len(needed_entropies(len(plan.attributes.names), learning_rules(plan)))
     delta = plan.choice.delta or DEFAULT_DELTA
-    each = epsilon_of_one_entropy(plan.model_epsilon, delta, n_entropies)
+    entropy_epsilon = epsilon_of_one_entropy(plan.model_epsilon, delta, n_entropies)
     return LearnedClaims(
         n_entropies=n_entropies,
-        entropy_epsilon=str(each),
+        entropy_epsilon=str(entropy_epsilon),
         fewest_records=fewest_records,
-        noise_bits=float(f"{entropy_sensitivity(fewest_records) / float(each):.6g}"),
+        noise_bits=float(f"{entropy_sensitivity(fewest_records) / float(entropy_epsilon):.6g}"),
     )
 
 
@@ -346,11 +346,11 @@ def _record_numbers(plan: Plan, made: Made | None) -> RecordNumbers:
 
 
 def _not_promised(plan: Plan, made: Made | None, *, has_workers: bool) -> list[str]:
-    found = [*_DOES_NOT_PROMISE]
+    sentences = [*_DOES_NOT_PROMISE]
     if not has_workers:
-        found.append(_MARGINS)
+        sentences.append(_MARGINS)
     if plan.seeds is not None:
-        found.append(_SEEDS)
+        sentences.append(_SEEDS)
         if made is not None and not made.n_passed:
-            found.append(_NO_RECORDS_PASSED)
-    return found
+            sentences.append(_NO_RECORDS_PASSED)
+    return sentences

@@ -160,10 +160,9 @@ def read_seeds(source: RecordSource, key: SecretKey, *, threads: int) -> Seeds:
 def try_chunk(source: RecordSource, seeds: Seeds, groups: GroupTable, key: SecretKey, chunk: Chunk) -> Codes:
     """Try the candidates of a chunk: those that passed."""
     plan = _seeds_of(source.plan)
-    found = draw_candidates(
+    return draw_candidates(
         seeds, groups, plan.acceptance, source.model, n=chunk.n, first=chunk.first, key=key
-    )
-    return found.codes
+    ).codes
 
 
 def draw_chunk(source: RecordSource, missing: Ints | None, key: SecretKey, chunk: Chunk) -> Codes:
@@ -197,7 +196,7 @@ def error_terms(
     """
     plan = source.plan
     names = plan.attributes.names
-    found = expected_errors(
+    all_terms = expected_errors(
         source.model, plan.n_total, n_learned=max(plan.n_parameters, 1), threads=threads, check=check
     )
     return [
@@ -208,7 +207,7 @@ def error_terms(
             per_worker_squared=terms.per_worker_squared,
             is_covered=terms.is_covered,
         )
-        for terms in found
+        for terms in all_terms
     ]
 
 
@@ -265,7 +264,7 @@ def _structure(
         ]
     )
     report("learning the structure", 0, 0)
-    found = learn_structure(
+    learned = learn_structure(
         codes,
         plan.attributes.domain,
         learning_rules(plan),
@@ -274,4 +273,4 @@ def _structure(
         key=key,
     )
     # Parents come before their children in the given order, so the order of the attributes stays as it is.
-    return found.structure, found.fewest_records
+    return learned.structure, learned.fewest_records

@@ -46,10 +46,10 @@ def paper_seeds(
             forced_fail=choice.forced_fail,
             seed_floor=choice.seed_floor,
         )
-        found = paper_promise(acceptance, similarity=choice.similarity, n_tries=n_tries, delta=delta)
+        promise = paper_promise(acceptance, similarity=choice.similarity, n_tries=n_tries, delta=delta)
     except ParameterError as error:
         raise UsageError(str(error)) from None
-    epsilon = _rounded_up(found.epsilon)
+    epsilon = _rounded_up(promise.epsilon)
     plan = SeedPlan(
         kept=kept,
         acceptance=acceptance,

@@ -76,10 +76,10 @@ def place_codes(
         first=first,
         threads=threads,
     )
-    found: Columns = {"destination_index": placed.work_block, "origin_index": placed.home_block}
-    found |= _of_the_job(column, attributes)
-    found["distance_band"] = band
-    return found | {name: column[name].astype(np.int16) for name in _further(attributes)}
+    columns: Columns = {"destination_index": placed.work_block, "origin_index": placed.home_block}
+    columns |= _of_the_job(column, attributes)
+    columns["distance_band"] = band
+    return columns | {name: column[name].astype(np.int16) for name in _further(attributes)}
 
 
 def sort_rows(columns: Columns, attributes: RecordAttributes) -> RecordRows:
@@ -99,18 +99,18 @@ def _further(attributes: RecordAttributes) -> list[str]:
 
 def _of_the_job(column: Mapping[str, npt.NDArray[np.int32]], attributes: RecordAttributes) -> Columns:
     """Age, earnings, and industry: as drawn, or as another attribute derives them."""
-    found: Columns = {}
+    columns: Columns = {}
     for name in _JOB:
-        source = next((each for each in attributes.attributes if name in each.derives), None)
+        source = next((attribute for attribute in attributes.attributes if name in attribute.derives), None)
         if source is not None:
             groups = np.array(source.derives[name], dtype=np.int8)
-            found[name] = groups[column[source.name]]
+            columns[name] = groups[column[source.name]]
         elif name in column:
-            found[name] = (column[name] + 1).astype(np.int8)
+            columns[name] = (column[name] + 1).astype(np.int8)
         else:
             n = next(iter(column.values())).size
-            found[name] = np.full(n, _MISSING, dtype=np.int8)
-    return found
+            columns[name] = np.full(n, _MISSING, dtype=np.int8)
+    return columns
 
 
 def job_rows(rows: RecordRows) -> Columns:
@@ -119,8 +119,8 @@ def job_rows(rows: RecordRows) -> Columns:
     # Rows are sorted by these three first.
     keys = [columns["destination_index"], rows.segment, columns["origin_index"]]
     changes = np.zeros(max(keys[0].size - 1, 0), dtype=np.bool_)
-    for each in keys:
-        changes |= each[1:] != each[:-1]
+    for key in keys:
+        changes |= key[1:] != key[:-1]
     start = np.flatnonzero(np.append(True, changes))[: keys[0].size]
     names = ("destination_index", "origin_index", *_JOB)
     return {

@@ -135,7 +135,7 @@ def plan_records(attributes: RecordAttributes, n_workers: int, choice: Choice) -
         add_remove=Amounts(epsilon, Fraction(0)),
         replace_one=Amounts(2 * epsilon, Fraction(0)),
     )
-    parts = [each for each in (seed_part, model) if each is not None]
+    parts = [part for part in (seed_part, model) if part is not None]
     if learned:
         _refuse_unlearnable(sizes[2], epsilon, delta)
         parts.append(_structure_part(split[2], epsilon, delta))
@@ -182,7 +182,7 @@ def usual_tries(n_total: int) -> int:
 
 def _worst(amounts: Sequence[Amounts]) -> Amounts:
     """A worker is in one of the disjoint subsets: the largest epsilon and the largest delta hold for all."""
-    return Amounts(max(each.epsilon for each in amounts), max(each.delta for each in amounts))
+    return Amounts(max(amount.epsilon for amount in amounts), max(amount.delta for amount in amounts))
 
 
 def _free_epsilon(seeds: Part | None, choice: Choice) -> Fraction:
@@ -305,10 +305,10 @@ def _acceptance(tries: TriesPlan, choice: Choice) -> Acceptance:
     """The test: as given, or chosen to keep epsilon."""
     k, rate = choice.min_seeds, choice.threshold_epsilon
     if choice.epsilon is not None and k is None:
-        found, _ = find_min_seeds(choice.epsilon, tries, rate)
+        acceptance, _ = find_min_seeds(choice.epsilon, tries, rate)
         if choice.seed_floor is None:
-            return found
-        k = found.min_plausible_seeds
+            return acceptance
+        k = acceptance.min_plausible_seeds
     k = k or DEFAULT_MIN_SEEDS
     if rate is None:
         rate = best_threshold_epsilon(k, tries, choice.seed_floor)
@@ -336,8 +336,8 @@ def _refuse_few_learned(attributes: RecordAttributes, n: int, choice: Choice) ->
     epsilon = choice.epsilon or DEFAULT_EPSILON
     rules = StructureRules(n_parameters=1, buckets=attributes.buckets)
     n_entropies = len(needed_entropies(len(attributes.domain), rules))
-    each = epsilon_of_one_entropy(epsilon, choice.delta or DEFAULT_DELTA, n_entropies)
-    bits = entropy_sensitivity(max(n, 2)) / float(each)
+    entropy_epsilon = epsilon_of_one_entropy(epsilon, choice.delta or DEFAULT_DELTA, n_entropies)
+    bits = entropy_sensitivity(max(n, 2)) / float(entropy_epsilon)
     raise UsageError(
         f"--structure learned from {n:,} workers: each of {n_entropies} entropies would get noise of {bits:.3g} bits; "
         f"below {_FEWEST_LEARNED:,} workers the noise decides; use --structure public, or add --anyway"

@@ -91,12 +91,12 @@ def check_records(path: Path) -> list[CertificateCheck]:
     claims = ClaimsCheck(store, stated, certificate, cells)
     try:
         for rows in rows_by_workplace(store):
-            for each in tables:
-                each.add(rows)
+            for check in tables:
+                check.add(rows)
             claims.add(rows)
     except NotInOrder as error:
         return [*checks, CertificateCheck("records and points", False, f"{error}: not in the usual order")]
-    return [*checks, *(each.result() for each in tables), *claims.results()]
+    return [*checks, *(check.result() for check in tables), *claims.results()]
 
 
 class ClaimsCheck:
@@ -129,8 +129,8 @@ class ClaimsCheck:
     def add(self, rows: WorkplaceRows) -> None:
         """Look at the rows of some workplaces."""
         self._n_rows += len(rows.records)
-        for each in self._rows:
-            self._try(partial(each.add, rows))
+        for check in self._rows:
+            self._try(partial(check.add, rows))
 
     def results(self) -> list[CertificateCheck]:
         """All checks, after all rows."""
@@ -162,7 +162,7 @@ class ClaimsCheck:
 
     def _made_again(self) -> list[CertificateCheck]:
         stated, plan, structure = self._stated, self._plan, self._structure
-        *of_rows, of_key = (each.result() for each in self._rows)
+        *of_rows, of_key = (check.result() for check in self._rows)
         return [
             *of_rows,
             check_counts(stated, plan, self._n_rows),
@@ -177,7 +177,7 @@ class ClaimsCheck:
 def _check_columns(store: Store, stated: RecordsCertificate) -> CertificateCheck:
     """Files and columns as usual; of `records`, the further columns are the certificate's attributes."""
     check = check_files(store)
-    further = {each.name for each in stated.attributes} - set(STANDARD)
+    further = {attribute.name for attribute in stated.attributes} - set(STANDARD)
     strange = sorted((set(store.columns("records")) - set(RECORDS.columns)) ^ further)
     if strange:
         return CertificateCheck("files and columns", False, f"unexpected or missing: {', '.join(strange)}")

@@ -56,7 +56,11 @@ _MOST_TOGETHER: Final = 3
 
 def stated_attributes(store: Store, stated: RecordsCertificate) -> RecordAttributes:
     """The attributes over the geography of the records, with what the certificate says of the further ones."""
-    further = [Attribute.from_fact(as_json(each)) for each in stated.attributes if each.name not in STANDARD]
+    further = [
+        Attribute.from_fact(as_json(attribute))
+        for attribute in stated.attributes
+        if attribute.name not in STANDARD
+    ]
     return attributes_over(
         store, WorkerSchema(attributes=tuple(further)), missing=stated.model.missing_attributes
     )
@@ -118,14 +122,18 @@ def check_errors(stated: RecordsCertificate, plan: Plan, structure: Structure) -
     """
     terms, names = stated.expected_error, plan.attributes.names
     complete = stated.records.n_total == plan.n_total
-    places = [each for size in range(1, _MOST_TOGETHER + 1) for each in combinations(range(len(names)), size)]
-    expected = [
-        (tuple(names[place] for place in each), structure.covers(each))
-        for each in (places if complete else [])
+    places = [
+        combination
+        for size in range(1, _MOST_TOGETHER + 1)
+        for combination in combinations(range(len(names)), size)
     ]
-    if terms is None or [(each.attributes, each.is_covered) for each in terms] != expected:
+    expected = [
+        (tuple(names[place] for place in combination), structure.covers(combination))
+        for combination in (places if complete else [])
+    ]
+    if terms is None or [(term.attributes, term.is_covered) for term in terms] != expected:
         return CertificateCheck("expected errors", False, "not those of all combinations")
-    numbers = (n for each in terms for n in (each.constant, each.per_worker, each.per_worker_squared))
+    numbers = (n for term in terms for n in (term.constant, term.per_worker, term.per_worker_squared))
     ok = all(number == float(f"{number:.4g}") for number in numbers)
     return CertificateCheck("expected errors", ok, f"{len(terms)} combinations" if ok else "not rounded")
 
@@ -153,7 +161,7 @@ def _may_be_learned(plan: Plan, structure: Structure) -> bool:
     """Whether learning can give a structure: required parents come first, and no table is larger than allowed."""
     rules = learning_rules(plan)
     for child, parents in enumerate(structure.parents):
-        required = tuple(parent for one, parent in rules.required if one == child)
+        required = tuple(parent for place, parent in rules.required if place == child)
         kept = list(zip(parents, structure.buckets[child], strict=True))
         n_cells = count_cells(structure.domain, child, kept, rules.possible)
         if parents[: len(required)] != required or (
@@ -200,6 +208,6 @@ def stated_structure(plan: Plan, model: ModelClaims) -> Structure:
     return Structure(
         domain=attributes.domain,
         parents=tuple(parents),
-        buckets=tuple(tuple(attributes.buckets.get(parent) for parent in each) for each in parents),
+        buckets=tuple(tuple(attributes.buckets.get(parent) for parent in of_child) for of_child in parents),
         possible=tuple(attributes.possible),
     )

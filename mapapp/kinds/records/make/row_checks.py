@@ -196,7 +196,7 @@ def _possible_bands(
     structure: Structure, attributes: RecordAttributes
 ) -> Callable[..., npt.NDArray[np.bool_]] | None:
     """Which bands are possible, for blocks of work and home and a band; None where the structure does not see to it."""
-    rule = next(each for each in attributes.possible if each.attribute == attributes.place(BAND))
+    rule = next(rule for rule in attributes.possible if rule.attribute == attributes.place(BAND))
     parents = dict(zip(structure.parents[rule.attribute], structure.buckets[rule.attribute], strict=True))
     if not all(parent in parents and parents[parent] is None for parent in rule.given):
         return None

@@ -128,8 +128,8 @@ def record_lines(certificate: JsonMapping) -> list[str]:
 def _dropped(model: JsonMapping) -> list[str]:
     """One line for all parents that the records are too few for."""
     by_child: dict[str, list[str]] = {}
-    for each in model["dropped_parents"]:
-        by_child.setdefault(str(each["attribute"]), []).append(str(each["parent"]))
+    for dropped in model["dropped_parents"]:
+        by_child.setdefault(str(dropped["attribute"]), []).append(str(dropped["parent"]))
     if not by_child:
         return []
     listed = "; ".join(f"{child} on {' and '.join(parents)}" for child, parents in by_child.items())
@@ -328,11 +328,11 @@ def reasons_against(choice: Choice, facts: Mapping[str, object]) -> list[str]:
 
 def worker_hashes(dataset: Store) -> dict[str, str]:
     """Keyed hashes of the confidential tables that records are made from."""
-    found = confidential_hashes(dataset)
+    hashes = confidential_hashes(dataset)
     if has_workers(dataset):
         key = bytes.fromhex(dataset.manifest["commitment_key"])
-        found[WORKERS] = keyed_file_hash(key, dataset.file(WORKERS))
-    return found
+        hashes[WORKERS] = keyed_file_hash(key, dataset.file(WORKERS))
+    return hashes
 
 
 def _enter(
@@ -349,7 +349,7 @@ def _enter(
             plan.choice.beside,
             on_purpose=plan.choice.given_segments,
         )
-        return tuple(each.digest or each.name for each in beside)
+        return tuple(claim.digest or claim.name for claim in beside)
 
     others(ledger.entries())  # records that are refused must not create a ledger
     claims = make_records_certificate(

@@ -162,7 +162,7 @@ def sorted_rows(runner: RecordRunner, drawn: DrawnParts, n_blocks: int) -> Itera
         blocks.add(runner.files.part(number))
     save_array(runner.files.used, blocks.used)
     bounds = cut_ranges(blocks.n_working, chunk_size(drawn.n_total, runner.threads))
-    ranges = [Range(number, each, drawn.n_parts) for number, each in enumerate(bounds)]
+    ranges = [Range(number, ends, drawn.n_parts) for number, ends in enumerate(bounds)]
     yield from runner.rows("writing the records", ranges)
 
 
@@ -181,10 +181,10 @@ def _try_all(runner: RecordRunner, n_tries: int) -> list[int]:
 
 def _count_passed(runner: RecordRunner, source: RecordSource, n_parts: int) -> Ints:
     """How many candidates of each group passed."""
-    found = np.zeros(math.prod(source.plan.attributes.domain[: source.plan.kept]), dtype=np.int64)
+    counts = np.zeros(math.prod(source.plan.attributes.domain[: source.plan.kept]), dtype=np.int64)
     for number in range(n_parts):
-        found += count_groups(source.model, np.load(runner.files.codes(number)), source.plan.kept)
-    return found
+        counts += count_groups(source.model, np.load(runner.files.codes(number)), source.plan.kept)
+    return counts
 
 
 def _place_all(runner: RecordRunner, passed: Sequence[int]) -> None:

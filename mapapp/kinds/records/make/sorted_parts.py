@@ -45,13 +45,13 @@ def write_sorted(file: Path, columns: Columns) -> None:
 
 def read_range(files: Sequence[Path], bounds: Bounds) -> Columns:
     """Return the rows of all parts whose workplaces are in a range."""
-    found = []
+    parts = []
     for file in files:
         with pyarrow.memory_map(str(file)) as source:
             rows = pyarrow.ipc.open_file(source).get_batch(0)
             start, stop = np.searchsorted(rows[_WORK].to_numpy(), bounds).tolist()
-            found.append({name: rows[name].to_numpy()[start:stop].copy() for name in rows.schema.names})
-    return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+            parts.append({name: rows[name].to_numpy()[start:stop].copy() for name in rows.schema.names})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 class PlacedBlocks:

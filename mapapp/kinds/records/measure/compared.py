@@ -101,22 +101,24 @@ def compare_records(
     for number, (name, codes) in enumerate(variants.items()):
         of_pairs, of_triples = (part_of(report, 2 * number + half, n_parts) for half in (0, 1))
         distances = TableDistances(attributes.attributes, workers.codes, codes)
-        found = distance_tables(attributes.attributes, distances, of_pairs)
+        measured = distance_tables(attributes.attributes, distances, of_pairs)
         triples = list(combinations(attributes.names, 3))
         of_three = [both for _, _, both in measure_tables(triples, distances, of_triples)]
-        margins[name] = found["combinations"]["distance"].tolist()
-        tables.append(_long(name, found, triples, [both["distance"] for both in of_three], "distance"))
+        margins[name] = measured["combinations"]["distance"].tolist()
+        tables.append(_long(name, measured, triples, [both["distance"] for both in of_three], "distance"))
         if name in ("seeded", "seedless"):
-            squares[name] = found["attributes"], found["pairs"]
+            squares[name] = measured["attributes"], measured["pairs"]
         if name == "seedless":  # the largest variant; its noise floor is a resample of as many workers
             floors = [both["noise_floor"] for both in of_three]
-            margins["resample"] = found["combinations"]["noise_floor"].tolist()
-            tables.append(_long("resample", found, triples, floors, "noise_floor"))
-            listed = found["combinations"][["attributes", "n_cells"]]
+            margins["resample"] = measured["combinations"]["noise_floor"].tolist()
+            tables.append(_long("resample", measured, triples, floors, "noise_floor"))
+            listed = measured["combinations"][["attributes", "n_cells"]]
     of_flows = TableDistances(flows.attributes, flows.real, flows.drawn)
     names = [text.split(" x ") for text in listed["attributes"]]
-    margins["flows"] = [of_flows.of(each)[0] if of_flows.has(each) else math.nan for each in names]
-    if {each.name for each in flows.attributes} == set(attributes.names):
+    margins["flows"] = [
+        of_flows.of(combination)[0] if of_flows.has(combination) else math.nan for combination in names
+    ]
+    if {attribute.name for attribute in flows.attributes} == set(attributes.names):
         part = part_of(report, n_parts - 1, n_parts)
         tables.append(_of_flows(of_flows, attributes.names, part))
     return ComparedRecords(
@@ -140,13 +142,13 @@ def _variants(drawn: DrawnVariants) -> Iterator[tuple[str, Codes]]:
 
 def _long(
     variant: str,
-    found: Mapping[str, pandas.DataFrame],
+    measured: Mapping[str, pandas.DataFrame],
     triples: Sequence[tuple[str, ...]],
     of_three: list[float],
     column: str,
 ) -> pandas.DataFrame:
     """One row for each table of one to three attributes."""
-    singles, pairs = found["attributes"], found["pairs"]
+    singles, pairs = measured["attributes"], measured["pairs"]
     names = [
         *singles["attribute"],
         *(pairs["first"] + " x " + pairs["second"]),
@@ -160,14 +162,14 @@ def _long(
 
 
 def _of_flows(distances: TableDistances, names: tuple[str, ...], report: Report) -> pandas.DataFrame:
-    listed = [each for size in (1, 2, 3) for each in combinations(names, size)]
-    found = [both["distance"] for _, _, both in measure_tables(listed, distances, report)]
+    listed = [combination for size in (1, 2, 3) for combination in combinations(names, size)]
+    measured = [both["distance"] for _, _, both in measure_tables(listed, distances, report)]
     return pandas.DataFrame(
         {
             "variant": "flows",
-            "n_attributes": [len(each) for each in listed],
-            "attributes": [" x ".join(each) for each in listed],
-            "distance": found,
+            "n_attributes": [len(combination) for combination in listed],
+            "attributes": [" x ".join(combination) for combination in listed],
+            "distance": measured,
         }
     )
 
@@ -205,9 +207,9 @@ def lost_commutes(
     band = attributes.place(BAND)
     labels = attributes.attributes[band].labels
     own = np.bincount(real[:, band], minlength=len(labels)) / len(real)
-    found = [np.bincount(codes[:, band], minlength=len(labels)) / n for codes, n in sides]
+    shares = [np.bincount(codes[:, band], minlength=len(labels)) / n for codes, n in sides]
     bands = pandas.DataFrame({"by": "band", "name": labels, "share": own})
-    for name, shown in zip(("passed", "topped_up"), found, strict=True):
+    for name, shown in zip(("passed", "topped_up"), shares, strict=True):
         bands[name] = 1 - ratio(shown, own)
     pairs = pandas.DataFrame({"by": "pair", "name": ["short", "absent"], "share": 1.0})
     real_pairs = _pair_shares(attributes, real, len(real))

@@ -106,11 +106,13 @@ def draw_variants(workers: RecordWorkers, plan: Plan, *, threads: int, report: R
     seeded = None
     if plan.seeds is not None:
         seeded = draw_plan(workers, plan, key, part_of(report, 2, 5, stage="drawing from seeds"))
-    other = plan if plan.seeds is None else workers.plan(seedless_choice(plan))
-    seedless = draw_plan(workers, other, key, part_of(report, 3, 5, stage="drawing without seeds")).codes
+    seedless_plan = plan if plan.seeds is None else workers.plan(seedless_choice(plan))
+    seedless = draw_plan(
+        workers, seedless_plan, key, part_of(report, 3, 5, stage="drawing without seeds")
+    ).codes
     report("drawing marginals", 4, 5)
     structure = Structure.of_marginals(workers.attributes.domain)
-    marginals = learn_model(codes, structure, epsilon=other.model_epsilon, key=key, threads=threads)
+    marginals = learn_model(codes, structure, epsilon=seedless_plan.model_epsilon, key=key, threads=threads)
     return DrawnVariants(
         seeded=seeded,
         seedless=seedless,

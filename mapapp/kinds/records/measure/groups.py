@@ -71,12 +71,12 @@ def group_sizes(codes: Codes, domain: tuple[int, ...]) -> tuple[GroupSizes, ...]
         Values of each attribute.
     """
     group = np.zeros(codes.shape[0], dtype=np.int64)
-    found = [_sizes(0, np.array([codes.shape[0]]))]
+    sizes = [_sizes(0, np.array([codes.shape[0]]))]
     for column, size in enumerate(domain):
         # Numbers of the groups so far are below the number of workers, so this stays far below 2^63.
         _, group, counts = np.unique(group * size + codes[:, column], return_inverse=True, return_counts=True)
-        found.append(_sizes(column + 1, counts))
-    return tuple(found)
+        sizes.append(_sizes(column + 1, counts))
+    return tuple(sizes)
 
 
 def _sizes(kept: int, counts: Ints) -> GroupSizes:

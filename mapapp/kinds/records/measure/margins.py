@@ -64,10 +64,10 @@ class RecordMargins:
         drawn : int32[r, m]
             At least one record.
         """
-        found = self._both(drawn)
+        pairs = self._both(drawn)
         # The noise floor depends on the number of records alone.
-        self._floors.setdefault(len(drawn), {name: floor for name, (_, floor) in found.items()})
-        return {name: distance for name, (distance, _) in found.items()}
+        self._floors.setdefault(len(drawn), {name: floor for name, (_, floor) in pairs.items()})
+        return {name: distance for name, (distance, _) in pairs.items()}
 
     def noise_floor(self, n_records: int) -> dict[str, float]:
         """Return the distances of a resample of so many real workers: what chance alone gives."""
@@ -78,9 +78,13 @@ class RecordMargins:
     def _both(self, drawn: Codes) -> dict[str, tuple[float, float]]:
         tables = TableDistances(self._attributes, self._real, drawn)
         names = [attribute.name for attribute in self._attributes]
-        found = {name: tables.of(each) for name, each in _COMBINATIONS.items() if tables.has(each)}
+        pairs = {
+            name: tables.of(combination)
+            for name, combination in _COMBINATIONS.items()
+            if tables.has(combination)
+        }
         for name, n_attributes in (("singles", 1), ("pairs", 2)):
-            each = np.array([tables.of(some) for some in combinations(names, n_attributes)])
-            if each.size:
-                found[name] = (float(each[:, 0].mean()), float(each[:, 1].mean()))
-        return found
+            distances = np.array([tables.of(some) for some in combinations(names, n_attributes)])
+            if distances.size:
+                pairs[name] = (float(distances[:, 0].mean()), float(distances[:, 1].mean()))
+        return pairs

@@ -106,7 +106,7 @@ def swept_choices(
         A value is not valid in any of its choices.
     """
     grid = list(itertools.product(*(axis.values for axis in axes)))
-    found = []
+    choices = []
     for number, chosen in enumerate(grid):
         report("planning choices", number, len(grid))
         axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
@@ -117,15 +117,15 @@ def swept_choices(
             if "kept" in axis_values:
                 changed["kept"] = _kept(axis_values["kept"], real.attributes.names)
             plan = real.plan(make(**changed))
-            found.append(SweptChoice(axis_values=axis_values, plan=plan))
+            choices.append(SweptChoice(axis_values=axis_values, plan=plan))
         except (EngineError, UsageError) as error:
-            found.append(SweptChoice(axis_values=axis_values, refusal=one_line(error)))
+            choices.append(SweptChoice(axis_values=axis_values, refusal=one_line(error)))
     for axis in axes:
         for text, _ in axis.values:
-            mine = [each for each in found if each.axis_values[axis.name] == text]
-            if all(each.refusal for each in mine):
-                raise UsageError(f"--over {axis.name}={text}: {mine[0].refusal}")
-    return found
+            with_text = [choice for choice in choices if choice.axis_values[axis.name] == text]
+            if all(choice.refusal for choice in with_text):
+                raise UsageError(f"--over {axis.name}={text}: {with_text[0].refusal}")
+    return choices
 
 
 def _kept(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -182,7 +182,9 @@ def run_records_sweep(
 
 def _fingerprint(real: RecordWorkers, swept: SweptChoice, draws: int) -> str:
     """Sha256 of everything that a row depends on: the dataset's manifest, the choice, the number of draws."""
-    choice = swept.plan and {each.name: str(getattr(swept.plan.choice, each.name)) for each in fields(Choice)}
+    choice = swept.plan and {
+        field.name: str(getattr(swept.plan.choice, field.name)) for field in fields(Choice)
+    }
     about = {
         "format": _FORMAT,
         "version": version("commutemap"),
@@ -210,9 +212,11 @@ def _measured(real: RecordWorkers, plan: Plan, draws: int, within: Callable[[int
             before += [real.margins.distances(drawn.passed)] if drawn.n_passed else []
     if plan.seeds is not None:
         described |= mean_and_interval("pass_rate", np.array(passed))
-    for found, end in ((after, ""), (before, "_before")):
-        for name in found[0] if len(found) == draws else ():
-            described |= mean_and_interval(f"{name}{end}", np.array([each[name] for each in found]))
+    for measured, end in ((after, ""), (before, "_before")):
+        for name in measured[0] if len(measured) == draws else ():
+            described |= mean_and_interval(
+                f"{name}{end}", np.array([distances[name] for distances in measured])
+            )
     floor = real.margins.noise_floor(plan.n_total)
     return described | {
         **{f"{name}_floor": value for name, value in floor.items()},
@@ -224,7 +228,7 @@ def _measured(real: RecordWorkers, plan: Plan, draws: int, within: Callable[[int
 def _described(plan: Plan) -> dict[str, Cell]:
     """What a row says of its choice, with the numbers that were left open filled in."""
     add_remove, replace_one, own = plan.add_remove, plan.replace_one, plan.seeds
-    found: dict[str, Cell] = {
+    cells: dict[str, Cell] = {
         "kept": ", ".join(plan.choice.kept) or "none",
         "structure": plan.choice.structure,
         "accountant": plan.choice.accountant,
@@ -238,7 +242,7 @@ def _described(plan: Plan) -> dict[str, Cell]:
     }
     if own is not None:
         acceptance = own.acceptance
-        found |= {
+        cells |= {
             "min_seeds": acceptance.min_plausible_seeds,
             "threshold_epsilon": float(acceptance.threshold_epsilon or Fraction(0)),
             "seed_floor": acceptance.seed_floor,
@@ -247,4 +251,4 @@ def _described(plan: Plan) -> dict[str, Cell]:
             "n_min": own.n_min,
             "tries": own.n_tries,
         }
-    return found
+    return cells

@@ -58,8 +58,8 @@ def records_sweep_figure(
     figure = Figure(figsize=_INCHES, dpi=110, layout="constrained")
     panels = figure.subplots(2, 3, squeeze=False).ravel()
     for axes, margin in zip(panels, shown, strict=False):
-        for number, (label, mine) in enumerate(lines.items()):
-            _draw_line(axes, names[0], place, mine, margin, label, LINE_LOOKS[number % len(LINE_LOOKS)])
+        for number, (label, line_rows) in enumerate(lines.items()):
+            _draw_line(axes, names[0], place, line_rows, margin, label, LINE_LOOKS[number % len(LINE_LOOKS)])
         floor = next(
             (row[f"{margin}_floor"] for row in measured if row.get(f"{margin}_floor") is not None), None
         )
@@ -85,19 +85,19 @@ def _draw_line(
     look: JsonObject,
 ) -> None:
     for key, faint in ((margin, False), (f"{margin}_before", True)):
-        found = sorted((place[row["asked"][name]], row) for row in rows if row.get(key) is not None)
-        if not found:
+        points = sorted((place[row["asked"][name]], row) for row in rows if row.get(key) is not None)
+        if not points:
             continue
-        mean = [row[key] for _, row in found]
+        mean = [row[key] for _, row in points]
         ends = [
             [
                 abs((row[f"{key}_{end}"] if row[f"{key}_{end}"] is not None else row[key]) - row[key])
-                for _, row in found
+                for _, row in points
             ]
             for end in ("low", "high")
         ]
         axes.errorbar(
-            [x for x, _ in found],
+            [x for x, _ in points],
             mean,
             yerr=ends,
             label=f"{label or 'records'}{', before topping up' if faint else ''}",
@@ -128,6 +128,6 @@ def _dress(axes: Axes, name: str, place: Mapping[str, float], rows: Sequence[Jso
 
 def _epsilons(name: str, text: str, rows: Sequence[JsonObject]) -> str:
     """Epsilon at a value of the first parameter, or its range."""
-    found = [row["epsilon_add_remove"] for row in rows if row["asked"][name] == text]
-    ends = dict.fromkeys(f"{end:.3g}" for end in (min(found), max(found))) if found else {}
+    epsilons = [row["epsilon_add_remove"] for row in rows if row["asked"][name] == text]
+    ends = dict.fromkeys(f"{end:.3g}" for end in (min(epsilons), max(epsilons))) if epsilons else {}
     return f"ε {' to '.join(ends)}" if ends else ""

@@ -108,8 +108,8 @@ class TableDistances:
             np.bincount(drawn, minlength=n_cells),
             np.bincount(real, self._resampled, minlength=n_cells),
         )
-        found = [float(np.abs(other / drawn.size - share).sum() / 2) for other in others]
-        return found[0], found[1]
+        distances = [float(np.abs(counts / drawn.size - share).sum() / 2) for counts in others]
+        return distances[0], distances[1]
 
     def _cells(self, names: Sequence[str]) -> tuple[Ints, Ints]:
         """Cell of each real worker and of each record."""
@@ -144,7 +144,7 @@ def measure_records(dataset_path: Path, path: Path, *, report: Report = silent) 
     certificate = read_records_certificate(store)
     require_records_of(store, dataset, certificate, attributes)
     report("reading the workers", 0, 0)
-    real, drawn = (np.concatenate(list(read_codes(each, attributes))) for each in (dataset, store))
+    real, drawn = (np.concatenate(list(read_codes(source, attributes))) for source in (dataset, store))
     tables = distance_tables(
         attributes.attributes, TableDistances(attributes.attributes, real, drawn), report
     )
@@ -171,8 +171,10 @@ def require_records_of(
                 f"{store.path} has {fact} {stated}, but {dataset.path} has {own}: give the dataset that the records "
                 "were made from"
             )
-    own_values = {each.name: list(each.codes) for each in attributes.attributes}
-    values = {each.name: [value.code for value in each.values] for each in certificate.attributes}
+    own_values = {attribute.name: list(attribute.codes) for attribute in attributes.attributes}
+    values = {
+        attribute.name: [value.code for value in attribute.values] for attribute in certificate.attributes
+    }
     differ = [name for name in {**own_values, **values} if own_values.get(name) != values.get(name)]
     if differ:
         raise UsageError(
@@ -203,26 +205,26 @@ def distance_tables(
     names = list(titles)
     singles = [(name,) for name in names]
     pairs = list(combinations(names, 2))
-    listed = [each for each in COMBINATIONS if distances.has(each)]
-    found = list(measure_tables([*singles, *pairs, *listed], distances, report))
+    listed = [combination for combination in COMBINATIONS if distances.has(combination)]
+    measured = list(measure_tables([*singles, *pairs, *listed], distances, report))
     n = len(singles)
     return {
         "attributes": pandas.DataFrame(
             [
                 {"attribute": name, "title": titles[name], "n_values": cells, **both}
-                for ((name,), cells, both) in found[:n]
+                for ((name,), cells, both) in measured[:n]
             ]
         ),
         "pairs": pandas.DataFrame(
             [
                 {"first": table[0], "second": table[1], "n_cells": cells, **both}
-                for (table, cells, both) in found[n : n + len(pairs)]
+                for (table, cells, both) in measured[n : n + len(pairs)]
             ]
         ),
         "combinations": pandas.DataFrame(
             [
                 {"attributes": " x ".join(table), "n_cells": cells, **both}
-                for (table, cells, both) in found[n + len(pairs) :]
+                for (table, cells, both) in measured[n + len(pairs) :]
             ]
         ),
     }
@@ -240,12 +242,12 @@ def measure_tables(
 
 
 def _summary(tables: dict[str, pandas.DataFrame]) -> dict[str, float]:
-    found = {}
+    summary = {}
     for name in ("attributes", "pairs"):
-        found[name] = float(tables[name]["distance"].mean())
-        found[f"{name}_noise_floor"] = float(tables[name]["noise_floor"].mean())
-        found[f"{name}_largest"] = float(tables[name]["distance"].max())
-    return found
+        summary[name] = float(tables[name]["distance"].mean())
+        summary[f"{name}_noise_floor"] = float(tables[name]["noise_floor"].mean())
+        summary[f"{name}_largest"] = float(tables[name]["distance"].max())
+    return summary
 
 
 def _facts(

@@ -33,7 +33,7 @@ class RecordsPage:
 
     def is_offered(self, views: Views) -> bool:
         """Whether a publication has records with further attributes."""
-        return any(each.attributes.further for each in views.releases.values())
+        return any(release.attributes.further for release in views.releases.values())
 
     def show(self, views: Views, query: str | None) -> Component:
         """Return the page of an address."""
@@ -51,29 +51,29 @@ class RecordsPage:
 def page_number(query: object) -> int:
     """The page of rows that an address asks for; 1 for anything that is not a number."""
     text = query.removeprefix("?") if isinstance(query, str) else ""
-    found = dict(parse_qsl(text, max_num_fields=None, errors="replace")).get(_PAGE, "")
-    return int(found) if found.isascii() and found.isdigit() and len(found) <= _MAX_DIGITS else 1
+    digits = dict(parse_qsl(text, max_num_fields=None, errors="replace")).get(_PAGE, "")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MAX_DIGITS else 1
 
 
 def page(release: Release, address: Address, number: int, served: Iterable[Release] = ()) -> Component:
     """The page for the area and the filters of an address; `served` are all releases of the server."""
     if not release.attributes.further:
-        others = [each for each in served if each.attributes.further]
+        others = [served_release for served_release in served if served_release.attributes.further]
         return _page(
             [
                 html.P(
                     f"{release.title} has no single records. It has counts by workplace, home, and segment."
                 ),
-                *(html.P(_link_to(each)) for each in others),
+                *(html.P(_link_to(served_release)) for served_release in others),
                 html.P(dcc.Link("Back to the map", href=f"./{to_query(address)}")),
             ]
         )
-    found = record_rows(release, address.question, number)
+    records = record_rows(release, address.question, number)
     return _page(
         [
             html.P([html.Strong("No row is a person. "), NO_PERSON.removeprefix("No row is a person. ")]),
-            html.P(_which(release, address, found)),
-            *([_table(found), _pager(address, found)] if found.rows else _nothing(address)),
+            html.P(_which(release, address, records)),
+            *([_table(records), _pager(address, records)] if records.rows else _nothing(address)),
             html.P(
                 [
                     "The order of the rows and their numbers mean nothing. Home and workplace are shown by area; their "
@@ -88,16 +88,16 @@ def page(release: Release, address: Address, number: int, served: Iterable[Relea
     )
 
 
-def _link_to(other: Release) -> Component:
-    name = setting_words(other.promise)
-    return html.A(f"Rows of {other.title} ({name})", href=f"./records?release={other.slug}")
+def _link_to(release: Release) -> Component:
+    name = setting_words(release.promise)
+    return html.A(f"Rows of {release.title} ({name})", href=f"./records?release={release.slug}")
 
 
 def _page(parts: list[Component]) -> Component:
     return html.Main([html.H1("Synthetic worker records"), *parts], className="records-page")
 
 
-def _which(release: Release, address: Address, found: RecordRows) -> str:
+def _which(release: Release, address: Address, records: RecordRows) -> str:
     question = address.question
     where = (
         f"who {words.VERB[question.side]} in {words.place_name(release, question)}" if question.areas else ""
@@ -105,12 +105,14 @@ def _which(release: Release, address: Address, found: RecordRows) -> str:
     only = release.attributes.words(question.filters)
     filtered = f"({only})" if only else ""
     parts = " ".join(part for part in ("Synthetic workers", filtered, where) if part)
-    first = (found.page - 1) * ROWS_PER_PAGE + 1
-    last = first + len(found.rows) - 1
-    shown = f"rows {first:,} to {last:,} of {found.n_rows:,}" if found.rows else "no rows"
-    cut = found.n_rows > found.n_pages * ROWS_PER_PAGE
+    first = (records.page - 1) * ROWS_PER_PAGE + 1
+    last = first + len(records.rows) - 1
+    shown = f"rows {first:,} to {last:,} of {records.n_rows:,}" if records.rows else "no rows"
+    cut = records.n_rows > records.n_pages * ROWS_PER_PAGE
     more = (
-        f" Only the first {found.n_pages * ROWS_PER_PAGE:,} can be shown; the export has all." if cut else ""
+        f" Only the first {records.n_pages * ROWS_PER_PAGE:,} can be shown; the export has all."
+        if cut
+        else ""
     )
     return f"{parts}: {shown}.{more}"
 
@@ -128,9 +130,9 @@ def _nothing(address: Address) -> list[Component]:
     ]
 
 
-def _table(found: RecordRows) -> Component:
-    head = html.Tr([html.Th(text, scope="col") for text in found.heads])
-    rows = [html.Tr([html.Td(text) for text in row]) for row in found.rows]
+def _table(records: RecordRows) -> Component:
+    head = html.Tr([html.Th(text, scope="col") for text in records.heads])
+    rows = [html.Tr([html.Td(text) for text in row]) for row in records.rows]
     return html.Div(
         html.Table([html.Thead(head), html.Tbody(rows)], className="records"),
         className="scroll",
@@ -140,7 +142,7 @@ def _table(found: RecordRows) -> Component:
     )
 
 
-def _pager(address: Address, found: RecordRows) -> Component:
+def _pager(address: Address, records: RecordRows) -> Component:
     def link(text: str, number: int, *, open_: bool) -> Component:
         query = to_query(address)
         href = f"./records{query}{'&' if query else '?'}{_PAGE}={number}"
@@ -148,9 +150,9 @@ def _pager(address: Address, found: RecordRows) -> Component:
 
     return html.Nav(
         [
-            link("Earlier rows", found.page - 1, open_=found.page > 1),
-            html.Span(f"Page {found.page:,} of {found.n_pages:,}"),
-            link("Later rows", found.page + 1, open_=found.page < found.n_pages),
+            link("Earlier rows", records.page - 1, open_=records.page > 1),
+            html.Span(f"Page {records.page:,} of {records.n_pages:,}"),
+            link("Later rows", records.page + 1, open_=records.page < records.n_pages),
         ],
         className="pager",
         **aria(label="Pages of rows"),

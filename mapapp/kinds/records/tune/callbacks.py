@@ -74,39 +74,39 @@ _WORDS: Final = {
 }
 
 
-def comparison_cards(found: ComparedRecords, chosen: Choice | None) -> list[Component]:
+def comparison_cards(compared: ComparedRecords, chosen: Choice | None) -> list[Component]:
     """Distances of margins, lost commutes, pairs of attributes, and boxes.
 
     Parameters
     ----------
-    found : ComparedRecords
+    compared : ComparedRecords
     chosen : Choice or None
         The setting of the controls now; None if they hold none.
     """
     parts: list[Component] = []
-    if chosen != found.plan.choice:
+    if chosen != compared.plan.choice:
         parts.append(outdated("Draw again to see this setting."))
-    parts.append(_margins(found))
-    if found.lost is not None:
-        parts.append(_lost(found, found.lost))
+    parts.append(_margins(compared))
+    if compared.lost is not None:
+        parts.append(_lost(compared, compared.lost))
     most = max(
         float(rows[["distance", "noise_floor"]].to_numpy().max())
-        for square in found.squares.values()
+        for square in compared.squares.values()
         for rows in square
     )
     parts += [
         _card(
             _SQUARES[name],
             dcc.Graph(
-                figure=pairs_figure(*found.squares[name], most), config=GRAPH_CONFIG, className="chart"
+                figure=pairs_figure(*compared.squares[name], most), config=GRAPH_CONFIG, className="chart"
             ),
             _WORDS["pairs"],
-            _pairs_table(_SQUARES[name], found.squares[name][1]),
+            _pairs_table(_SQUARES[name], compared.squares[name][1]),
         )
         for name in _SQUARES
-        if name in found.squares
+        if name in compared.squares
     ]
-    return [*parts, _boxes(found)]
+    return [*parts, _boxes(compared)]
 
 
 def _card(title: str, picture: Component, words: str, rows: Component) -> Component:
@@ -123,14 +123,14 @@ def _card(title: str, picture: Component, words: str, rows: Component) -> Compon
     )
 
 
-def _margins(found: ComparedRecords) -> Component:
+def _margins(compared: ComparedRecords) -> Component:
     """A row for each variant, a column for each table."""
     title = "Distance from the real workers"
-    named = [(row["attributes"], row) for row in found.margins.to_dict("records")]
+    named = [(row["attributes"], row) for row in compared.margins.to_dict("records")]
     rows = [
         (text.capitalize(), [_distance(float(row[variant])) for _, row in named])
         for variant, text in VARIANT_TITLES.items()
-        if variant in found.margins
+        if variant in compared.margins
     ]
     columns = ["", *(_MARGINS.get(str(name), str(name)) for name, _ in named)]
     return html.Section(
@@ -138,15 +138,15 @@ def _margins(found: ComparedRecords) -> Component:
             html.H2(title),
             html.P("Confidential: counted from real workers.", className="refusal"),
             table("", columns, rows, "numbers small margins"),
-            html.P(f"{_WORDS['margins']} {_epsilons(found)}", className="quiet small"),
+            html.P(f"{_WORDS['margins']} {_epsilons(compared)}", className="quiet small"),
         ],
         className="card",
         **aria(label=title),
     )
 
 
-def _epsilons(found: ComparedRecords) -> str:
-    epsilon = float(found.plan.add_remove.epsilon)
+def _epsilons(compared: ComparedRecords) -> str:
+    epsilon = float(compared.plan.add_remove.epsilon)
     return (
         f"Seeded, seedless, and marginals promise ε {epsilon:.4g} if one worker is added or removed. Flows are one "
         "draw of "
@@ -158,7 +158,7 @@ def _distance(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
 
 
-def _lost(found: ComparedRecords, lost: pandas.DataFrame) -> Component:
+def _lost(compared: ComparedRecords, lost: pandas.DataFrame) -> Component:
     bands = lost[lost["by"] == "band"]
     rows = [
         (str(row["name"]), [percent(float(row[name])) for name in ("share", "passed", "topped_up")])
@@ -169,7 +169,7 @@ def _lost(found: ComparedRecords, lost: pandas.DataFrame) -> Component:
         html.Div(
             [
                 dcc.Graph(figure=lost_figure(bands), config=GRAPH_CONFIG, className="chart"),
-                html.P(_pairs_words(found, lost), id="lost-pairs"),
+                html.P(_pairs_words(compared, lost), id="lost-pairs"),
             ]
         ),
         _WORDS["lost"],
@@ -182,14 +182,14 @@ def _lost(found: ComparedRecords, lost: pandas.DataFrame) -> Component:
     )
 
 
-def _pairs_words(found: ComparedRecords, lost: pandas.DataFrame) -> str:
+def _pairs_words(compared: ComparedRecords, lost: pandas.DataFrame) -> str:
     pair = lost[lost["by"] == "pair"].set_index("name")
     absent, short = (
         [percent(float(share)) for share in pair.loc[name, ["passed", "topped_up"]].to_numpy(float)]
         for name in ("absent", "short")
     )
     return (
-        f"{found.n_passed:,} tries passed. Without the top-up, {absent[0]} of the workers commute between PUMAs "
+        f"{compared.n_passed:,} tries passed. Without the top-up, {absent[0]} of the workers commute between PUMAs "
         "that no "
         f"record shows, and {short[0]} are missing between PUMAs that have too few; with it, {absent[1]} and "
         f"{short[1]}."
@@ -207,18 +207,18 @@ def _pairs_table(title: str, pairs: pandas.DataFrame) -> Component:
     return table(title, ["pair", "distance", "noise floor"], rows, "numbers small")
 
 
-def _boxes(found: ComparedRecords) -> Component:
-    medians = found.tables.groupby(["variant", "n_attributes"])["distance"].median()
+def _boxes(compared: ComparedRecords) -> Component:
+    medians = compared.tables.groupby(["variant", "n_attributes"])["distance"].median()
     rows = [
         (text.capitalize(), [_distance(float(medians.loc[variant, size])) for size in (1, 2, 3)])
         for variant, text in VARIANT_TITLES.items()
         if variant in medians.index
     ]
-    has_flows = (found.tables["variant"] == "flows").any()
+    has_flows = (compared.tables["variant"] == "flows").any()
     without = "" if has_flows else " Flows are not here: they lack the further attributes of the workers."
     return _card(
         "Tables of one, two, and three attributes",
-        dcc.Graph(figure=boxes_figure(found.tables), config=GRAPH_CONFIG, className="chart"),
+        dcc.Graph(figure=boxes_figure(compared.tables), config=GRAPH_CONFIG, className="chart"),
         _WORDS["boxes"] + without,
         table("Median distance", ["", "one", "two", "three"], rows, "numbers small"),
     )
@@ -314,12 +314,12 @@ def _expect(app: Dash, session: Session, expectation: RecordsExpectation) -> Non
             return (no_update,) * 5
         given = _given(values)
         try:
-            found = expectation.of(given)
+            expected = expectation.of(given)
         except EXPECTED_ERRORS as error:
             return refused(error), *(no_update,) * 4
         command = command_line(given, expectation.workers, session.path)
-        tiles = panel.promise_tiles(found, command, expectation.workers.store.manifest)
-        return None, str(found.plan.kept), panel.kept_list(found), False, tiles
+        tiles = panel.promise_tiles(expected, command, expectation.workers.store.manifest)
+        return None, str(expected.plan.kept), panel.kept_list(expected), False, tiles
 
 
 def _chart_groups(app: Dash, expectation: RecordsExpectation) -> None:
@@ -358,13 +358,13 @@ def _chart_rates(app: Dash, expectation: RecordsExpectation) -> None:
         if shown != "records":
             return (no_update,) * 6
         try:
-            found = expectation.of(_given(values))
-            cost = expectation.cost(found.plan)
+            expected = expectation.of(_given(values))
+            cost = expectation.cost(expected.plan)
         except EXPECTED_ERRORS:  # the numbers' callback says it
             return (no_update,) * 6
-        plan = found.plan
-        passing = figures.pass_figure(found.seed_sizes, found.names, found.test, plan.kept)
-        rates = passing, panel.pass_table(found)
+        plan = expected.plan
+        passing = figures.pass_figure(expected.seed_sizes, expected.names, expected.test, plan.kept)
+        rates = passing, panel.pass_table(expected)
         if cost is None or plan.seeds is None:
             return *rates, True, *(no_update,) * 3
         marked = plan.seeds.n_tries, float(plan.parts[0].add_remove.epsilon)
@@ -390,10 +390,10 @@ def _show(app: Dash, session: Session, expectation: RecordsExpectation) -> None:
     )
     def show(_number: int | None, *values: object) -> Answer:
         *controls, tab = values
-        found = session.result(str(tab), KIND, ComparedRecords)
-        if found is None:
+        compared = session.result(str(tab), KIND, ComparedRecords)
+        if compared is None:
             return no_update
-        return comparison_cards(found, _choice(expectation, _given(tuple(controls))))
+        return comparison_cards(compared, _choice(expectation, _given(tuple(controls))))
 
 
 def _choice(expectation: RecordsExpectation, given: Mapping[str, object]) -> Choice | None:

@@ -123,8 +123,8 @@ class RecordsExpectation:
         k = seeds.acceptance.min_plausible_seeds
 
         def paper(n_tries: int) -> float | None:
-            found = best_paper_promise(k, similarity=seeds.similarity, n_tries=n_tries, delta=delta)
-            return None if found is None else found.epsilon
+            promise = best_paper_promise(k, similarity=seeds.similarity, n_tries=n_tries, delta=delta)
+            return None if promise is None else promise.epsilon
 
         return TriesCost(
             tries=tries,

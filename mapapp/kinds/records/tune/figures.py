@@ -105,7 +105,7 @@ def pass_figure(
     k = acceptance.min_plausible_seeds
     counts = np.unique(np.geomspace(_LEAST_K, max(_MOST_K, 2 * k), _N_POINTS).astype(np.int64))
     figure = chart("plausible seeds k", "passes, %", height=CHART_PIXELS)
-    curves = [100 * pass_rates(one, acceptance, counts) for one in sizes]
+    curves = [100 * pass_rates(groups, acceptance, counts) for groups in sizes]
     _add_curves(figure, counts.astype(np.float64), curves, names, chosen, "%{y:.1f}%")
     figure.add_vline(x=k, line={"width": 1, "dash": "dash", "color": palette.INK})
     figure.add_trace(
@@ -127,7 +127,7 @@ def groups_figure(sizes: Sequence[GroupSizes], names: Sequence[str], chosen: int
     most = int(sizes[0].size[-1])
     least = np.unique(np.geomspace(1, most, _N_POINTS).astype(np.int64))
     figure = chart("workers in the group, at least", "workers, %", height=CHART_PIXELS)
-    curves = [100 * one.share_in(least) for one in sizes]
+    curves = [100 * groups.share_in(least) for groups in sizes]
     _add_curves(figure, least.astype(np.float64), curves, names, chosen, "%{y:.1f}%")
     figure.update_xaxes(type="log", dtick=1, exponentformat="none", tickangle=0)
     return figure
@@ -139,7 +139,7 @@ def _add_curves(
     """Curves that fall from left to right, each with its number where it passes the middle; the chosen one in "
     "front."""
     traces, labels, taken = [], [], list[tuple[int, float]]()
-    for number in [*(each for each in range(len(curves)) if each != chosen), chosen]:
+    for number in [*(curve for curve in range(len(curves)) if curve != chosen), chosen]:
         color, width = (NOW, 3.0) if number == chosen else (_OTHER, 1.5)
         traces.append(
             go.Scatter(
@@ -155,7 +155,7 @@ def _add_curves(
         falls = curves[number].min() < level
         at = int(np.argmin(np.abs(curves[number] - level))) if falls else x.size - 1 - 4 * number
         while at < x.size - 1 and any(
-            abs(at - other) < _APART and abs(curves[number][at] - y) < _APART for other, y in taken
+            abs(at - place) < _APART and abs(curves[number][at] - y) < _APART for place, y in taken
         ):
             at += 1
         taken.append((at, float(curves[number][at])))

@@ -178,7 +178,7 @@ def _is_usual(name: str, typed: Mapping[str, str], workers: RecordWorkers) -> bo
         return not text
     if name == "n_tries":  # the command's number follows from these three
         usual = str(usual_tries(workers.n_workers))
-        return text == usual and not any(typed.get(other) for other in ("split", "n_min", "n_records"))
+        return text == usual and not any(typed.get(option) for option in ("split", "n_min", "n_records"))
     usual_number = {"forced_fail": DEFAULT_FORCED_FAIL, "delta": DEFAULT_DELTA}.get(name)
     return usual_number is not None and bool(text) and exact(text, RECORD_OPTIONS[name].flag) == usual_number
 

@@ -266,15 +266,15 @@ def merge_rows(privacy: PrivacyParameters, parts: Iterable[Sequence[Row]]) -> li
     return [merged[place] for place in sorted(merged)]
 
 
-def _merged(privacy: PrivacyParameters, one: Row, other: Row) -> Row:
-    row = dict(other if _badness(other) > _badness(one) else one)
-    row["synthesizers"] = one["synthesizers"] + other["synthesizers"]
-    row["n_support_least"] = min(one["n_support_least"], other["n_support_least"])
-    row["n_support_most"] = max(one["n_support_most"], other["n_support_most"])
+def _merged(privacy: PrivacyParameters, first: Row, second: Row) -> Row:
+    row = dict(second if _badness(second) > _badness(first) else first)
+    row["synthesizers"] = first["synthesizers"] + second["synthesizers"]
+    row["n_support_least"] = min(first["n_support_least"], second["n_support_least"])
+    row["n_support_most"] = max(first["n_support_most"], second["n_support_most"])
     if "growth" in row:
-        row["delta_bound"] = max(one["delta_bound"], other["delta_bound"])
-        retention = min(one["least_retention_units"], other["least_retention_units"])
-        growth = max(one["growth"], other["growth"])
+        row["delta_bound"] = max(first["delta_bound"], second["delta_bound"])
+        retention = min(first["least_retention_units"], second["least_retention_units"])
+        growth = max(first["growth"], second["growth"])
         final = pruned_epsilon(privacy.epsilon, Fraction(retention, RETENTION_UNITS), growth)
         row |= {"least_retention_units": retention, "growth": growth, "epsilon_final": exact_number(final)}
     return row

@@ -180,8 +180,8 @@ def find_laws(privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: 
 def _laws(epsilon: Fraction, n_support: int, *, priced: bool) -> Row:
     find = law_of if priced else unpriced_law
     laws = [find(epsilon, n_support, n) for n in range(1, MOST_EXACT_WORKERS + 2)]
-    found = {"inverse_theta": " ".join(str(law.inverse_theta) for law in laws)}
-    return found | ({"price": " ".join(str(law.price) for law in laws)} if priced else {})
+    row = {"inverse_theta": " ".join(str(law.inverse_theta) for law in laws)}
+    return row | ({"price": " ".join(str(law.price) for law in laws)} if priced else {})
 
 
 def _section(promise: ExponentialPromise, unit: Unit) -> MechanismClaims:

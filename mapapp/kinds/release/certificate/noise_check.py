@@ -73,7 +73,7 @@ class NoiseCheck:
         if self._mechanism != "exponential":
             return
         coarsening = support.coarsening
-        found = self._limits(homes, coarsening.n_support)
+        limits = self._limits(homes, coarsening.n_support)
         point, _ = coarsening.find_homes(
             homes.tract, homes.worker_ptr, homes.worker_origin, self._tract_of_block
         )
@@ -81,17 +81,17 @@ class NoiseCheck:
         at = (coarsening.support_ptr[tract] + point)[point >= 0]
         workers = np.bincount(at, minlength=coarsening.support_level.size)
         is_point = coarsening.support_level != LEVEL_REMAINDER
-        is_few = is_point & self._have_few(workers, found.few, coarsening)
+        is_few = is_point & self._have_few(workers, limits.few, coarsening)
         n_few, n_points = (
-            np.bincount(coarsening.tract_of_point[each], minlength=found.few.size)
-            for each in (is_few, is_point)
+            np.bincount(coarsening.tract_of_point[flags], minlength=limits.few.size)
+            for flags in (is_few, is_point)
         )
-        used = (found.chance <= _RARELY) & (n_points > 0)
+        used = (limits.chance <= _RARELY) & (n_points > 0)
         if self._is_cleaned:
-            used &= found.few > 0
+            used &= limits.few > 0
         self.n_tracts += int(np.count_nonzero(used))
         self.few += float((n_few[used] / n_points[used]).sum())
-        self.few_by_noise += float(found.chance[used].sum())
+        self.few_by_noise += float(limits.chance[used].sum())
 
     def result(self) -> CertificateCheck:
         """Say what was found, or why nothing can be."""
@@ -117,7 +117,7 @@ class NoiseCheck:
         chance = self._occupied(n_workers, n_support[tract])
         tract, chance = tract[chance > 0], chance[chance > 0]
         n_tracts = n_support.size
-        n_units, mean = (np.bincount(tract, each, n_tracts) for each in (None, chance))
+        n_units, mean = (np.bincount(tract, weights, n_tracts) for weights in (None, chance))
         few = np.zeros(n_tracts, dtype=np.int64)
         # Bounds on the chance that a point has at most so many workers: none at all, or at most `few`.
         most = np.exp(np.bincount(tract, np.log1p(-chance), n_tracts))
@@ -139,17 +139,19 @@ class NoiseCheck:
 
     def _occupied(self, n_workers: Ints, n_support: Ints) -> Floats:
         """The least chance that a unit has workers in a support point, whatever its homes; 0 if no bound is known."""
-        found = np.zeros(n_workers.size)
+        chances = np.zeros(n_workers.size)
         epsilon = exponential_epsilon(self.epsilon)
         for n in np.unique(n_workers[n_workers <= _MOST_WORKERS]).tolist():
-            mine = np.flatnonzero((n_workers == n) & (n_support > 1))
-            k, of_unit = np.unique(n_support[mine], return_inverse=True)
-            laws = [self._law_of(epsilon, each, min(n, MOST_EXACT_WORKERS + 1)) for each in k.tolist()]
+            units = np.flatnonzero((n_workers == n) & (n_support > 1))
+            k, of_unit = np.unique(n_support[units], return_inverse=True)
+            laws = [
+                self._law_of(epsilon, n_points, min(n, MOST_EXACT_WORKERS + 1)) for n_points in k.tolist()
+            ]
             theta = np.array([THETA_UNITS / law.inverse_theta for law in laws])
             is_plain = np.array([law.price == PRICE_UNITS for law in laws], dtype=np.bool_)
             bound = np.where(is_plain, 1 - most_probably_empty(n, k, theta) - _ROUNDING, 0.0)
-            found[mine] = np.maximum(bound, 0.0)[of_unit]
-        return found
+            chances[units] = np.maximum(bound, 0.0)[of_unit]
+        return chances
 
     def _have_few(self, workers: Ints, few: Ints, coarsening: Coarsening) -> npt.NDArray[np.bool_]:
         """Support points that were drawn with few workers; after cleaning, those of which this is certain."""
@@ -200,7 +202,7 @@ def most_probably_empty(n: int, n_points: Ints, theta: Floats) -> Floats:
     largest = np.maximum(size.max(axis=1, keepdims=True), 0.0)
     weight, none = np.exp(size - largest), np.exp(-largest)
     empty = (k - 1) / (k - 1 + np.arange(n, -1.0, -1.0))
-    whole, part = (np.cumsum(each[:, ::-1], axis=1) for each in (weight, weight * empty[:, 1:]))
+    whole, part = (np.cumsum(weights[:, ::-1], axis=1) for weights in (weight, weight * empty[:, 1:]))
     # Between none and all of the weight of each number: the worst case takes all from some number on.
     worst = ((none * empty[:, :1] + part) / (none + whole)).max(axis=1, initial=0.0)
     return np.asarray(np.maximum(worst, empty[:, 0]))

@@ -132,11 +132,11 @@ class HomesOfKey:
             _, first = np.unique(at, return_index=True)
             chosen, worker, at = chosen[first], worker[first], at[first]
         people = coarsening.support_population[at]
-        found = self._agreeing(homes, chosen, (worker, point[worker]), coarsening, people)
+        agreement = self._agreeing(homes, chosen, (worker, point[worker]), coarsening, people)
         of_class = np.searchsorted(_MOST_WORKERS, homes.count[chosen])
         self.n_compared += np.bincount(of_class, minlength=len(_MOST_WORKERS))
-        self.n_same += np.bincount(of_class[found.same], minlength=len(_MOST_WORKERS))
-        self.n_by_chance += np.bincount(of_class, found.chance, len(_MOST_WORKERS))
+        self.n_same += np.bincount(of_class[agreement.same], minlength=len(_MOST_WORKERS))
+        self.n_by_chance += np.bincount(of_class, agreement.chance, len(_MOST_WORKERS))
 
     def _agreeing(
         self,
@@ -338,8 +338,8 @@ def _check_again(
     for number, batch in enumerate(prepare_all(source, threads=os.cpu_count() or 1)):
         certified.append(batch.certified)
         inputs = source.inputs(number)
-        for each in homes:
-            each.add(inputs, batch.support)
+        for check in homes:
+            check.add(inputs, batch.support)
     again = make_certificate(
         source.store,
         certified,
@@ -378,7 +378,7 @@ def _leave_out_later_fields(again: JsonObject, stated: ReleaseCertificate) -> No
     if _lacks_true_tract(stated):
         again["lone_worker"].pop("true_tract", None)
     again["caveats"] = [
-        EARLIER_MARGINS_CAVEAT if each == MARGINS_CAVEAT else each for each in again["caveats"]
+        EARLIER_MARGINS_CAVEAT if caveat == MARGINS_CAVEAT else caveat for caveat in again["caveats"]
     ]
 
 

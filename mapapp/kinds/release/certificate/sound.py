@@ -145,10 +145,10 @@ def read_groups(text: str) -> list[WeightGroup]:
     """Groups from their text."""
     groups = []
     for part in text.split():
-        found = _GROUP.fullmatch(part)
-        if found is None:
+        match = _GROUP.fullmatch(part)
+        if match is None:
             raise CertificateError(f"prior_weights holds {part[:40]!r}; weight:retention in units is needed")
-        weight, retention, times = found.groups()
+        weight, retention, times = match.groups()
         groups.append(WeightGroup(int(weight), int(retention), int(times or 1)))
     return groups
 

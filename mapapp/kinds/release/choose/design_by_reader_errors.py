@@ -224,10 +224,10 @@ class _Exposure:
         """Expected exposure of a setting; infinite where it cannot be certified."""
         if parameters not in self._known:
             try:
-                found = expected_exposure(self._public, self._prior, privacy, parameters)
+                exposure = expected_exposure(self._public, self._prior, privacy, parameters)
             except CertificateError:
-                found = np.inf
-            self._known[parameters] = found
+                exposure = np.inf
+            self._known[parameters] = exposure
         return self._known[parameters]
 
 
@@ -324,8 +324,8 @@ class _Search:
         if setting not in self.measured:
             self._report("choosing a setting from public data", len(self.measured), 0)
             self.measured[setting] = self._ahead.result(setting)
-        found = self.measured[setting]
-        return np.inf if found is None else found.share
+        misplaced = self.measured[setting]
+        return np.inf if misplaced is None else misplaced.share
 
     def without_cleaning(self, setting: _Setting) -> Misplaced | None:
         """What a cleaned setting misplaces without cleaning; None if cleaning misplaces no more of all workers.
@@ -337,10 +337,14 @@ class _Search:
         cleaned = self.measured[setting]
         return plain if cleaned is not None and plain.of_all < cleaned.of_all else None
 
-    def standard_error(self, one: _Setting, other: _Setting) -> float:
+    def standard_error(self, first: _Setting, second: _Setting) -> float:
         """Standard error of the difference of two objectives; 0 where one cannot be certified."""
-        found = self.measured[one], self.measured[other]
-        return 0.0 if found[0] is None or found[1] is None else standard_error(found[0], found[1])
+        misplaced = self.measured[first], self.measured[second]
+        return (
+            0.0
+            if misplaced[0] is None or misplaced[1] is None
+            else standard_error(misplaced[0], misplaced[1])
+        )
 
     def best_two(self, starts: list[_Setting]) -> tuple[_Setting, _Setting | None]:
         """The best setting, and the best of another mechanism; of one alone, that of another unit.
@@ -367,7 +371,9 @@ class _Search:
         # The best radii of one mechanism are close to those of another.
         near = replace(rival, tract_radius_mi=best.tract_radius_mi, puma_radius_mi=best.puma_radius_mi)
         second = self._descend(min((rival, near), key=self.objective))
-        best, second = sorted((best, second), key=lambda one: self._order.index((one.mechanism, one.unit)))
+        best, second = sorted(
+            (best, second), key=lambda setting: self._order.index((setting.mechanism, setting.unit))
+        )
         if self.objective(second) < _WORTH_IT * self.objective(best):
             best, second = second, best
         return best, None if np.isinf(self.objective(second)) else second
@@ -385,9 +391,10 @@ class _Search:
             for setting in coarser:
                 self.objective(setting)
             equal = [
-                one
-                for one in self.measured
-                if (one.mechanism, one.unit) == kind and self._is_within_one_error(one, best)
+                candidate
+                for candidate in self.measured
+                if (candidate.mechanism, candidate.unit) == kind
+                and self._is_within_one_error(candidate, best)
             ]
             fewest = min(equal, key=self._n_points)
             if fewest == chosen:
@@ -396,12 +403,16 @@ class _Search:
 
     def next_to(self, chosen: _Setting) -> _Setting | None:
         """The best of the other settings that were measured."""
-        others = [one for one, found in self.measured.items() if one != chosen and found is not None]
+        others = [
+            setting
+            for setting, misplaced in self.measured.items()
+            if setting != chosen and misplaced is not None
+        ]
         return min(others, key=self.objective, default=None)
 
     def _n_points(self, setting: _Setting) -> float:
-        found = self.measured[setting]
-        return np.inf if found is None else found.n_points
+        misplaced = self.measured[setting]
+        return np.inf if misplaced is None else misplaced.n_points
 
     def _is_within_one_error(self, setting: _Setting, best: _Setting) -> bool:
         excess = self.objective(setting) - self.objective(best)
@@ -416,7 +427,7 @@ class _Search:
             setting = self._best(setting, _puma_line(setting))
             if setting == before:
                 break
-        tried = [one for one in self.measured if (one.mechanism, one.unit) == kind]
+        tried = [candidate for candidate in self.measured if (candidate.mechanism, candidate.unit) == kind]
         return min(tried, key=self.objective)
 
     def _best(self, at: _Setting, line: list[_Setting]) -> _Setting:

@@ -154,8 +154,8 @@ def design_parameters(
     is_met = search.is_allowed(best)
     if not is_met:
         best = search.least_exposed()
-    found = search.measured.get(best)
-    if found is None:
+    expected = search.measured.get(best)
+    if expected is None:
         raise CertificateError(
             f"no setting holds at epsilon_final {float(promise.epsilon):g}, delta {float(promise.delta):g}; raise "
             "epsilon_final"
@@ -168,8 +168,8 @@ def design_parameters(
         "share_anywhere": SHARE_ANYWHERE,
         "tracts_looked_at": int(public.sample.destination_tract.size),
         "settings_tried": len(search.measured),
-        "expected_kl_all": float(f"{found.kl_all:.4g}"),
-        "expected_kl_small": float(f"{found.kl_small:.4g}"),
+        "expected_kl_all": float(f"{expected.kl_all:.4g}"),
+        "expected_kl_small": float(f"{expected.kl_small:.4g}"),
         "most_exposed": most_exposed,
     }
     if most_exposed is not None:
@@ -192,8 +192,8 @@ def expected_divergence(
     """
     priors_of = PublicPriors(public, parameters)
     homes = simulated_homes(public, priors_of.gravity, CONCENTRATION)
-    found = _measured(public, homes, priors_of, privacy, parameters)
-    return found.kl_all, found.kl_small
+    expected = _measured(public, homes, priors_of, privacy, parameters)
+    return expected.kl_all, expected.kl_small
 
 
 def _measured(
@@ -280,10 +280,10 @@ class _Search:
                 )
             except EngineError:
                 self.measured[setting] = None
-        found = self.measured[setting]
-        if found is None or not self.is_allowed(setting):
+        expected = self.measured[setting]
+        if expected is None or not self.is_allowed(setting):
             return np.inf
-        return (found.kl_all + found.kl_small) / 2 if found.is_small.any() else found.kl_all
+        return (expected.kl_all + expected.kl_small) / 2 if expected.is_small.any() else expected.kl_all
 
     def exposed(self, setting: _Setting) -> float:
         """Expected exposure of lone workers; infinite where the setting cannot be certified."""

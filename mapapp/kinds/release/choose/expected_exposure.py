@@ -38,5 +38,5 @@ def expected_exposure(
         parameters,
     )
     certified = certify_weights(sample, support, privacy, parameters.mechanism)
-    found = lone_workers(certified, sample, support, privacy, parameters, is_sample=True)
-    return mean_chance(found.true_tract, found.workers) or 0.0
+    chances = lone_workers(certified, sample, support, privacy, parameters, is_sample=True)
+    return mean_chance(chances.true_tract, chances.workers) or 0.0

@@ -109,12 +109,12 @@ def ranges_around(tracts: OriginTracts, destination_tract: Ints) -> npt.NDArray[
     Positions in `engine.validity.grid.RANGES`, the same as of :func:`grid_around` without its directions.
     """
     lon, lat = np.radians(tracts.lon_deg), np.radians(tracts.lat_deg)
-    found = np.empty((len(destination_tract), tracts.n_tracts), dtype=np.int8)
+    ranges = np.empty((len(destination_tract), tracts.n_tracts), dtype=np.int8)
     for row, tract in enumerate(destination_tract):
         miles = great_circle_mi(tracts, destination_tract[row : row + 1])[0]
         miles[(lon == lon[tract]) & (lat == lat[tract])] = 0.0
-        found[row] = np.where(miles > 0, 1 + np.searchsorted(BAND_EDGES_MI, miles, side="right"), 0)
-    return found
+        ranges[row] = np.where(miles > 0, 1 + np.searchsorted(BAND_EDGES_MI, miles, side="right"), 0)
+    return ranges
 
 
 def expected_validity(

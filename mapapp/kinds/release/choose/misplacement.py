@@ -77,18 +77,18 @@ class Misplaced(NamedTuple):
     of_all: float
 
 
-def standard_error(one: Misplaced, other: Misplaced) -> float:
+def standard_error(first: Misplaced, second: Misplaced) -> float:
     """Standard error of the difference of two objectives, if the workplace towns were a sample of towns.
 
     Both settings were drawn for the same simulated homes, so what their towns have in common cancels. The difference is
     a ratio of sums over towns; its error is that of the towns' deviations from it. 0 for a single town, which says
     nothing.
     """
-    n_towns = one.weight.size
+    n_towns = first.weight.size
     if n_towns < 2:
         return 0.0
-    difference = one.of_town - other.of_town
-    deviation = difference - difference.sum() * one.weight
+    difference = first.of_town - second.of_town
+    deviation = difference - difference.sum() * first.weight
     return float(np.sqrt(n_towns / (n_towns - 1) * np.square(deviation).sum()))
 
 
@@ -131,9 +131,9 @@ class Misplacement:
         self._n_places = (n_tracts, n_tracts, int(town.max()) + 1, len(RANGES))
         everybody, small = slice(None), np.flatnonzero(self._is_small)
         self._groups: list[Ints | slice] = [everybody, small] if small.size else [everybody]
-        self._real = [self._tables(mine, self._home) for mine in self._groups]
+        self._real = [self._tables(group, self._home) for group in self._groups]
         self._n_workers = [tables[0].size for tables in self._real]
-        workers = [np.bincount(self._work_town[mine], minlength=self._n_towns) for mine in self._groups]
+        workers = [np.bincount(self._work_town[group], minlength=self._n_towns) for group in self._groups]
         self._weight: Floats = np.mean([of_group / of_group.sum() for of_group in workers], axis=0)
 
     @property
@@ -206,10 +206,10 @@ class Misplacement:
             order = np.argsort(short, kind="stable")
             running = np.append(0.0, np.cumsum(people[order]))
             bounds = np.searchsorted(of_tract[order], np.arange(int(of_tract.max()) + 2))
-            mine = slice(ends[position], ends[position + 1])
-            low, high = running[bounds[point[mine]]], running[bounds[point[mine] + 1]]
-            found = np.searchsorted(running, low + value[mine] * (high - low), side="right") - 1
-            home[mine] = order[np.minimum(found, order.size - 1)]
+            workers = slice(ends[position], ends[position + 1])
+            low, high = running[bounds[point[workers]]], running[bounds[point[workers] + 1]]
+            places = np.searchsorted(running, low + value[workers] * (high - low), side="right") - 1
+            home[workers] = order[np.minimum(places, order.size - 1)]
         return home
 
     def _errors(self, home: Ints) -> list[list[Ints]]:
@@ -218,10 +218,10 @@ class Misplacement:
             [
                 row_errors(real, drawn, n_places)
                 for real, drawn, n_places in zip(
-                    of_group, self._tables(mine, home), self._n_places, strict=True
+                    of_group, self._tables(group, home), self._n_places, strict=True
                 )
             ]
-            for mine, of_group in zip(self._groups, self._real, strict=True)
+            for group, of_group in zip(self._groups, self._real, strict=True)
         ]
 
     def _shares(self, errors: list[list[Ints]]) -> list[float]:
@@ -248,11 +248,11 @@ class Misplacement:
         ]
         return np.asarray(np.mean(parts, axis=0))
 
-    def _tables(self, mine: Ints | slice, home: Ints) -> list[Ints]:
+    def _tables(self, group: Ints | slice, home: Ints) -> list[Ints]:
         """Where each of some workers counts in the four tables: row times the number of places, plus place."""
-        at, tract, earnings = home[mine], self._tract[mine], self._earnings[mine]
+        at, tract, earnings = home[group], self._tract[group], self._earnings[group]
         town = self._public.towns.of_tract
-        rows = (tract, tract * _N_EARNINGS + earnings, self._work_town[mine], tract)
+        rows = (tract, tract * _N_EARNINGS + earnings, self._work_town[group], tract)
         places = (at, at, town[at], self._range[tract, at].astype(np.int64))
         return [
             row * n_places + place for row, place, n_places in zip(rows, places, self._n_places, strict=True)
@@ -282,9 +282,9 @@ def row_errors(real: Ints, drawn: Ints, n_places: int) -> Ints:
     difference = np.add.reduceat(1 - ((both & 1) << 1), first)
     row = entry[first] // n_places
     start = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
-    found = np.zeros(int(row[-1]) + 1, dtype=np.int64)
-    found[row[start]] = np.add.reduceat(np.abs(difference), start)
-    return found
+    errors = np.zeros(int(row[-1]) + 1, dtype=np.int64)
+    errors[row[start]] = np.add.reduceat(np.abs(difference), start)
+    return errors
 
 
 def misplaced_share(error: Ints, n_workers: int) -> float:
@@ -299,12 +299,12 @@ def _fewer(public: PublicPart) -> PublicPart:
     if size <= _MOST_SAMPLED:
         return public
     kept = np.unique(np.linspace(0, size - 1, _MOST_SAMPLED).round().astype(np.int64))
-    mine = np.isin(sample.tract, kept)
+    is_kept = np.isin(sample.tract, kept)
     fewer = WorkplaceCounts(
         destination_tract=sample.destination_tract[kept],
-        destination=sample.destination[mine],
-        segment=sample.segment[mine],
-        tract=np.searchsorted(kept, sample.tract[mine]).astype(np.int32),
-        count=sample.count[mine],
+        destination=sample.destination[is_kept],
+        segment=sample.segment[is_kept],
+        tract=np.searchsorted(kept, sample.tract[is_kept]).astype(np.int32),
+        count=sample.count[is_kept],
     )
     return replace(public, sample=fewer)

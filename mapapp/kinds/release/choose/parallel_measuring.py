@@ -45,8 +45,8 @@ class MeasuredAhead(Generic[_Setting, _Found]):
         """Measure a setting, or wait until it is measured; an error of the measure is raised here."""
         if self._pool is None:
             return self._measure(setting)
-        for one in (setting, *self._expected):
+        for candidate in (setting, *self._expected):
             running = sum(not future.done() for future in self._started.values())
-            if one not in self._started and (one == setting or running < self._threads):
-                self._started[one] = self._pool.submit(self._measure, one)
+            if candidate not in self._started and (candidate == setting or running < self._threads):
+                self._started[candidate] = self._pool.submit(self._measure, candidate)
         return self._started[setting].result()

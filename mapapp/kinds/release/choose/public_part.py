@@ -75,8 +75,8 @@ def read_towns(store: Store) -> Towns:
     for layer in _LAYERS:
         if is_open.any() and f"layer_{layer}" in known:
             tract, name = _most_people(store, f"layer_{layer}")
-            mine = is_open[tract]
-            kind[tract[mine]], unit[tract[mine]] = LAYER_LABELS[layer], name[mine]
+            still_open = is_open[tract]
+            kind[tract[still_open]], unit[tract[still_open]] = LAYER_LABELS[layer], name[still_open]
             is_open[tract] = False
     _, of_tract = np.unique([f"{a}:{b}" for a, b in zip(kind, unit, strict=True)], return_inverse=True)
     frequent = pandas.Series(kind).value_counts()
@@ -94,12 +94,12 @@ def _most_people(store: Store, column: str) -> tuple[Ints, npt.NDArray[np.object
         people = part.column("population").to_numpy() + 1e-6
         first = np.flatnonzero(np.diff(pair, prepend=-1))
         distinct = pair[first]
-        found = {
+        columns = {
             "tract": distinct // names.size,
             "unit": names[distinct % names.size],
             "people": np.add.reduceat(people, first),
         }
-        parts.append(pandas.DataFrame(found))
+        parts.append(pandas.DataFrame(columns))
     people_of = pandas.concat(parts).groupby(["tract", "unit"])["people"].sum().reset_index()
     most = people_of.sort_values("people", ascending=False, kind="stable").drop_duplicates("tract")
     most = most[most["unit"] != ""]
@@ -199,7 +199,7 @@ def _counts(
     is_chosen[destination_tract] = True
     at = np.searchsorted(workplaces.tract, destination_tract)
     batches = np.unique(np.searchsorted(workplaces.tract_ptr, at, side="right") - 1)
-    found, workers = [], []
+    synthesizers, workers = [], []
     for start, stop in zip(
         workplaces.row_ptr[batches].tolist(), workplaces.row_ptr[batches + 1].tolist(), strict=True
     ):
@@ -210,10 +210,10 @@ def _counts(
         for place in np.split(wanted, np.flatnonzero(np.diff(wanted) > _NEAR_ROWS) + 1):
             first, last = start + int(place[0]), start + int(place[-1]) + 1
             columns = store.slice("jobs", first, last, PUBLIC_COLUMNS)
-            mine = {name: np.asarray(columns[name])[place - place[0]] for name in PUBLIC_COLUMNS}
-            found.append(mine["destination_index"].astype(np.int64) * N_SEGMENTS + segment_of(mine))
-            workers.append(mine["count"])
-    synthesizer, of = np.unique(np.concatenate(found), return_inverse=True)
+            rows = {name: np.asarray(columns[name])[place - place[0]] for name in PUBLIC_COLUMNS}
+            synthesizers.append(rows["destination_index"].astype(np.int64) * N_SEGMENTS + segment_of(rows))
+            workers.append(rows["count"])
+    synthesizer, of = np.unique(np.concatenate(synthesizers), return_inverse=True)
     destination = synthesizer // N_SEGMENTS
     tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
     return WorkplaceCounts(
@@ -285,9 +285,9 @@ def simulated_home_tracts(
     home: Ints = np.empty(tract.size, dtype=np.int64)
     # Blocks are sorted by tract, so workers come sorted by both.
     for position in range(sample.destination_tract.size):
-        mine = slice(*np.searchsorted(tract, (position, position + 1)))
+        workers = slice(*np.searchsorted(tract, (position, position + 1)))
         below = np.cumsum(mass[position])
-        home[mine] = np.searchsorted(below, value[mine] * below[-1], side="right")
+        home[workers] = np.searchsorted(below, value[workers] * below[-1], side="right")
     home = np.minimum(home, np.int64(mass.shape[1] - 1))
     destination = np.repeat(sample.destination, sample.count)
     first = np.searchsorted(destination, destination)

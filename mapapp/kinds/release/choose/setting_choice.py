@@ -205,7 +205,7 @@ def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject
     choice = Choice(
         priors=wanted.priors,
         units=wanted.units,
-        mechanisms=tuple(each for each in COMPARED_MECHANISMS if each in wanted.mechanisms),
+        mechanisms=tuple(mechanism for mechanism in COMPARED_MECHANISMS if mechanism in wanted.mechanisms),
         cleaning="expected_misplaced_if_cleaned" in stated,
         most_exposed=wanted.most_exposed,
     )
@@ -216,11 +216,11 @@ def check_design(release: Store, parameters: ParameterClaims, stated: JsonObject
         given = replace(given, mechanism="exponential", clean=wanted.clean)
         privacy = PrivacyParameters(epsilon=privacy.epsilon, delta=wanted.delta, accountant="sound")
     public = read_public_part(release, choice.units)
-    found = choose_setting(public, privacy, given, choice)
+    chosen = choose_setting(public, privacy, given, choice)
     if left:
-        return _check_earlier_choice(public, parameters, stated, found[2], left)
-    again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
-    facts: JsonMapping = {**found[2]}
+        return _check_earlier_choice(public, parameters, stated, chosen[2], left)
+    again = {"privacy": stated_privacy(chosen[0], chosen[1].mechanism), "synthesis": chosen[1].to_dict()}
+    facts: JsonMapping = {**chosen[2]}
     if "most_exposed" not in stated:  # from before there were ceilings
         facts = {name: fact for name, fact in facts.items() if name != "most_exposed"}
     expected = [name for name in facts if name.startswith("expected_")]

@@ -184,11 +184,11 @@ def lone_workers(
     times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
     is_alone = certified.classes.likelihood_count == 1
     alone = np.flatnonzero(is_alone & is_looked_at[certified.classes.tract])
-    stay = [stay_chance(certified, int(one), privacy, mechanism) for one in alone]
+    stay = [stay_chance(certified, int(number), privacy, mechanism) for number in alone]
     weights = (true_tract_weights(support, tract) for tract in certified.classes.tract[alone].tolist())
     true_tract = [
-        stay_chance(certified, one, privacy, mechanism, of_point)
-        for one, of_point in zip(alone.tolist(), weights, strict=True)
+        stay_chance(certified, number, privacy, mechanism, of_point)
+        for number, of_point in zip(alone.tolist(), weights, strict=True)
     ]
     return LoneWorkers(
         stay=np.array(stay, dtype=np.float64),
@@ -245,10 +245,10 @@ def _share(chance: float, workers: int) -> Fraction:
 def _lone_points_of(certified: CertifiedClasses, number: int) -> _LonePoints:
     """Return the support points of the destination tract of a class."""
     tract = int(certified.classes.tract[number])
-    mine = slice(*certified.prior.support_ptr[tract : tract + 2])
-    base = certified.prior.base_weight[mine].astype(np.float64)
+    points = slice(*certified.prior.support_ptr[tract : tract + 2])
+    base = certified.prior.base_weight[points].astype(np.float64)
     alpha = np.maximum(base, certified.min_weight[number]) / WEIGHT_UNITS
-    retention = certified.prior.retention[mine] / RETENTION_UNITS
+    retention = certified.prior.retention[points] / RETENTION_UNITS
     # As drawn: what weighs more than one worker is never pruned.
     kept = np.where(certified.prunes[number] & (alpha <= 1.0), retention, 1.0)
     home = base if base.any() else np.ones_like(base)

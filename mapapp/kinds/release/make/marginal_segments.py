@@ -100,8 +100,8 @@ class _Workplaces:
         block, at = np.unique(jobs["destination_index"].to_numpy(np.int64), return_inverse=True)
         size = (block.size, N_SEGMENTS)
         counted = np.bincount(at * N_SEGMENTS + segment_of(jobs), jobs["count"], block.size * N_SEGMENTS)
-        found = counted.astype(np.int64).reshape(size)  # exact below 2**53
-        cube = found.reshape(-1, 3, 3, 3)
+        counts = counted.astype(np.int64).reshape(size)  # exact below 2**53
+        cube = counts.reshape(-1, 3, 3, 3)
         age, earnings, industry = (cube.sum(axis=axes) for axes in ((2, 3), (1, 3), (1, 2)))
         turn = np.array([int(code[-4:]) for code in block_id.iloc[block]], dtype=np.int64)
-        return cls(block, found, joint_counts(age, earnings, industry, turn).reshape(size))
+        return cls(block, counts, joint_counts(age, earnings, industry, turn).reshape(size))

@@ -371,7 +371,9 @@ def with_preset(options: ReleaseOptions) -> ReleaseOptions:
     left: set[str] = set()
     if mechanism not in (AUTO, preset.get("mechanism")):
         left |= {"unit", "design", "most_exposed", "clean"}
-    if any(getattr(options, name) is not None for name, each in RELEASE_OPTIONS.items() if each.is_designed):
+    if any(
+        getattr(options, name) is not None for name, option in RELEASE_OPTIONS.items() if option.is_designed
+    ):
         left |= {"design", "most_exposed"}
     if options.design == "none":
         left.add("most_exposed")

@@ -364,7 +364,7 @@ def _spend(dataset: Store, release: Path, certificate: Certificate, given: Seque
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
         claims.update(_beside(dataset, certificate, entries, given))
-        return tuple(str(each["digest"] or each["name"]) for each in claims["beside"])
+        return tuple(str(claim["digest"] or claim["name"]) for claim in claims["beside"])
 
     Ledger(dataset.path).spend(
         **promised_amounts(certificate),

@@ -37,7 +37,9 @@ DEFAULT_DELTA = "1e-6"
 DEFAULT_MIN_RETENTION = "0.025"
 
 _SHAPE: Final = tuple(
-    each.name for each in fields(SynthesisParameters) if each.name in RELEASE_OPTIONS and each.name != "prior"
+    field.name
+    for field in fields(SynthesisParameters)
+    if field.name in RELEASE_OPTIONS and field.name != "prior"
 )
 """Options that are parameters of the synthesizers under the same name."""
 
@@ -77,7 +79,7 @@ def preset_of(
         if designed:
             radii = (parameters.tract_radius_mi, parameters.puma_radius_mi)
             wanted = replace(wanted, tract_radius_mi=radii[0], puma_radius_mi=radii[1])
-        stated = [stated_privacy(one, parameters.mechanism) for one in (privacy, wanted_privacy)]
+        stated = [stated_privacy(promise, parameters.mechanism) for promise in (privacy, wanted_privacy)]
         is_same = wanted == parameters and stated[0] == stated[1] and designed == is_designed(name)
         if is_same and _has_ceiling(name, design):
             return name

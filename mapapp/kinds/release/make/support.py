@@ -130,10 +130,10 @@ def point_of_tract(coarsening: Coarsening) -> npt.NDArray[np.int32]:
     n_destinations, n_tracts = coarsening.n_destination_tracts, coarsening.tracts.n_tracts
     every = np.arange(n_tracts, dtype=np.int32)
     ptr = np.arange(n_destinations + 1, dtype=np.int64) * n_tracts
-    found, _ = coarsening.find_homes(
+    points, _ = coarsening.find_homes(
         np.arange(n_destinations, dtype=np.int32), ptr, np.tile(every, n_destinations), every
     )
-    return found.reshape(n_destinations, n_tracts)
+    return points.reshape(n_destinations, n_tracts)
 
 
 def build_domain(

@@ -63,14 +63,14 @@ def export_table(table: Path, form: str, target: Path, *, report: Progress = sil
 def _files(published: PublishedTable, form: str) -> Mapping[str, bytes]:
     provenance = TableProvenance.of(published)
     notes = [promise_sentence(published.promise), *limits(published)]
-    found = {
+    files = {
         "README.txt": readme(provenance, notes).encode(),
         "provenance.json": sidecar(provenance, notes).encode(),
     }
     if form == "xlsx":
-        return found | {f"{safe_name(published.title)}.xlsx": table_xlsx(published)}
+        return files | {f"{safe_name(published.title)}.xlsx": table_xlsx(published)}
     for table in published.tables:
         name = f"{table.position + 1}-{safe_name(table.title, 'table')}"
-        found[f"{name}.csv"] = table_csv(published, table.position)
-        found[f"{name}-as-printed.csv"] = printed_csv(published, table.position)
-    return found | {"codebook.csv": codebook_csv(published)}
+        files[f"{name}.csv"] = table_csv(published, table.position)
+        files[f"{name}-as-printed.csv"] = printed_csv(published, table.position)
+    return files | {"codebook.csv": codebook_csv(published)}

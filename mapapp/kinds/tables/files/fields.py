@@ -54,8 +54,8 @@ def codebook(published: PublishedTable) -> list[CodebookRow]:
     columns = [CodebookRow("", name, "", meaning) for name, meaning in _meanings().items()]
     codes = [
         CodebookRow("", column, code, meaning)
-        for column, found in (("kind", _KINDS), ("state", _STATES), ("reason", REASON_TITLES))
-        for code, meaning in found.items()
+        for column, meanings in (("kind", _KINDS), ("state", _STATES), ("reason", REASON_TITLES))
+        for code, meaning in meanings.items()
         if code
     ]
     return [*columns, *codes, *(row for table in published.tables for row in _of_table(table))]

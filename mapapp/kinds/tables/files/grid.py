@@ -85,7 +85,7 @@ def _headings(table: OneTable, columns: list[str], last: list[str]) -> tuple[tup
     lines = []
     for place, name in enumerate(table.columns):
         labels = [(tuple(parts[: place + 1]), BAND_LABELS[name][int(parts[place]) - 1]) for parts in codes]
-        merged = [Heading(label, len(list(found))) for (_, label), found in groupby(labels)]
+        merged = [Heading(label, len(list(group))) for (_, label), group in groupby(labels)]
         is_lowest = place == len(table.columns) - 1
         lines.append((*merged, *(Heading(text if is_lowest else "", 1) for text in last)))
     return tuple(lines)

@@ -87,7 +87,7 @@ def stars_picture(
     shown, promise = served.shown(part), served.published.promise
     scheme = COLOR_SCHEMES["light"]
     shade: Shade = "value" if shown.table.is_flows else "stars"
-    found = table_map(shown, promise, next(iter(shown.columns)), shade, scheme)
+    content = table_map(shown, promise, next(iter(shown.columns)), shade, scheme)
     map_names(served)  # queries first, because drawing holds a lock
     with drawing():
         sheet = Sheet(size_in, scheme)
@@ -104,24 +104,24 @@ def stars_picture(
             lines=2,
             color=sheet.colors.quiet,
         )
-        foot = _foot(served)
+        foot, legend = _foot(served), table_legend(content)
         draw_foot(sheet, foot, MARGIN_IN)
-        below_in = foot_height_in(foot, inner) + legend_height_in("areas", n_outlines=0) + 0.12
+        below_in = foot_height_in(foot, inner) + legend_height_in(legend) + 0.12
         top = y + 0.07
         height = sheet.height - top - below_in
         frame = base_map.frame_of(map_layers.home_bounds(served), inner, height, 0.05)
         axes = sheet.axes(MARGIN_IN, top, inner, height)
         base_map.draw_land(axes, served, frame, scheme)
         units = base_map.layer_units(served, shown.row_layer)
-        colors = {place: color for place, color in enumerate(found.colors) if color.startswith("#")}
+        colors = {place: color for place, color in enumerate(content.colors) if color.startswith("#")}
         fill_units(
-            axes, units, dict(zip(found.unit_ids, found.of.tolist(), strict=True)), colors, frame, scheme
+            axes, units, dict(zip(content.unit_ids, content.of.tolist(), strict=True)), colors, frame, scheme
         )
         base_map.draw_borders(axes, served, frame, scheme)
         base_map.draw_ground(axes, served, frame, scheme)
         draw_names(axes, served, frame, scheme)
         base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
-        draw_legend(sheet, table_legend(found), MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
+        draw_legend(sheet, legend, MARGIN_IN, top + height + 0.1, inner - SCALE_IN - 0.15)
         draw_scale(sheet, frame, sheet.width - MARGIN_IN, top + height + 0.1)
         return encoded(sheet, form, scale, shown.table.title, stars_words(served, part))
 
@@ -277,10 +277,10 @@ def _star_tables(table: OneTable) -> list[Table]:
     reasons = cells["reason"].astype(str)
     rows = []
     for reason, title in words.REASON_TITLES.items():
-        mine = (reasons == reason).to_numpy() if reason else numpy.zeros(len(cells), dtype=numpy.bool_)
-        if mine.any():
-            people = cells["people"].to_numpy()[mine]
-            rows.append((title, int(mine.sum()), int(people.min()), int(people.max())))
+        of_reason = (reasons == reason).to_numpy() if reason else numpy.zeros(len(cells), dtype=numpy.bool_)
+        if of_reason.any():
+            people = cells["people"].to_numpy()[of_reason]
+            rows.append((title, int(of_reason.sum()), int(people.min()), int(people.max())))
     if not rows:
         return []
     columns = (

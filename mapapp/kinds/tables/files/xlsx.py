@@ -87,12 +87,12 @@ class _Book:
     def _add(self, title: str) -> Worksheet:
         """Add a sheet under a name that is allowed and not yet in use."""
         name = re.sub(r"[\[\]:*?/\\']", " ", title).strip()[:_LONG_NAME] or "Table"
-        number, found = 2, name
-        while found.lower() in self._names:
+        number, free_name = 2, name
+        while free_name.lower() in self._names:
             tail = f" {number}"
-            found, number = name[: _LONG_NAME - len(tail)] + tail, number + 1
-        self._names.add(found.lower())
-        return self._book.add_worksheet(found)
+            free_name, number = name[: _LONG_NAME - len(tail)] + tail, number + 1
+        self._names.add(free_name.lower())
+        return self._book.add_worksheet(free_name)
 
     def _printed(self, sheet: Worksheet, table: OneTable) -> None:
         grid = grid_of(table)

@@ -176,10 +176,10 @@ def _segment_column(jobs: Mapping[str, npt.NDArray[np.generic]], columns: Sequen
 def _segment_columns(columns: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     codes = list(product((1, 2, 3), repeat=len(columns)))
     labels = [
-        ", ".join(CHARACTERISTICS[name][code - 1] for name, code in zip(columns, each, strict=True))
-        for each in codes
+        ", ".join(CHARACTERISTICS[name][code - 1] for name, code in zip(columns, key, strict=True))
+        for key in codes
     ]
-    return tuple(".".join(map(str, each)) for each in codes), tuple(labels)
+    return tuple(".".join(map(str, key)) for key in codes), tuple(labels)
 
 
 def _layer(store: Store, areas: Areas, layer: str, option: str) -> LayerUnits:

@@ -133,14 +133,14 @@ def published_values(nodes: Nodes, decided: DecidedTree, released_values: Ints) 
     return np.where(shown, consistent, -1), consistent
 
 
-def same_decisions(one: DecidedTree, other: DecidedTree) -> bool:
+def same_decisions(first: DecidedTree, second: DecidedTree) -> bool:
     """Return whether two suppressors released the same cells, with the same safe intervals."""
     return bool(
-        np.array_equal(one.released, other.released)
-        and np.array_equal(one.derived, other.derived)
-        and np.array_equal(one.low, other.low)
-        and np.array_equal(one.high, other.high)
-        and one.breach == other.breach
+        np.array_equal(first.released, second.released)
+        and np.array_equal(first.derived, second.derived)
+        and np.array_equal(first.low, second.low)
+        and np.array_equal(first.high, second.high)
+        and first.breach == second.breach
     )
 
 
@@ -206,13 +206,19 @@ def _decide_two_way(nodes: Nodes, values: Ints, rule: Rule, report: Report) -> D
     table, place = _two_way(nodes)
     n_sums = nodes.cells.start
     whole = np.zeros(n_sums + table.type_ptr.size - 1, dtype=np.int64)
-    mine = np.concatenate([np.arange(n_sums), n_sums + place])
-    whole[mine] = values
-    found = suppress_two_way(
+    positions = np.concatenate([np.arange(n_sums), n_sums + place])
+    whole[positions] = values
+    decided = suppress_two_way(
         table, whole, epsilon=rule.epsilon, decision_delta=rule.decision_delta, progress=report
     )
-    breach = int(np.searchsorted(mine, found.breach)) if found.breach >= 0 else -1
-    return DecidedTree(found.released[mine], found.low[mine], found.high[mine], breach, found.derived[mine])
+    breach = int(np.searchsorted(positions, decided.breach)) if decided.breach >= 0 else -1
+    return DecidedTree(
+        decided.released[positions],
+        decided.low[positions],
+        decided.high[positions],
+        breach,
+        decided.derived[positions],
+    )
 
 
 def _two_way(nodes: Nodes) -> tuple[TwoWayTable, Ints]:

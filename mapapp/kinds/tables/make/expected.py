@@ -128,11 +128,11 @@ def expected_table(nodes: Nodes, epsilon: Fraction, delta: Fraction) -> Expected
 def _expected(nodes: Nodes, epsilon: Fraction, decision_delta: Fraction, report: Report) -> ExpectedTable:
     plan = nodes.plan
     if plan.spec.flows:
-        found = expected_rows(*rows_of_flows(plan), epsilon=epsilon, decision_delta=decision_delta)
+        expected = expected_rows(*rows_of_flows(plan), epsilon=epsilon, decision_delta=decision_delta)
     elif nodes.before:
-        found = expected_decisions(nodes, Rule(epsilon, decision_delta), report).released[nodes.cells]
+        expected = expected_decisions(nodes, Rule(epsilon, decision_delta), report).released[nodes.cells]
     else:
-        found = releasable(
+        expected = releasable(
             plan.people, plan.rates, epsilon, decision_delta
         )  # remainders come after all cells
-    return ExpectedTable(nodes=nodes, releasable=found)
+    return ExpectedTable(nodes=nodes, releasable=expected)

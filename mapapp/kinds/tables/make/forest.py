@@ -54,9 +54,9 @@ class Forest:
     def breach(self, decided: Sequence[DecidedTree]) -> tuple[int, Nodes, int] | None:
         """Return where the publication stopped: the number of the decision, and the tree and its own number there."""
         ahead = 0
-        for nodes, found in zip(self.trees, decided, strict=True):
-            if found.breach >= 0:
-                return ahead + found.breach, nodes, found.breach
+        for nodes, decisions in zip(self.trees, decided, strict=True):
+            if decisions.breach >= 0:
+                return ahead + decisions.breach, nodes, decisions.breach
             ahead += len(nodes)
         return None
 
@@ -112,15 +112,15 @@ def decide_forest(
     list of (DecidedTree, int64[N])
         For each tree, what was decided, and the published values, -1 where suppressed.
     """
-    found: list[tuple[DecidedTree, Ints]] = []
+    trees: list[tuple[DecidedTree, Ints]] = []
     for nodes, values in zip(forest.trees, counted, strict=True):
-        has_stopped = any(decided.breach >= 0 for decided, _ in found)
-        found.append(
+        has_stopped = any(decided.breach >= 0 for decided, _ in trees)
+        trees.append(
             (stopped(nodes), np.full(len(nodes), -1, dtype=np.int64))
             if has_stopped
             else decide_twice(nodes, Sealed(values), rule, report)
         )
-    return found
+    return trees
 
 
 def stopped(nodes: Nodes) -> DecidedTree:
@@ -133,28 +133,28 @@ def _sets_of_jobs(specs: Sequence[TableSpec], grounds: Sequence[Ground]) -> list
     """Group the positions of the tables by their jobs, in the order of the file."""
     sets: list[list[int]] = []
     for table in range(len(specs)):
-        mine = None
+        same_jobs = None
         for tables in sets:
             if _are_same(specs, grounds, tables[0], table):
-                mine = tables
+                same_jobs = tables
             elif not _are_disjoint(specs, grounds, tables[0], table):
                 raise UsageError(
                     f"{entry_name(specs, tables[0])} and {entry_name(specs, table)} have some jobs in common, but not "
                     "all; tables of one file must refine each other over the same jobs, or have no job in common; "
                     "change age, earnings, industry, or work-area"
                 )
-        if mine is None:
+        if same_jobs is None:
             sets.append([table])
         else:
-            mine.append(table)
+            same_jobs.append(table)
     return sets
 
 
-def _are_same(specs: Sequence[TableSpec], grounds: Sequence[Ground], one: int, other: int) -> bool:
-    places = np.array_equal(grounds[one].work_blocks, grounds[other].work_blocks)
-    return specs[one].jobs.filters == specs[other].jobs.filters and places
+def _are_same(specs: Sequence[TableSpec], grounds: Sequence[Ground], first: int, second: int) -> bool:
+    places = np.array_equal(grounds[first].work_blocks, grounds[second].work_blocks)
+    return specs[first].jobs.filters == specs[second].jobs.filters and places
 
 
-def _are_disjoint(specs: Sequence[TableSpec], grounds: Sequence[Ground], one: int, other: int) -> bool:
-    places = grounds[one].work_blocks & grounds[other].work_blocks
-    return not places.any() or not specs[one].jobs.has_bands_in_common(specs[other].jobs)
+def _are_disjoint(specs: Sequence[TableSpec], grounds: Sequence[Ground], first: int, second: int) -> bool:
+    places = grounds[first].work_blocks & grounds[second].work_blocks
+    return not places.any() or not specs[first].jobs.has_bands_in_common(specs[second].jobs)

@@ -28,7 +28,7 @@ def rows_of_all(
     trees: Sequence[Nodes], decided: Sequence[DecidedTree], values: Sequence[Ints]
 ) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """Return :func:`cell_rows` and :func:`prior_rows` of all sets of jobs, in order."""
-    cells = [cell_rows(*each) for each in zip(trees, decided, values, strict=True)]
+    cells = [cell_rows(*tree) for tree in zip(trees, decided, values, strict=True)]
     priors = [prior_rows(nodes) for nodes in trees]
     return pandas.concat(cells, ignore_index=True), pandas.concat(priors, ignore_index=True)
 
@@ -80,7 +80,7 @@ def _named(nodes: Nodes, sums: Sums) -> pandas.DataFrame:
 
 
 def _names(table: int, kind: str, ground: Ground, row: Ints, column: Ints) -> pandas.DataFrame:
-    other = _LABELS.get(kind, "")
+    label = _LABELS.get(kind, "")
     return pandas.DataFrame(
         {
             "table": table,
@@ -88,7 +88,7 @@ def _names(table: int, kind: str, ground: Ground, row: Ints, column: Ints) -> pa
             "row_id": _taken(ground.row_ids, row, ""),
             "row": _taken(ground.row_names, row, TOTAL),
             "column_id": _taken(ground.column_ids, column, ""),
-            "column": _taken(ground.column_names, column, other),
+            "column": _taken(ground.column_names, column, label),
         }
     )
 
@@ -100,7 +100,7 @@ def _taken(texts: Sequence[str], positions: Ints, otherwise: str) -> npt.NDArray
 def _remainders(nodes: Nodes, sums: Sums, decided: DecidedTree, values: Ints) -> pandas.DataFrame:
     """Remainders of at least two suppressed cells: a row's total without its released cells."""
     start = nodes.cells.stop
-    mine = slice(start, start + sums.row.size)
+    remainders = slice(start, start + sums.row.size)
     is_released = decided.released[nodes.cells]
     base = np.zeros(sums.row.size, dtype=np.int64)
     np.add.at(base, sums.of_cell[is_released], values[nodes.cells][is_released])
@@ -109,11 +109,11 @@ def _remainders(nodes: Nodes, sums: Sums, decided: DecidedTree, values: Ints) ->
     np.add.at(starred, sums.of_cell[~is_released], 1)
     frame = _named(nodes, sums)
     frame["people"] = people
-    frame["value"] = np.where(values[mine] >= 0, values[mine] - base, -1)
-    frame["state"] = np.where(decided.released[mine], "released", "suppressed")
+    frame["value"] = np.where(values[remainders] >= 0, values[remainders] - base, -1)
+    frame["state"] = np.where(decided.released[remainders], "released", "suppressed")
     frame["low"], frame["high"] = (
-        np.maximum(decided.low[mine] - base, 0),
-        np.maximum(decided.high[mine] - base, -1),
+        np.maximum(decided.low[remainders] - base, 0),
+        np.maximum(decided.high[remainders] - base, -1),
     )
     return frame[starred > 1]
 

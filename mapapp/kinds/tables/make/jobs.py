@@ -109,17 +109,17 @@ class Jobs:
                 f"--work-area {self.work_area[:60]}: give units, such as county:44007 or "
                 '"county:44007 +county:44003"; drawn areas cannot limit a table'
             )
-        found = areas.select(steps)
-        return replace(self, work_area=found.text, work_area_name=found.name)
+        selected = areas.select(steps)
+        return replace(self, work_area=selected.text, work_area_name=selected.name)
 
     def work_blocks(self, areas: Areas, n_blocks: int) -> Bools:
         """Return the blocks whose workplaces are in the area: bool[blocks]; the area must be located."""
-        found = np.ones(n_blocks, dtype=np.bool_)
+        inside = np.ones(n_blocks, dtype=np.bool_)
         blocks = areas.blocks([self.work_area]) if self.work_area else None
         if blocks is not None:
-            found[:] = False
-            found[blocks] = True
-        return found
+            inside[:] = False
+            inside[blocks] = True
+        return inside
 
     def among(self, columns: Mapping[str, npt.NDArray[np.generic]]) -> Bools:
         """Return which rows of jobs have the right age, earnings, and industry; workplaces are not looked at."""
@@ -129,10 +129,10 @@ class Jobs:
                 kept &= np.isin(columns[name], bands)
         return kept
 
-    def has_bands_in_common(self, other: Jobs) -> bool:
+    def has_bands_in_common(self, jobs: Jobs) -> bool:
         """Return whether a job could have an age, earnings, and an industry of both."""
-        pairs = [(getattr(self.filters, name), getattr(other.filters, name)) for name in CHARACTERISTICS]
-        return all(not one or not two or set(one) & set(two) for one, two in pairs)
+        pairs = [(getattr(self.filters, name), getattr(jobs.filters, name)) for name in CHARACTERISTICS]
+        return all(not first or not second or set(first) & set(second) for first, second in pairs)
 
 
 def _bands(name: str, given: object) -> tuple[int, ...]:
@@ -140,9 +140,9 @@ def _bands(name: str, given: object) -> tuple[int, ...]:
         return ()
     parts: Sequence[object] = [given]
     if isinstance(given, str):
-        parts = [int(each) if each.strip().isdecimal() else each for each in given.split(",")]
+        parts = [int(part) if part.strip().isdecimal() else part for part in given.split(",")]
     elif isinstance(given, Sequence):
-        parts = [int(each) if isinstance(each, str) and each.isdecimal() else each for each in given]
-    if not parts or not all(isinstance(each, int) and not isinstance(each, bool) for each in parts):
+        parts = [int(part) if isinstance(part, str) and part.isdecimal() else part for part in given]
+    if not parts or not all(isinstance(band, int) and not isinstance(band, bool) for band in parts):
         raise UsageError(f"--{name} {str(given)[:40]}: give bands from 1 to 3, such as --{name} 1,2")
-    return tuple(each for each in parts if isinstance(each, int))
+    return tuple(band for band in parts if isinstance(band, int))

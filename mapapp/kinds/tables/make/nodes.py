@@ -213,7 +213,7 @@ def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints
     if nodes.is_two_way:
         return nodes.summed(_filled_two_way(nodes, released, values))
     people = nodes.plan.people
-    found = np.where(released[nodes.cells], values[nodes.cells], 0)
+    counts = np.where(released[nodes.cells], values[nodes.cells], 0)
     is_open = ~released[nodes.cells]
     starts = nodes.starts()
     smallest_first = [*zip(nodes.before, starts, strict=False)][::-1]
@@ -222,14 +222,14 @@ def fill_in(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints
         ptr = np.searchsorted(sums.of_cell[order], np.arange(sums.row.size + 1))
         for number in np.flatnonzero(released[start : start + sums.row.size]).tolist():
             cells = order[ptr[number] : ptr[number + 1]]
-            left = int(values[start + number]) - int(found[cells].sum())
+            left = int(values[start + number]) - int(counts[cells].sum())
             for cell in cells[is_open[cells]].tolist():
-                found[cell] = min(max(left, 0), int(people[cell]))
-                left -= int(found[cell])
+                counts[cell] = min(max(left, 0), int(people[cell]))
+                left -= int(counts[cell])
             if left:
                 raise UsageError(_CONTRADICTION)
             is_open[cells] = False
-    return nodes.summed(found)
+    return nodes.summed(counts)
 
 
 def _filled_two_way(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints) -> Ints:
@@ -245,18 +245,18 @@ def _filled_two_way(nodes: Nodes, released: npt.NDArray[np.bool_], values: Ints)
     if known.any():
         sums = values[: cells.start][known]
         constraints.append(LinearConstraint(membership[known], sums, sums))
-    found = milp(
+    solution = milp(
         np.zeros(n_cells), integrality=np.ones(n_cells), bounds=Bounds(low, high), constraints=constraints
     )
-    if found.x is None:
+    if solution.x is None:
         raise UsageError(_CONTRADICTION)
-    return np.asarray(np.round(found.x), dtype=np.int64)
+    return np.asarray(np.round(solution.x), dtype=np.int64)
 
 
 def _summed(sums: Sums, of_cells: Ints) -> Ints:
-    mine = sums.of_cell >= 0
+    in_sum = sums.of_cell >= 0
     total = np.zeros(sums.row.size, dtype=np.int64)
-    np.add.at(total, sums.of_cell[mine], of_cells[mine])
+    np.add.at(total, sums.of_cell[in_sum], of_cells[in_sum])
     return total
 
 
@@ -301,9 +301,10 @@ def _parent_of(
             continue
         if parent[number] not in (-2, above[cell]):
             crossed = max(int(parent[number]), int(above[cell]))
-            other = next(each for start, each in reversed(starts) if start <= crossed)
+            overlapped = next(earlier for start, earlier in reversed(starts) if start <= crossed)
+            what, overlapped_name = (entry_name(specs, table) for table in (sums.table, overlapped.table))
             raise UsageError(
-                f"the sums of {entry_name(specs, sums.table)} overlap with those of {entry_name(specs, other.table)} "
+                f"the sums of {what} overlap with those of {overlapped_name} "
                 "without being parts of them; tables of the same jobs must refine each other, such as county by "
                 "industry and town by industry and earnings"
             )
@@ -314,20 +315,20 @@ def _parent_of(
 def _coarser(plan: Planned, specs: Sequence[TableSpec], ground: Ground, table: int) -> Sums:
     """The cells of a coarser table as sums over those of the finest one."""
     spec, finest = specs[table], specs.index(plan.spec)
-    what, other = entry_name(specs, table), entry_name(specs, finest)
+    what, finest_name = entry_name(specs, table), entry_name(specs, finest)
     same = spec.counts == plan.spec.counts and (
         spec.counts.kind != "same-unit" or spec.rows == plan.spec.rows
     )
     if spec.flows or plan.spec.flows or not same or spec.totals != "none" or plan.spec.totals != "none":
         raise UsageError(
-            f"{what} does not refine {other}, nor the other way round: tables of the same jobs must count the same "
-            "workers, without flows or totals; make one of them, or give them jobs that have none in common"
+            f"{what} does not refine {finest_name}, nor the other way round: tables of the same jobs must count "
+            "the same workers, without flows or totals; make one of them, or give them jobs that have none in common"
         )
     if not set(spec.columns) <= set(plan.spec.columns):
         raise UsageError(
-            f"{what} has columns that {other} lacks; tables of the same jobs must refine each other"
+            f"{what} has columns that {finest_name} lacks; tables of the same jobs must refine each other"
         )
-    row_of = _row_within(plan.ground, ground, np.unique(plan.row), f"{what} is not refined by {other}")
+    row_of = _row_within(plan.ground, ground, np.unique(plan.row), f"{what} is not refined by {finest_name}")
     column_of = _column_within(plan.spec.columns, spec.columns)
     row, column = row_of[plan.row], column_of[plan.column]
     n_columns = ground.shape[1]
@@ -337,7 +338,7 @@ def _coarser(plan: Planned, specs: Sequence[TableSpec], ground: Ground, table: i
 
 def _row_within(fine: Ground, coarse: Ground, rows: Ints, what: str) -> Ints:
     """Row of the coarser table that holds each row of the finest one, by all of its blocks."""
-    found = np.full(fine.shape[0], -1, dtype=np.int64)
+    coarse_row = np.full(fine.shape[0], -1, dtype=np.int64)
     inside = (fine.row_of_block >= 0) & fine.work_blocks
     pairs = np.unique(np.stack([fine.row_of_block[inside], coarse.row_of_block[inside]]), axis=1)
     rows_seen, times = np.unique(pairs[0], return_counts=True)
@@ -349,8 +350,8 @@ def _row_within(fine: Ground, coarse: Ground, rows: Ints, what: str) -> Ints:
             f"{what}: {fine.row_names[at]} is not wholly inside one row of the first; choose layers that nest, such "
             "as county and tract"
         )
-    found[pairs[0]] = pairs[1]
-    return found
+    coarse_row[pairs[0]] = pairs[1]
+    return coarse_row
 
 
 def _column_within(fine: Sequence[str], coarse: Sequence[str]) -> Ints:
@@ -358,7 +359,7 @@ def _column_within(fine: Sequence[str], coarse: Sequence[str]) -> Ints:
     digits = (
         np.stack(np.unravel_index(np.arange(3 ** len(fine)), (3,) * len(fine))) if fine else np.zeros((0, 1))
     )
-    found = np.zeros(digits.shape[1], dtype=np.int64)
+    coarse_column = np.zeros(digits.shape[1], dtype=np.int64)
     for name in coarse:
-        found = found * 3 + digits[fine.index(name)].astype(np.int64)
-    return found
+        coarse_column = coarse_column * 3 + digits[fine.index(name)].astype(np.int64)
+    return coarse_column

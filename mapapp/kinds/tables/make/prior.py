@@ -192,8 +192,8 @@ def plan_table(spec: TableSpec, ground: Ground, people: Ints, prior: Prior) -> P
         declared = prior.source
         if declared.rates:
             row, column, fractions = _declared_rates(declared, spec, ground, people)
-            numerator = np.array([each.numerator for each in fractions], dtype=np.int64)
-            denominator = np.array([each.denominator for each in fractions], dtype=np.int64)
+            numerator = np.array([fraction.numerator for fraction in fractions], dtype=np.int64)
+            denominator = np.array([fraction.denominator for fraction in fractions], dtype=np.int64)
             return _planned(spec, ground, people, (row, column), (numerator, denominator), None)
         earlier_people, earlier_values = _declared_counts(declared, spec, ground, people)
     else:
@@ -374,10 +374,10 @@ def _by_place(declared: Mapping[tuple[str, str], Value], ground: Ground) -> dict
 
 
 def _listed(declared: Mapping[tuple[str, str], object], ground: Ground) -> Ints:
-    found = np.zeros(ground.shape, dtype=np.int64)
+    marks = np.zeros(ground.shape, dtype=np.int64)
     for at in _by_place(declared, ground):
-        found[at] = 1
-    return found
+        marks[at] = 1
+    return marks
 
 
 def _refuse_missing(
@@ -385,7 +385,7 @@ def _refuse_missing(
 ) -> None:
     if not missing.any():
         return
-    row, column = (int(each[0]) for each in np.nonzero(missing))
+    row, column = (int(places[0]) for places in np.nonzero(missing))
     what = "" if spec.flows else f", {ground.column_names[column]} (column_id {ground.column_ids[column]})"
     raise UsageError(
         f"{declared.path}: no prior for {ground.row_names[row]} (row_id {ground.row_ids[row]}){what}; add a line"
@@ -404,10 +404,10 @@ def _refuse_same_jobs(release: Store, certificate: JsonObject, dataset: Store) -
         )
 
 
-def _have_same_workers(one: pandas.Series, other: pandas.Series) -> bool:
+def _have_same_workers(first: pandas.Series, second: pandas.Series) -> bool:
     """Whether two stores have the same workers where both, or the smaller of them, have any."""
-    common = one.index.intersection(other.index)
-    return len(common) in {len(one), len(other)} - {0} and bool((one[common] == other[common]).all())
+    common = first.index.intersection(second.index)
+    return len(common) in {len(first), len(second)} - {0} and bool((first[common] == second[common]).all())
 
 
 def _workers_of_blocks(store: Store) -> pandas.Series:
@@ -415,10 +415,10 @@ def _workers_of_blocks(store: Store) -> pandas.Series:
     blocks = store.table("blocks", ["block_id"])["block_id"]
     workers = np.zeros(len(blocks), dtype=np.int64)
     for part in store.batches("jobs", ["destination_index", "count"]):
-        found = np.bincount(
+        counts = np.bincount(
             part["destination_index"].to_numpy(), part["count"].to_numpy(), minlength=workers.size
         )
-        workers += found.astype(np.int64)
+        workers += counts.astype(np.int64)
     return pandas.Series(workers, index=blocks.astype(str))[workers > 0]
 
 

@@ -94,17 +94,17 @@ def read_prior_file(path: Path) -> PriorFile:
         raise UsageError(
             f"{path}: the first line needs the columns row_id, column_id, and rate, or people and value; {_REMEDY}"
         )
-    sha256, found = hashlib.sha256(content).hexdigest(), dict[int, PriorFile]()
+    sha256, tables = hashlib.sha256(content).hexdigest(), dict[int, PriorFile]()
     try:
         for row in lines:
             where = f"{path}: line {lines.line_num}"
             table = _table(row["table"], where) if "table" in names else -1
-            _add(found.setdefault(table, PriorFile(path=path, sha256=sha256)), row, has_rates, where)
+            _add(tables.setdefault(table, PriorFile(path=path, sha256=sha256)), row, has_rates, where)
     except csv.Error as error:
         raise UsageError(f"{path}: line {lines.line_num}: not CSV ({error}); {_REMEDY}") from None
-    if "table" in names and found:
-        return PriorFile(path=path, sha256=sha256, tables=found)
-    return found.get(-1, PriorFile(path=path, sha256=sha256))
+    if "table" in names and tables:
+        return PriorFile(path=path, sha256=sha256, tables=tables)
+    return tables.get(-1, PriorFile(path=path, sha256=sha256))
 
 
 def _add(declared: PriorFile, row: Mapping[str, str | None], has_rates: bool, where: str) -> None:

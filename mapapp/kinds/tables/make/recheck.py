@@ -174,7 +174,7 @@ def _check_cells(cells: pandas.DataFrame, prior: pandas.DataFrame) -> Certificat
 def _forest(table: Store, stated: TableCertificate, prior: pandas.DataFrame) -> Forest:
     """Everything that was decided, as the table states it, over its own geography."""
     areas = Areas(table)
-    specs = [TableSpec.from_claim(each).located(areas) for each in stated.tables]
+    specs = [TableSpec.from_claim(claim).located(areas) for claim in stated.tables]
     grounds = [read_ground(table, spec, areas) for spec in specs]
     smoothed = stated.prior.smoothing
     smoothing = list(smoothed) if isinstance(smoothed, list) else [smoothed]
@@ -191,8 +191,8 @@ def _plan(spec: TableSpec, ground: Ground, prior: pandas.DataFrame, smoothing: J
     return Planned(
         spec=spec,
         ground=ground,
-        row=np.array([place[each] for each in prior["row_id"]], dtype=np.int64),
-        column=np.array([column[each] for each in prior["column_id"]], dtype=np.int64),
+        row=np.array([place[unit_id] for unit_id in prior["row_id"]], dtype=np.int64),
+        column=np.array([column[column_id] for column_id in prior["column_id"]], dtype=np.int64),
         people=prior["people"].to_numpy(np.int64),
         rates=Rates(
             numerator=prior["numerator"].to_numpy(np.int64),
@@ -214,19 +214,19 @@ def _released_values(nodes: Nodes, cells: pandas.DataFrame) -> Ints:
     kept = cells if not nodes.plan.spec.flows else cells[cells["kind"] != "remainder"]
     value = np.where(kept["state"] == "released", kept["value"], -1).astype(np.int64)
     ahead = value[: nodes.cells.stop]
-    found = [ahead]
+    values = [ahead]
     rest = kept.iloc[nodes.cells.stop :]
     stated = dict(zip(rest["row_id"], value[nodes.cells.stop :].tolist(), strict=True))
     of_cells = ahead[nodes.cells]
     for sums in nodes.after:
         totals = np.full(sums.row.size, -1, dtype=np.int64)
         for number, row in enumerate(sums.row.tolist()):
-            mine = of_cells[sums.of_cell == number]
-            remainder = stated.get(nodes.plan.ground.row_ids[row], -1 if (mine < 0).any() else 0)
+            row_values = of_cells[sums.of_cell == number]
+            remainder = stated.get(nodes.plan.ground.row_ids[row], -1 if (row_values < 0).any() else 0)
             if remainder >= 0:
-                totals[number] = remainder + int(mine[mine >= 0].sum())
-        found.append(totals)
-    return np.concatenate(found)
+                totals[number] = remainder + int(row_values[row_values >= 0].sum())
+        values.append(totals)
+    return np.concatenate(values)
 
 
 def _decided_again(forest: Forest, stated: TableCertificate, values: Sequence[Ints]) -> list[DecidedTree]:
@@ -240,22 +240,22 @@ def _decided_again(forest: Forest, stated: TableCertificate, values: Sequence[In
             ]
         key = SecretKey.for_tests()
     rule = Rule(epsilon, share_delta(stated.promise.delta.fraction, len(forest)), key)
-    found: list[DecidedTree] = []
+    again: list[DecidedTree] = []
     for nodes, shown in zip(forest.trees, values, strict=True):
-        has_stopped = any(decided.breach >= 0 for decided in found)
+        has_stopped = any(decided.breach >= 0 for decided in again)
         consistent = np.maximum(shown, 0) if nodes.is_flat else fill_in(nodes, shown >= 0, shown)
-        found.append(stopped(nodes) if has_stopped else decide(nodes, Sealed(consistent[nodes.cells]), rule))
-    return found
+        again.append(stopped(nodes) if has_stopped else decide(nodes, Sealed(consistent[nodes.cells]), rule))
+    return again
 
 
 def _check_decisions(
     forest: Forest, decided: Sequence[DecidedTree], values: Sequence[Ints], promise: PromiseClaim
 ) -> CertificateCheck:
     n, differing, as_stated = len(forest), 0, promise.decide == "sampled"
-    for nodes, found, shown in zip(forest.trees, decided, values, strict=True):
-        differing += int((found.released != (shown >= 0)).sum())
+    for nodes, again, shown in zip(forest.trees, decided, values, strict=True):
+        differing += int((again.released != (shown >= 0)).sum())
         as_stated = as_stated and same_decisions(
-            found, decide_as_stated(nodes, shown, promise.epsilon.fraction)
+            again, decide_as_stated(nodes, shown, promise.epsilon.fraction)
         )
     if as_stated:
         return CertificateCheck(
@@ -279,7 +279,7 @@ def _check_rows(
     """Write the rows again: names, people, intervals, and what is derived."""
     if not all(_is_in_order(nodes.plan) for nodes in forest.trees):
         return CertificateCheck("rows", False, "not in the order of decision")
-    shown = [published_values(*each)[0] for each in zip(forest.trees, decided, values, strict=True)]
+    shown = [published_values(*tree)[0] for tree in zip(forest.trees, decided, values, strict=True)]
     cells_again, prior_again = rows_of_all(forest.trees, decided, shown)
     same = cells_again.equals(cells) and prior_again.equals(prior)
     return CertificateCheck(

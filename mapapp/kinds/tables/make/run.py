@@ -137,7 +137,7 @@ class TableOutcome:
         """Sentences for a person."""
         promise = self.certificate["promise"]
         return [
-            *(f"{self.table}: {each['title']}" for each in self.certificate["tables"]),
+            *(f"{self.table}: {claim['title']}" for claim in self.certificate["tables"]),
             f"  promise          epsilon-semantic privacy, epsilon {promise['epsilon']['value']:g}, delta "
             f"{promise['delta']['value']:g} ({promise['decide']}); it is not differential privacy",
             f"  released         {self.n_released:,} of {self.n_cells:,} cells "
@@ -257,9 +257,9 @@ def _planned(dataset: Store, choice: Choice, report: Report) -> tuple[Forest, Pr
 
     def plan_of(table: int, is_alone: bool) -> Planned:
         spec, ground = specs[table], grounds[table]
-        found = plan_table(spec, ground, count_people(dataset, spec, ground), prior.of_table(table, is_alone))
-        _refuse_two_way(found)
-        return found
+        plan = plan_table(spec, ground, count_people(dataset, spec, ground), prior.of_table(table, is_alone))
+        _refuse_two_way(plan)
+        return plan
 
     forest = forest_of(specs, grounds, plan_of, remainders=choice.remainders and choice.decide == "exact")
     for nodes in forest.trees:
@@ -290,8 +290,8 @@ def _require_same_people(
             continue
         spec, ground = specs[sums.table], grounds[sums.table]
         theirs = count_people(dataset, spec, ground)
-        found = theirs[sums.row, sums.column]
-        if int(theirs.sum()) != int(found.sum()) or (found != people[start : start + found.size]).any():
+        counted = theirs[sums.row, sums.column]
+        if int(theirs.sum()) != int(counted.sum()) or (counted != people[start : start + counted.size]).any():
             raise UsageError(
                 f"{entry_name(specs, sums.table)} counts people who work in no row of "
                 f"{entry_name(specs, nodes.table)}; choose layers that nest, such as county and tract"
@@ -316,10 +316,10 @@ def _refuse_hopeless(forest: Forest, choice: Choice, report: Report) -> None:
     hopeless = [place for place, spec in enumerate(specs) if {spec.rows, spec.flows} <= set(_SMALLEST)]
     if choice.anyway or not hopeless:
         return
-    spec, found = specs[hopeless[0]], _expected(forest, choice, report).parts[hopeless[0]]
+    spec, expected = specs[hopeless[0]], _expected(forest, choice, report).parts[hopeless[0]]
     raise UsageError(
-        f"--rows {spec.rows} --flows {spec.flows}: {found.share_of_cells:.1%} of {found.plan.n_cells:,} flows, with "
-        f"{found.share_of_people:.1%} of the people, can be expected to be released; `commutemap synthesize` "
+        f"--rows {spec.rows} --flows {spec.flows}: {expected.share_of_cells:.1%} of {expected.plan.n_cells:,} flows, "
+        f"with {expected.share_of_people:.1%} of the people, can be expected to be released; `commutemap synthesize` "
         "shows such flows; choose larger units, or add --anyway"
     )
 
@@ -337,7 +337,7 @@ def _enter(
 
     def others(entries: tuple[LedgerEntry, ...]) -> tuple[str, ...]:
         beside[:] = publications_beside(dataset, "table", () if reasons else entries, choice.beside)
-        return tuple(each.digest or each.name for each in beside)
+        return tuple(claim.digest or claim.name for claim in beside)
 
     others(ledger.entries())  # a table that is refused must not create a ledger
     line = ledger.enter_table(

@@ -287,6 +287,6 @@ def _names(value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         value = value.split(",")
-    if not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, Sequence) or not all(isinstance(name, str) for name in value):
         raise UsageError(f"--columns {value!r}: give names separated by commas, such as industry,earnings")
-    return tuple(each.strip() for each in value)
+    return tuple(name.strip() for name in value)

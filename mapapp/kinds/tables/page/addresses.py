@@ -18,7 +18,7 @@ def file_url(prefix: str, served: ServedTable, name: str, part: int = 1) -> str:
     return f"{prefix}{FILES_PATH}{served.slug}/{served.version}/{name}{query}"
 
 
-def starred_url(prefix: str, served: ServedTable, found: Sheet) -> str:
+def starred_url(prefix: str, served: ServedTable, sheet: Sheet) -> str:
     """Address of the shapes of the units whose count in the column on the map is suppressed."""
-    plain = TableView(part=found.view.part, of=found.view.of, color=found.view.color)
+    plain = TableView(part=sheet.view.part, of=sheet.view.of, color=sheet.view.color)
     return f"{prefix}{STARRED_PATH}{served.slug}/{served.version}.geojson{to_query(plain)}"

@@ -17,7 +17,7 @@ from mapapp.kinds.tables.page import table_page
 from mapapp.kinds.tables.page.addresses import starred_url
 from mapapp.kinds.tables.page.map import TableMap, starred_units, table_legend, table_map
 from mapapp.kinds.tables.read.served_table import ServedTable
-from mapapp.kinds.tables.read.sheet import Sheet, page_of, sheet
+from mapapp.kinds.tables.read.sheet import Sheet, make_sheet, page_of
 from mapapp.kinds.tables.read.view import to_query
 from mapapp.question.fields import Theme
 from mapapp.show.content import camera, map_layers
@@ -37,8 +37,8 @@ def _shown(views: Views, query: object) -> tuple[ServedTable, Sheet, tuple[str, 
     """The table and the rows that an address shows, and notes on what was left out of it."""
     view, notes = views.table_view(query)
     served = views.table(view)
-    found = sheet(served, view)
-    return served, found, (*notes, *found.notes)
+    sheet = make_sheet(served, view)
+    return served, sheet, (*notes, *sheet.notes)
 
 
 def _answering(app: Dash, views: Views) -> None:
@@ -54,17 +54,17 @@ def _answering(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_table(query: str | None) -> tuple[object, ...]:
-        served, found, notes = _shown(views, query)
-        offered = table_page.menus(views.tables, found)
+        served, sheet, notes = _shown(views, query)
+        offered = table_page.menus(views.tables, sheet)
         beside = beside_sentences(served, views.releases.values())
         return (
             explore.notes(notes),
-            table_page.head(served, found, beside),
-            table_page.sheet_part(found),
-            table_page.foot(served, found, views.prefix),
+            table_page.head(served, sheet, beside),
+            table_page.sheet_part(sheet),
+            table_page.foot(served, sheet, views.prefix),
             table_page.about(served),
             *[query] * len(parts),
-            {"drawn": query, "values": table_page.values(served, found)},
+            {"drawn": query, "values": table_page.values(served, sheet)},
             *[offered[name] for name in ("table", "of", "color", "theme")],
             *table_page.hidden_menus(offered),
         )
@@ -88,13 +88,13 @@ def _choosing(app: Dash, views: Views) -> None:
         prevent_initial_call=True,
     )
     def choose_row(click: object, query: str | None) -> object:
-        _, found, _ = _shown(views, query)
+        _, sheet, _ = _shown(views, query)
         clicked = clicked_unit(click)
-        if clicked not in found.shown.rows:
+        if clicked not in sheet.shown.rows:
             return no_update
-        row = "" if clicked == found.view.row else clicked
-        page = page_of(found.shown, found.view, row) if row else found.view.page
-        return to_query(replace(found.view, row=row, page=page))
+        row = "" if clicked == sheet.view.row else clicked
+        page = page_of(sheet.shown, sheet.view, row) if row else sheet.view.page
+        return to_query(replace(sheet.view, row=row, page=page))
 
 
 def clicked_unit(click: object) -> str:
@@ -120,14 +120,14 @@ def _map(app: Dash, views: Views) -> None:
     def show_map(look: object, on_map: object) -> tuple[object, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
-        served, found, _ = _shown(views, query)
+        served, sheet, _ = _shown(views, query)
         size = (_pixels(look.get("width")), _pixels(look.get("height")))
-        figure = map_figure(served, found, views.prefix, size)
+        figure = map_figure(served, sheet, views.prefix, size)
         figure["layout"]["meta"]["address"] = query
         now = {
             "table": served.slug,
-            "theme": color_scheme.shown_theme_of(found.view.theme),
-            "shown": f"{found.shown.table.position} {found.shown.of}",
+            "theme": color_scheme.shown_theme_of(sheet.view.theme),
+            "shown": f"{sheet.shown.table.position} {sheet.shown.of}",
         }
         drawn: Figure | Patch = figure
         if on_map.get("table") == served.slug:
@@ -140,20 +140,20 @@ def _pixels(given: object) -> int:
     return min(max(given, 100), 10_000) if isinstance(given, int) else 600
 
 
-def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, int]) -> Figure:
+def map_figure(served: ServedTable, sheet: Sheet, prefix: str, size: tuple[int, int]) -> Figure:
     """The map of a table: its row units by class, hatched where their count is suppressed."""
-    theme: Theme = color_scheme.shown_theme_of(found.view.theme)
+    theme: Theme = color_scheme.shown_theme_of(sheet.view.theme)
     scheme = COLOR_SCHEMES[theme]
-    content = table_map(found.shown, found.promise, found.color, found.view.shade, scheme)
-    hatches = found.view.shade != "stars" and bool(starred_units(found.shown, found.color))
-    chosen = (f"{found.shown.row_layer}:{found.view.row}",) if found.view.row else ()
+    content = table_map(sheet.shown, sheet.promise, sheet.color, sheet.view.shade, scheme)
+    hatches = sheet.view.shade != "stars" and bool(starred_units(sheet.shown, sheet.color))
+    chosen = (f"{sheet.shown.row_layer}:{sheet.view.row}",) if sheet.view.row else ()
     outline = map_layers.outline_url(prefix, served, chosen) if chosen else None
-    work = (f"{found.shown.table.row_layer}:{found.shown.of}",) if found.shown.of else ()
+    work = (f"{sheet.shown.table.row_layer}:{sheet.shown.of}",) if sheet.shown.of else ()
     workplace = map_layers.outline_url(prefix, served, work) if work else None
     traces = commute_map.no_traces()
-    traces[commute_map.UNITS] = unit_trace(served, found, content, prefix, theme)
+    traces[commute_map.UNITS] = unit_trace(served, sheet, content, prefix, theme)
     hatched = (
-        {"url": starred_url(prefix, served, found), **commute_map.star_hatching(scheme)} if hatches else None
+        {"url": starred_url(prefix, served, sheet), **commute_map.star_hatching(scheme)} if hatches else None
     )
     return commute_map.commute_map(
         style=commute_map.base_style(
@@ -167,20 +167,20 @@ def map_figure(served: ServedTable, found: Sheet, prefix: str, size: tuple[int, 
             *commute_map.outline_layers(workplace, scheme.work, scheme.halo),
         ],
         caption=_caption(served, content, size[0]),
-        revision=f"{served.slug} {found.shown.table.position} {found.shown.of}",
+        revision=f"{served.slug} {sheet.shown.table.position} {sheet.shown.of}",
         scheme=scheme,
         size=size,
         overlays={"flows": None, "hatched": hatched, "legend": table_legend(content).as_meta()},
     )
 
 
-def unit_trace(served: ServedTable, found: Sheet, content: TableMap, prefix: str, theme: Theme) -> Trace:
+def unit_trace(served: ServedTable, sheet: Sheet, content: TableMap, prefix: str, theme: Theme) -> Trace:
     """The row units in the colors of their classes."""
     return commute_map.classed_trace(
         commute_map.UnitLabels(list(content.unit_ids), list(content.labels)),
         content.of,
         content.colors,
-        geojson_url=map_layers.unit_url(prefix, served, found.shown.row_layer),
+        geojson_url=map_layers.unit_url(prefix, served, sheet.shown.row_layer),
         scheme=COLOR_SCHEMES[theme],
     )
 

@@ -17,6 +17,7 @@ from mapapp.kinds.tables.read.sheet import people_of_rows
 from mapapp.kinds.tables.read.view import Shade
 from mapapp.show.content import palette
 from mapapp.show.content.area_classes import area_classes
+from mapapp.show.content.labels import Ticks, class_ticks
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.palette import ColorScheme
 
@@ -40,6 +41,10 @@ class TableMap:
         What a legend says for each class, and its color.
     sizes : tuple of int
         Number of units in each class.
+    n_special : int
+        Number of classes before those on the scale.
+    ticks : tuple of (float, str)
+        Limits and extremes along the ramp, and their place from 0 to 1.
     title : tuple of str
         The lines above the legend.
     what : str
@@ -52,6 +57,8 @@ class TableMap:
     texts: tuple[str, ...]
     colors: tuple[str, ...]
     sizes: tuple[int, ...]
+    n_special: int
+    ticks: Ticks
     title: tuple[str, ...]
     what: str
 
@@ -77,10 +84,10 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
         (STAR_TEXT, scheme.suppressed, is_starred),
         (f"0{unit}", scheme.same, (values == 0) & has_people & ~is_starred),
     ]
-    special = [each for each in special if each[2].any()]
+    special = [group for group in special if group[2].any()]
     of = (classes.of - 1 + len(special)).astype(numpy.int64)
-    for place, (_, _, mine) in enumerate(special):
-        of[mine] = place
+    for place, (_, _, rows) in enumerate(special):
+        of[rows] = place
     of_values = classes.texts[1:] if classes.of.any() else ()
     texts = (*(text for text, _, _ in special), *of_values)
     ramp = palette.class_colors(len(of_values), scheme.ramp)
@@ -93,6 +100,8 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
         of=of,
         texts=texts,
         sizes=tuple(sizes),
+        n_special=len(special),
+        ticks=class_ticks(classes.limits, values[values > 0], unit=unit) if classes.of.any() else (),
         colors=colors,
         title=_title(shown, shade),
         what=": ".join(part for part in (shown.table.title, label if shade != "stars" else "") if part),
@@ -100,14 +109,14 @@ def table_map(shown: Shown, promise: TablePromise, color: str, shade: Shade, sch
 
 
 def table_legend(drawn: TableMap) -> Legend:
-    """Return the legend of a table's map, with the classes that occur."""
-    items = tuple(
+    """Return the legend of a table's map: the classes on the scale as a ramp, and others that occur below it."""
+    listed = [
         Item(text, "" if color == _CLEAR else color, more=f"{size:,}", is_hatched=text == STAR_TEXT)
         for text, color, size in zip(drawn.texts, drawn.colors, drawn.sizes, strict=True)
-        if size
-    )
-    first, second = drawn.title
-    return Legend("classes", first, items, line=second)
+    ]
+    ramp, others = listed[drawn.n_special :], listed[: drawn.n_special]
+    title, line = drawn.title
+    return Legend("classes", title, tuple(ramp), drawn.ticks, line=line, extras=tuple(others))
 
 
 def starred_units(shown: Shown, color: str) -> list[str]:
@@ -133,12 +142,12 @@ def _values(
 
 def _labels(shown: Shown, promise: TablePromise, color: str) -> list[str]:
     column = list(shown.columns).index(color)
-    found = []
+    labels = []
     for name, at in zip(shown.rows.values(), shown.at[:, column], strict=True):
         cell = shown.table.cell(int(at)) if at >= 0 else None
         lines = [] if cell is None else [*short_lines(words.cell_lines(cell, promise))]
-        found.append("<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines]))
-    return found
+        labels.append("<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines]))
+    return labels
 
 
 def short_lines(sentences: list[str], width: int = 46) -> list[str]:

@@ -20,7 +20,7 @@ from mapapp.kinds.tables.files.xlsx import table_xlsx
 from mapapp.kinds.tables.page.addresses import FILES_PATH, STARRED_PATH
 from mapapp.kinds.tables.page.map import starred_units
 from mapapp.kinds.tables.read.served_table import ServedTable
-from mapapp.kinds.tables.read.sheet import sheet
+from mapapp.kinds.tables.read.sheet import make_sheet
 from mapapp.kinds.tables.read.view import TableView
 from mapapp.show.content import map_layers
 from mapapp.show.content.map_layers import packed
@@ -87,12 +87,12 @@ def _parts(served: ServedTable) -> list[str]:
 
 def starred_layer(served: ServedTable, view: TableView) -> bytes:
     """Gzipped GeoJSON of the units whose count in the column on the map is suppressed."""
-    found = sheet(served, view)
+    sheet = make_sheet(served, view)
 
     def make() -> bytes:
-        shapes = map_layers.unit_shapes(served, found.shown.row_layer)
-        starred = [unit for unit in starred_units(found.shown, found.color) if unit in shapes]
+        shapes = map_layers.unit_shapes(served, sheet.shown.row_layer)
+        starred = [unit for unit in starred_units(sheet.shown, sheet.color) if unit in shapes]
         return packed(starred, [shapes[unit] for unit in starred])
 
-    key = ("starred", found.shown.table.position, found.shown.of, found.color)
+    key = ("starred", sheet.shown.table.position, sheet.shown.of, sheet.color)
     return served.once(key, make)

@@ -67,7 +67,10 @@ def page() -> Component:
                                         id="counts-shade",
                                         data=cast(
                                             "list[str]",
-                                            [{"value": one, "label": text} for one, text in SHADES.items()],
+                                            [
+                                                {"value": shade, "label": text}
+                                                for shade, text in SHADES.items()
+                                            ],
                                         ),
                                         value="share",
                                         size="xs",
@@ -131,31 +134,31 @@ def _options(names: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"value": value, "label": label} for value, label in names.items()]
 
 
-def menus(tables: Mapping[str, ServedTable], found: Sheet) -> dict[str, list[dict[str, str]]]:
+def menus(tables: Mapping[str, ServedTable], sheet: Sheet) -> dict[str, list[dict[str, str]]]:
     """The options of every menu."""
-    table = found.shown.table
+    table = sheet.shown.table
     several = len(tables) > 1
     parts = {
-        f"{slug} {one.position + 1}": f"{one.title} ({served.title})" if several else one.title
+        f"{slug} {part.position + 1}": f"{part.title} ({served.title})" if several else part.title
         for slug, served in tables.items()
-        for one in served.published.tables
+        for part in served.published.tables
     }
     return {
         "table": _options(parts),
         "of": _options(table.rows if table.is_flows else {}),
-        "color": _options(found.shown.columns),
+        "color": _options(sheet.shown.columns),
         "theme": _options(_THEMES),
     }
 
 
-def values(served: ServedTable, found: Sheet) -> dict[str, str]:
+def values(served: ServedTable, sheet: Sheet) -> dict[str, str]:
     """The value of every control."""
-    view = found.view
+    view = sheet.view
     return {
-        "table": f"{served.slug} {found.shown.table.position + 1}",
-        "of": found.shown.of,
+        "table": f"{served.slug} {sheet.shown.table.position + 1}",
+        "of": sheet.shown.of,
         "find": view.find,
-        "color": found.color,
+        "color": sheet.color,
         "shade": view.shade,
         "theme": view.theme,
     }
@@ -166,9 +169,9 @@ def hidden_menus(offered: Mapping[str, Sequence[object]]) -> list[bool]:
     return [len(offered[name]) < 2 for name in ("table", "of", "color")]
 
 
-def head(served: ServedTable, found: Sheet, releases: Sequence[str]) -> list[Component]:
+def head(served: ServedTable, sheet: Sheet, releases: Sequence[str]) -> list[Component]:
     """Title, what is counted, and the promise; `releases` are sentences on releases of the same jobs."""
-    table, published = found.shown.table, served.published
+    table, published = sheet.shown.table, served.published
     about = "" if words.says_itself(table) else f" {words.counted_sentence(table)}"
     breach = [html.P(published.breach, className="beside", role="alert")] if published.breach else []
     return [
@@ -185,10 +188,10 @@ def head(served: ServedTable, found: Sheet, releases: Sequence[str]) -> list[Com
     ]
 
 
-def sheet_part(found: Sheet) -> list[Component]:
+def sheet_part(sheet: Sheet) -> list[Component]:
     """The table itself, and the way to its other pages."""
-    n = found.n_found
-    total = len(found.shown.rows)
+    n = sheet.n_found
+    total = len(sheet.shown.rows)
     text = f"{n:,} of {total:,} rows" if n < total else f"{total:,} row{'s' * (total != 1)}"
     return [
         html.Div(
@@ -204,7 +207,7 @@ def sheet_part(found: Sheet) -> list[Component]:
         ),
         html.Div(
             html.Table(
-                [_table_head(found), _table_body(found), *_table_totals(found)],
+                [_table_head(sheet), _table_body(sheet), *_table_totals(sheet)],
                 className="counts-table linked-rows",
             ),
             className="sheet-scroll",
@@ -212,25 +215,25 @@ def sheet_part(found: Sheet) -> list[Component]:
             role="region",
             **aria(label="Table of counts"),
         ),
-        *_pager(found),
+        *_pager(sheet),
     ]
 
 
-def _table_head(found: Sheet) -> Component:
+def _table_head(sheet: Sheet) -> Component:
     """The heads of the columns: of several characteristics, the last one below, the others above as groups."""
-    table = found.shown.table
+    table = sheet.shown.table
     people = "Expected by the prior" if table.is_flows else "Workers"
     unit = "Home" if table.is_flows else table.row_label.split(" (")[0]
-    labels = {name: _band_labels(table, name) or [label] for name, label in found.columns.items()}
+    labels = {name: _band_labels(table, name) or [label] for name, label in sheet.columns.items()}
     depth = len(next(iter(labels.values())))
     groups = [_group_row(labels, level, depth) for level in range(depth - 1)]
     first = [(BY_NAME, unit), (BY_PEOPLE, people)]
-    own = [_head_cell(found, name, label, rows=depth) for name, label in first]
-    heads = [_head_cell(found, name, parts[-1]) for name, parts in labels.items() if len(parts) == depth]
+    own = [_head_cell(sheet, name, label, rows=depth) for name, label in first]
+    heads = [_head_cell(sheet, name, parts[-1]) for name, parts in labels.items() if len(parts) == depth]
     sums = [
         html.Th(parts[0], scope="col", className="sum", rowSpan=depth)
         for name, parts in labels.items()
-        if name not in found.shown.columns
+        if name not in sheet.shown.columns
     ]
     if not groups:
         return html.Thead(html.Tr([*own, *heads, *(sums if depth > 1 else [])]))
@@ -261,13 +264,13 @@ def _group_row(labels: Mapping[str, list[str]], level: int, depth: int) -> list[
     return [html.Th(parts[-1], scope="colgroup", colSpan=span, className="group") for parts, span in spans]
 
 
-def _head_cell(found: Sheet, name: str, label: str, rows: int = 1) -> Component:
-    view, is_here = found.view, found.view.sorted_by == name
+def _head_cell(sheet: Sheet, name: str, label: str, rows: int = 1) -> Component:
+    view, is_here = sheet.view, sheet.view.sorted_by == name
     first, second = (name, f"-{name}") if name == BY_NAME else (f"-{name}", name)
     target = view.having(sort=second if view.sort == first else first)
     state = ("descending" if view.is_descending else "ascending") if is_here else "none"
     mark = {"descending": "↓", "ascending": "↑", "none": ""}[state]
-    marks = ["row-head"] * (name == BY_NAME) + ["on-map"] * (name == found.color)
+    marks = ["row-head"] * (name == BY_NAME) + ["on-map"] * (name == sheet.color)
     return html.Th(
         _step(target, [label, html.Span(mark, className="mark-sort", **aria(hidden="true"))], "sort"),
         scope="col",
@@ -285,22 +288,22 @@ def _step(
     return html.A(children, href=f"./tables{to_query(view)}", className=className, **step)
 
 
-def _table_body(found: Sheet) -> Component:
-    return html.Tbody([_body_row(found, row) for row in found.rows])
+def _table_body(sheet: Sheet) -> Component:
+    return html.Tbody([_body_row(sheet, row) for row in sheet.rows])
 
 
-def _body_row(found: Sheet, row: SheetRow) -> Component:
-    unit: Attributes = {"data-unit": f"{found.shown.row_layer}:{row.row_id}"}
-    is_chosen = found.view.row == row.row_id
-    target = found.view.having(row="" if is_chosen else row.row_id)
+def _body_row(sheet: Sheet, row: SheetRow) -> Component:
+    unit: Attributes = {"data-unit": f"{sheet.shown.row_layer}:{row.row_id}"}
+    is_chosen = sheet.view.row == row.row_id
+    target = sheet.view.having(row="" if is_chosen else row.row_id)
     name = _step(target, row.name, "row-name", aria(current="true" if is_chosen else None))
     return html.Tr(
         [
             html.Th(name, scope="row", className="row-head"),
             html.Td(f"{row.people:,}", className="number people"),
             *[
-                _cell(found, row, cell, column)
-                for cell, column in zip(row.cells, found.columns.items(), strict=True)
+                _cell(sheet, row, cell, column)
+                for cell, column in zip(row.cells, sheet.columns.items(), strict=True)
             ],
         ],
         className="chosen-row" if is_chosen else "",
@@ -308,14 +311,14 @@ def _body_row(found: Sheet, row: SheetRow) -> Component:
     )
 
 
-def _cell(found: Sheet, row: SheetRow, cell: Cell | None, column: tuple[str, str]) -> Component:
+def _cell(sheet: Sheet, row: SheetRow, cell: Cell | None, column: tuple[str, str]) -> Component:
     name, label = column
-    kind = "number sum" if name not in found.shown.columns else "number"
+    kind = "number sum" if name not in sheet.shown.columns else "number"
     if cell is None or not cell.people:
         return html.Td("–", className=f"{kind} none")
     text = words.STAR if cell.value < 0 else f"{cell.value:,}"
     said = text if cell.value >= 0 else f"suppressed, {words.reason_words(cell.reason)}"
-    lines = words.cell_lines(cell, found.promise)
+    lines = words.cell_lines(cell, sheet.promise)
     about: Attributes = {"data-cell": f"{row.name}: {label}", "data-lines": "\n".join(lines)}
     return html.Td(
         html.Button(
@@ -325,35 +328,35 @@ def _cell(found: Sheet, row: SheetRow, cell: Cell | None, column: tuple[str, str
             **about,
             **aria(label=f"{label}: {said}"),
         ),
-        className=f"{kind}{' on-map' if name == found.color else ''}",
+        className=f"{kind}{' on-map' if name == sheet.color else ''}",
     )
 
 
-def _table_totals(found: Sheet) -> list[Component]:
-    row = found.totals
+def _table_totals(sheet: Sheet) -> list[Component]:
+    row = sheet.totals
     if row is None:
         return []
     cells = [
-        _cell(found, row, cell, column) for cell, column in zip(row.cells, found.columns.items(), strict=True)
+        _cell(sheet, row, cell, column) for cell, column in zip(row.cells, sheet.columns.items(), strict=True)
     ]
     people = html.Td(f"{row.people:,}" if row.people else "", className="number people")
     return [html.Tfoot(html.Tr([html.Th(row.name, scope="row", className="row-head"), people, *cells]))]
 
 
-def _pager(found: Sheet) -> list[Component]:
-    if found.n_pages < 2:
+def _pager(sheet: Sheet) -> list[Component]:
+    if sheet.n_pages < 2:
         return []
-    view = found.view
+    view = sheet.view
     turns = [("Previous rows", view.page - 1), ("Next rows", view.page + 1)]
     links = [
-        _step(view.having(page=page), text, "button") if 1 <= page <= found.n_pages else None
+        _step(view.having(page=page), text, "button") if 1 <= page <= sheet.n_pages else None
         for text, page in turns
     ]
     return [
         html.Nav(
             [
                 links[0],
-                html.Span(f"Page {view.page:,} of {found.n_pages:,}", className="quiet"),
+                html.Span(f"Page {view.page:,} of {sheet.n_pages:,}", className="quiet"),
                 links[1],
             ],
             className="pager",
@@ -362,10 +365,10 @@ def _pager(found: Sheet) -> list[Component]:
     ]
 
 
-def foot(served: ServedTable, found: Sheet, prefix: str) -> list[Component]:
+def foot(served: ServedTable, sheet: Sheet, prefix: str) -> list[Component]:
     """Source line and downloads."""
     facts = served.facts
-    part = found.shown.table.position + 1
+    part = sheet.shown.table.position + 1
     job_type = f", job type {facts['job_type']}" if facts.get("job_type") else ""
     files = [(text, file_url(prefix, served, name, part)) for text, name in _FILES.items()]
     return [

@@ -128,14 +128,14 @@ class OneTable:
     @cached_property
     def rows(self) -> dict[str, str]:
         """Names of the row units by identifier, in the published order."""
-        found = self.of_kind("cell").drop_duplicates("row_id")
-        return dict(zip(found["row_id"], found["row"], strict=True))
+        cells = self.of_kind("cell").drop_duplicates("row_id")
+        return dict(zip(cells["row_id"], cells["row"], strict=True))
 
     @cached_property
     def column_labels(self) -> dict[str, str]:
         """Labels of the columns by identifier, in the published order."""
-        found = self.of_kind("cell").drop_duplicates("column_id")
-        return dict(zip(found["column_id"], found["column"], strict=True))
+        cells = self.of_kind("cell").drop_duplicates("column_id")
+        return dict(zip(cells["column_id"], cells["column"], strict=True))
 
     @property
     def n_cells(self) -> int:

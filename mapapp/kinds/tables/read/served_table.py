@@ -92,10 +92,10 @@ def largest_row(table: OneTable) -> str:
 def _shown(table: OneTable, of: str) -> Shown:
     cells = table.of_kind("cell")
     if table.is_flows:
-        mine = cells[cells["row_id"] == of]
-        rows = dict(zip(mine["column_id"], mine["column"], strict=True))
+        flows = cells[cells["row_id"] == of]
+        rows = dict(zip(flows["column_id"], flows["column"], strict=True))
         columns = {"workers": f"Workers who live there and work in {table.rows[of]}"}
-        at = mine.index.to_numpy(dtype=numpy.int64)[:, None]
+        at = flows.index.to_numpy(dtype=numpy.int64)[:, None]
         return Shown(table, of, table.home_layer, rows, columns, at)
     rows, columns = table.rows, table.column_labels
     at = numpy.full((len(rows), len(columns)), -1, dtype=numpy.int64)
@@ -107,8 +107,8 @@ def _shown(table: OneTable, of: str) -> Shown:
 
 def open_tables(paths: Sequence[Path], taken: Iterable[str] = ()) -> dict[str, ServedTable]:
     """Open published tables, in the given order, by name in addresses; a number is added to names that are taken."""
-    others, found = set(taken), dict[str, ServedTable]()
+    others, tables = set(taken), dict[str, ServedTable]()
     for path in paths:
-        slug = free_slug(path, others | set(found), SUFFIX)
-        found[slug] = ServedTable(path, slug)
-    return found
+        slug = free_slug(path, others | set(tables), SUFFIX)
+        tables[slug] = ServedTable(path, slug)
+    return tables

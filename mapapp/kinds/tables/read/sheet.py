@@ -65,7 +65,7 @@ class Sheet:
     notes: tuple[str, ...]
 
 
-def sheet(served: ServedTable, view: TableView) -> Sheet:
+def make_sheet(served: ServedTable, view: TableView) -> Sheet:
     """Return what a page shows of a table."""
     tables = served.published.tables
     part = view.part if view.part <= len(tables) else 1
@@ -75,7 +75,7 @@ def sheet(served: ServedTable, view: TableView) -> Sheet:
     order = _order(shown, view)
     n_pages = max(-(-len(order) // ROWS_AT_ONCE), 1)
     view = replace(view, page=min(view.page, n_pages))
-    mine = order[(view.page - 1) * ROWS_AT_ONCE : view.page * ROWS_AT_ONCE]
+    on_page = order[(view.page - 1) * ROWS_AT_ONCE : view.page * ROWS_AT_ONCE]
     sums = [] if shown.table.is_flows else _sums(shown.table)
     people = people_of_rows(shown)
     return Sheet(
@@ -84,7 +84,7 @@ def sheet(served: ServedTable, view: TableView) -> Sheet:
         view=view,
         color=view.color or most_people(shown),
         columns=shown.columns | dict(sums),
-        rows=tuple(_row(shown, int(row), int(people[row]), [name for name, _ in sums]) for row in mine),
+        rows=tuple(_row(shown, int(row), int(people[row]), [name for name, _ in sums]) for row in on_page),
         n_found=len(order),
         n_pages=n_pages,
         totals=_column_totals(shown),
@@ -155,8 +155,8 @@ def _sums(table: OneTable) -> list[tuple[str, str]]:
 
 
 def _sum_of(table: OneTable, name: str, row_id: str) -> Cell | None:
-    found = table.of_kind(_SUMS[name][0])
-    at = found.index[found["row_id"] == row_id]
+    sums = table.of_kind(_SUMS[name][0])
+    at = sums.index[sums["row_id"] == row_id]
     return table.cell(int(at[0])) if len(at) else None
 
 

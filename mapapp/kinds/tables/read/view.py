@@ -86,7 +86,7 @@ class TableView:
 
 
 _DEFAULT: Final = TableView()
-_NAMES: Final = tuple(each.name for each in fields(TableView))
+_NAMES: Final = tuple(field.name for field in fields(TableView))
 
 
 def to_query(view: TableView) -> str:
@@ -112,7 +112,7 @@ def table_view(query: object, tables: Collection[str]) -> tuple[TableView, tuple
         return TableView(), ("The address is too long and was ignored.",)
     given = dict(parse_qsl(text, keep_blank_values=True, errors="replace"))
     notes: list[str] = []
-    found: dict[str, str | int] = {}
+    values: dict[str, str | int] = {}
     for name, value in given.items():
         check = _CHECKS.get(name)
         if check is None:
@@ -120,8 +120,8 @@ def table_view(query: object, tables: Collection[str]) -> tuple[TableView, tuple
         elif (read := check(value, tables)) is None:
             notes.append(f"The address has an unknown {name}, {_short(value)}, which was ignored.")
         else:
-            found[name] = read
-    return replace(TableView(), **found), tuple(notes)  # type: ignore[arg-type]  # each check returns its field's type
+            values[name] = read
+    return replace(TableView(), **values), tuple(notes)  # type: ignore[arg-type]  # each check returns its field's type
 
 
 def fitted(

@@ -173,7 +173,7 @@ def percent(share: float | Fraction) -> str:
 def facts_of(published: PublishedTable) -> list[tuple[str, str]]:
     """Return the certificate of a table as terms and values."""
     promise = published.promise
-    named = [f"{each.kind} {str(each.digest)[:12]}…" for each in published.claims.beside]
+    named = [f"{claim.kind} {str(claim.digest)[:12]}…" for claim in published.claims.beside]
     return [
         ("ε (epsilon)", _exact(promise.epsilon)),
         ("δ (delta)", _exact(promise.delta)),
@@ -202,7 +202,7 @@ def _capital(text: str) -> str:
 def table_chapters(table: ServedTable) -> list[Chapter]:
     """Return the sections of text on one published table."""
     published = table.published
-    counted = tuple(f"{each.title}: {counted_sentence(each)}" for each in published.tables)
+    counted = tuple(f"{part.title}: {counted_sentence(part)}" for part in published.tables)
     return [
         Chapter(
             title="Tables with suppressed cells",

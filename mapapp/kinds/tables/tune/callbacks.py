@@ -77,10 +77,10 @@ def _expect(app: Dash, plans: TablePlans) -> None:
             return None, None, *texts
         try:
             nodes = plans.nodes(spec_of(given), str(given["prior"]))
-            found = expected_table(nodes, epsilon, delta)
+            expected = expected_table(nodes, epsilon, delta)
         except EXPECTED_ERRORS as error:
             return refused(error), None, *texts
-        return None, expected_cards(found, epsilon, delta), *texts
+        return None, expected_cards(expected, epsilon, delta), *texts
 
 
 def _draw_shares(app: Dash, plans: TablePlans) -> None:
@@ -126,9 +126,9 @@ def _show_count(app: Dash, session: Session) -> None:
     )
     def show(_number: int | None, *values: object) -> object:
         *asked, tab = values
-        job, found = session.tab(str(tab)).jobs.get(_KIND), session.result(str(tab), _KIND, CountedTable)
-        if found is not None and found.asked == tuple(asked):
-            return actual_cards(found.expected, found.actual)
+        job, counted = session.tab(str(tab)).jobs.get(_KIND), session.result(str(tab), _KIND, CountedTable)
+        if counted is not None and counted.asked == tuple(asked):
+            return actual_cards(counted.expected, counted.actual)
         if job is not None and ctx.triggered_id != "tables-shown":
             job.cancel()  # the controls describe another table now
         return None

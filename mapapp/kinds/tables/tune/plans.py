@@ -208,7 +208,7 @@ def actual_table(
     report("deciding", 0, 0)
     decided, _ = decide_twice(nodes, Sealed(counted), Rule(epsilon, share_delta(delta, len(nodes))), report)
     released, outside = _cells(nodes, decided, counted)
-    found = np.flatnonzero(outside)
+    places = np.flatnonzero(outside)
     shift = np.full(counted.size, np.nan)
     if not plan.spec.flows:
         rate = plan.rates.numerator / plan.rates.denominator
@@ -219,7 +219,7 @@ def actual_table(
         epsilon=epsilon,
         released=released,
         outside=outside,
-        stop=int(found[0]) if found.size else counted.size,
+        stop=int(places[0]) if places.size else counted.size,
         shift=shift,
     )
 
