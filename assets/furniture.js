@@ -4,6 +4,7 @@
 
 (() => {
   const LOOK_EVERY_MS = 400; // the map comes and goes with its page without an event
+  const AGAIN_MS = 2000; // as the server says in `Retry-After`
   const GAP = 6; // pixels between names
   const PIXELS_PER_NAME = 14_000; // of the map: more names than that hide it
   const LARGE = 100_000; // people; also in `mapapp.show.content.map_layers`
@@ -75,6 +76,7 @@
       draw();
       window.commutemap.showFlows(plot, map);
       window.commutemap.showHatching(plot, map);
+      window.commutemap.showMorning(plot, map);
       window.commutemap.showLegend(plot);
       if (map.loaded()) stamp(plot);
     };
@@ -102,6 +104,9 @@
   // MapLibre requests shapes only once. If the server was busy, wait until it sends them; the browser caches the response,
   // and the map then loads it from there.
   async function missed(plot, map, name, error) {
+    if (error?.status === 503 && map.getSource(name)?.type === "raster") {
+      return setTimeout(() => map.getSource(name) && map.refreshTiles(name), AGAIN_MS); // tiles of dots
+    }
     const addressOf = () => plot._fullLayout?.map?.style?.sources?.[name]?.data;
     const address = addressOf();
     if (error?.status !== 503 || typeof address !== "string") return lack(plot, error);

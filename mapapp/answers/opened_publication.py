@@ -39,6 +39,8 @@ _OF_GEOGRAPHY: Final = (
 """First parts of the keys of values that follow from the geography: all publications with the same one share them."""
 _SHAPES: Final = ("covered states", "drawn units", "sentences")
 """The same of other values that visitors cannot multiply; none of these is ever evicted."""
+DOTS: Final = "dots"
+"""The same of places of workers, sorted for pictures."""
 
 Value = TypeVar("Value")
 
@@ -66,6 +68,7 @@ class OpenedPublication:
         self.slug = slug
         self.facts: JsonObject = store.manifest
         self._shapes: ResultCache[object] = ResultCache()
+        self._dots: ResultCache[object] = ResultCache(max_size=memory_limits.DOTS_BYTES, size_of=_weight)
         self.share_memory(1)
 
     @property
@@ -98,9 +101,11 @@ class OpenedPublication:
         return key in self._cache_of(key)
 
     def _cache_of(self, key: Hashable) -> ResultCache[object]:
-        """Return the cache of a key: shapes are never evicted, answers are limited by number and size."""
+        """Return the cache of a key: shapes are never evicted, dots and answers are limited."""
         if isinstance(key, tuple) and key[0] in _OF_GEOGRAPHY:
             return self.areas.shapes
+        if isinstance(key, tuple) and key[0] == DOTS:
+            return self._dots
         is_shape = isinstance(key, tuple) and key[0] in _SHAPES
         return self._shapes if is_shape else self._answers
 

@@ -24,7 +24,7 @@ from mapapp.answers.analyses.results import (
     replace_fields,
 )
 from mapapp.answers.asking import ask
-from mapapp.answers.commutes.pick import Pick, Places, all_others
+from mapapp.answers.commutes.pick import Ends, Pick, Places, all_others
 from mapapp.answers.release import Release
 from mapapp.answers.release_names import setting_words
 from mapapp.base.errors import UsageError
@@ -98,8 +98,13 @@ def units_answer(release: Release, question: SettledQuestion) -> AreaComparison 
 
 
 def places(release: Release, question: Question, end: Side) -> Places:
-    """Return the place of each worker's `end`: float32 arrays `lon_deg` and `lat_deg`."""
+    """Return the place and the segment of each worker's `end`."""
     return release.flows.places(pick(release, question), end)
+
+
+def ends(release: Release, question: Question) -> Ends:
+    """Return both places and the segment of each worker."""
+    return release.flows.ends(pick(release, question))
 
 
 def pick(release: Release, question: Question) -> Pick:

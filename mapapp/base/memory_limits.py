@@ -46,6 +46,8 @@ ANSWERS_BYTES: Final = 256 * MIB
 """Answers, and what they are made of; the processes share it, see :func:`answers_bytes`."""
 ANSWERS: Final = 500
 """Results of about 50 questions: a question has about ten, such as its answer, its units, and its outlines."""
+DOTS_BYTES: Final = 128 * MIB
+"""Places of workers, sorted for pictures: 9 bytes each, so both ends of 7 million commutes."""
 SUMS_BYTES: Final = 64 * MIB
 """Sums of all commutes."""
 LAST_COMMUTES: Final = 1_000_000
@@ -84,6 +86,7 @@ def most_bytes(n_publications: int, n_geographies: int, n_processes: int = 1) ->
     listener = UNFINISHED_BYTES + UNSENT_BYTES + UPLOADS_BYTES + (n_processes > 1) * FORWARDED_BYTES
     publication = (
         answers_bytes(n_processes)
+        + DOTS_BYTES
         + SUMS_BYTES
         + LAST_COMMUTES * COMMUTE_BYTES
         + PRIOR_BYTES

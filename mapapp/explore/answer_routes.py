@@ -27,7 +27,9 @@ from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages.answer_matrix import MOST_UNITS
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import SettledQuestion
+from mapapp.show.content.dot_map import FINEST_TILE, can_move
 from mapapp.show.content.map_content import MapContent
+from mapapp.show.content.morning import MOST_MOVING, morning
 from mapapp.show.plotly import flow_lines
 
 _MOST_DIGITS = 5
@@ -55,9 +57,9 @@ def asked(
     return release, address, numbers
 
 
-def kept(content: bytes) -> flask.Response:
-    """A JSON response that browsers may cache forever."""
-    response = flask.Response(content, mimetype="application/json")
+def kept(content: bytes, mimetype: str = "application/json") -> flask.Response:
+    """A response that browsers may cache forever."""
+    response = flask.Response(content, mimetype=mimetype)
     response.headers["Cache-Control"] = web_app.FOR_EVER
     return response
 
@@ -123,6 +125,41 @@ def _margin(whole: Pick, pick_of: PickOf, units: pandas.DataFrame | None) -> Pic
     found = pick_of_rows(pick_of, units)
     assert found is not None, "a matrix has units of its layers only"
     return found
+
+
+# Addresses of the tiles of a map of dots.
+
+
+def register_dots(server: flask.Flask, views: Views) -> None:
+    """Serve tiles of dots, with one or two pixels per CSS pixel."""
+    place = f"{views.prefix}{draw.DOTS_PATH}<slug>/<version>/<int:z>/<int:x>/<int:y>"
+
+    @server.get(f"{place}.png", defaults={"ratio": 1})
+    @server.get(f"{place}@2x.png", defaults={"ratio": 2})
+    def tile(slug: str, version: str, z: int, x: int, y: int, ratio: int) -> flask.Response:
+        if z > FINEST_TILE or max(x, y) >= 2**z:
+            flask.abort(404)
+        _, address, _ = asked(views, slug, version, {})
+        content = views.map_content(address, address.view)
+        if content.kind != "points":
+            flask.abort(404)
+        return kept(content.dots.tile(z, x, y, ratio), "image/png")
+
+
+_OWN_MORNING: Final = {"most": MOST_MOVING}
+
+
+def register_morning(server: flask.Flask, views: Views) -> None:
+    """Serve the workers of a view who move from home to work, at most as many as the script asks for."""
+
+    @server.get(f"{views.prefix}{draw.MORNING_PATH}<slug>/<version>.json")
+    def workers(slug: str, version: str) -> flask.Response:
+        release, address, own = asked(views, slug, version, _OWN_MORNING)
+        content = views.map_content(address, address.view)
+        if "most" not in own or content.kind != "points" or not can_move(content.question):
+            flask.abort(404)
+        found = morning(release, content.question, content.view, content.scheme, own["most"])
+        return kept(found.as_json())
 
 
 # Addresses of the flows that the page's script draws, and of the expected error of one of them.

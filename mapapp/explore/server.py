@@ -34,7 +34,7 @@ from mapapp.base.watch import Refused, Watch
 from mapapp.explore import answer_routes, heavy_requests, response_cache, upload_routes, web_app
 from mapapp.explore import answer_routes as flow_routes
 from mapapp.explore.background import run_in_background
-from mapapp.explore.callbacks import choices, explore, routing
+from mapapp.explore.callbacks import choices, draw, explore, routing
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import files as downloads
@@ -121,6 +121,8 @@ def create_app(
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     flow_routes.register_flows(app.server, views)
+    answer_routes.register_dots(app.server, views)
+    answer_routes.register_morning(app.server, views)
     answer_routes.register_cells(app.server, views)
     _add_not_found(app.server, views)
     web_app.add_refusals(app.server, partial(_log, views))
@@ -383,11 +385,17 @@ def _log(views: Views, error: Exception) -> None:
 
 
 _OF_KINDS: Final = tuple(path for page in PAGES for path in page.shapes)
-_HEAVY: Final = ("density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, *_OF_KINDS)
+_HEAVY: Final = (
+    "density/",
+    *draw.DOTS_PATHS,
+    flow_routes.FLOW_PATH,
+    answer_routes.CELL_PATH,
+    *_OF_KINDS,
+)
 
 
 def _is_heavy(views: Views, request: flask.Request) -> bool:
-    """Whether a request needs a place: callbacks, density pictures, flows, cells, and shapes that are not cached.
+    """Whether a request needs a place: callbacks, pictures of dots, flows, cells, and shapes that are not cached.
 
     Files have their own places (`mapapp.explore.downloads`).
     """

@@ -23,6 +23,7 @@ Side = Literal["work", "home"]
 Theme = Literal["light", "dark"]
 ThemeChoice = Literal["light", "dark", "system"]
 Per = Literal["area", "share", "square-mile"]
+DotColor = Literal["plain", "age", "earnings", "industry"]
 Kind = Literal["choice", "steps", "layer", "miles", "bands", "attributes", "names", "flag", "count"]
 MAX_LAYER_NAME: Final = 24
 MAX_COUNT: Final = 1_000_000
@@ -390,6 +391,25 @@ VIEW: Final = _index_by_name(
         address="per",
         choices=get_args(Per),
         unknown="Areas cannot show workers per {}; workers per square mile are shown.",
+    ),
+    Field(
+        name="color",
+        kind="choice",
+        default="plain",
+        help="Attribute that colors dots; plain dots show only which end of the commutes they are.",
+        address="color",
+        choices=get_args(DotColor),
+        unknown="Dots cannot be colored by {}; they show only homes or workplaces.",
+        is_optional=True,
+    ),
+    Field(
+        name="morning",
+        kind="flag",
+        default=False,
+        help="Whether the map of dots has the slider on which they move from home to work.",
+        address="morning",
+        unknown="The morning cannot be {}; the dots stay where they are.",
+        is_optional=True,
     ),
 )
 """The fields of :class:`mapapp.question.view.View`, by name."""

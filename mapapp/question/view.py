@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mapapp.question.analyses import Show
-from mapapp.question.fields import Per, ThemeChoice
+from mapapp.question.fields import DotColor, Per, ThemeChoice
 from mapapp.question.question import Question
 
 Bounds = tuple[float, float, float, float]
@@ -29,6 +29,10 @@ class View:
     per : {"area", "share", "square-mile"}
         What areas show: `square-mile` colors them by density, because a large one holds many workers even where few
         live. `area` draws workers, and `share` their share of all workers, as circles.
+    color : {"plain", "age", "earnings", "industry"}
+        Attribute that colors dots; plain dots show only which end of the commutes they are.
+    morning : bool
+        Whether the map of dots has the slider on which they move from home to work.
     """
 
     show: Show = "points"
@@ -36,6 +40,8 @@ class View:
     every: bool = False
     least: int = 0
     per: Per = "square-mile"
+    color: DotColor = "plain"
+    morning: bool = False
 
     def show_of(self, question: Question) -> Show:
         """Return how an answer is drawn: `show` if its analysis allows it, else the analysis's first way."""

@@ -175,10 +175,10 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     assert (numpy.sign(colored.of - gray) == numpy.sign(change) * is_sure).all()
     assert is_sure.any()
     assert all(other.lon is None for other in figure.data[1:]), "no points of the later release"
-    assert [
-        each["value"] for each in controls.show_options(state, view, "change") if not each["disabled"]
-    ] == ["areas"]
-    assert "differ" in controls.show_note(state, view, "change")
+    assert [each["value"] for each in controls.show_options(state, "change") if not each["disabled"]] == [
+        "areas"
+    ]
+    assert "differ" in controls.show_note("change")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -181,19 +181,3 @@ def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: Rele
     click_on(visit, [inside.x, inside.y])
     wanted = f"?area={level}:{largest}&show=areas"
     visit.wait_until("wanted => location.search === wanted", wanted)
-
-
-def test_the_control_says_that_a_density_stands_in_for_points(
-    visit: Visit, release: Release, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mapapp.show.content.map_content.MAX_POINTS", 10)
-    key = open_county(visit, release)
-    expect(visit.page.locator("#show input:checked")).to_have_value("density")
-    expect(visit.page.locator("#show input[value=points]")).to_be_disabled()
-    expect(visit.page.locator("#show-said")).to_contain_text(
-        "The map shows density because there are more than"
-    )
-    expect(visit.page.locator("#map .annotation-text").first).to_contain_text("density")
-    visit.page.get_by_text("Homes", exact=True).click()
-    visit.wait_until("key => location.search === `?side=home&area=${key}`", key)
-    visit.settle()

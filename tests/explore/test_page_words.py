@@ -142,12 +142,13 @@ def test_settings_that_change_nothing_are_hidden() -> None:
         hidden = controls.hidden_fields(state, view or View())
         return {name for name, away in zip(controls.FIELDS, hidden, strict=True) if not away}
 
-    assert shown(Question()) == {"side", "layer", "per"}
-    assert shown(Question(), View(show="density")) == {"side", "layer"}
+    assert shown(Question()) == {"side", "layer", "show", "color"}
+    assert shown(Question(), View(show="areas")) == {"side", "layer", "show", "per"}
+    assert shown(Question(), View(show="density")) == {"side", "layer", "show"}
     assert shown(Question(analysis="inflow-outflow", areas=("county:1",))) == set()
     assert shown(Question(analysis="flow-matrix")) == {"side", "matrix"}
     assert shown(Question(analysis="job-balance")) == {"layer"}
-    assert shown(Question(areas=("county:1",))) == {"side", "layer", "show"}
+    assert shown(Question(areas=("county:1",))) == {"side", "layer", "show", "color"}
     assert shown(Question(areas=("county:1",)), View(show="areas")) == {"side", "layer", "show", "per"}
     assert shown(Question(analysis="job-balance"), View(show="areas")) == {"layer"}
 
@@ -167,15 +168,19 @@ def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo
     assert set(offered) == known
 
 
-@pytest.mark.parametrize(("kind", "stands_in"), [("density", True), ("points", False), ("areas", False)])
-def test_the_control_shows_what_the_map_draws(kind: str, stands_in: bool) -> None:
-    state = question_and_view(areas=("county:10001",))
-    assert controls.show_value(*state, kind) == kind
-    disabled = [option["value"] for option in controls.show_options(*state, kind) if option["disabled"]]
-    assert disabled == ["points"] * stands_in
-    assert bool(controls.show_note(*state, kind)) == stands_in
-    chosen = question_and_view(areas=("county:10001",), show="density")
-    assert controls.show_note(*chosen, "density") == ""
+def test_the_control_shows_what_the_map_draws() -> None:
+    question, view = question_and_view(areas=("county:10001",))
+
+    def closed(asked: Question, kind: str) -> list[object]:
+        return [option["value"] for option in controls.show_options(asked, kind) if option["disabled"]]
+
+    for kind in ("points", "density", "areas"):
+        assert controls.show_value(question, view, kind) == kind
+        assert closed(question, kind) == []
+        assert controls.show_note(kind) == ""
+    assert closed(Question(), "points") == ["lines"]
+    assert closed(question, "change") == ["points", "density", "lines"]
+    assert controls.show_note("change")
     assert controls.show_value(*question_and_view(analysis="inflow-outflow"), "arrows") == "points"
 
 

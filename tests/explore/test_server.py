@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import platform
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 import shapely
+from PIL import Image
 
 from geodata.errors import StoreError
 from mapapp.answers.areas.outlines import Outlines
@@ -299,8 +301,39 @@ def test_a_density_picture_has_an_address(client: Any, base: str) -> None:
     assert answer.get_data().startswith(b"\x89PNG")
 
 
+def test_tiles_of_dots_have_addresses(client: Any, base: str) -> None:
+    for ending, side in (("", 256), ("@2x", 512)):
+        answer = get(client, f"/dots/{base}/0/0/0{ending}.png?area=county:10001&color=age")
+        assert answer.status_code == 200
+        assert answer.mimetype == "image/png"
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert Image.open(io.BytesIO(answer.get_data())).size == (side, side)
+
+
+@pytest.mark.parametrize("tile", ["1/2/0", "1/0/2", "23/0/0", "0/0/-1", "0/0/0@3x"])
+def test_tiles_beyond_the_world_are_not_found(client: Any, base: str, tile: str) -> None:
+    assert get(client, f"/dots/{base}/{tile}.png").status_code == 404
+
+
+def test_only_a_map_of_dots_has_tiles_and_a_morning(client: Any, base: str) -> None:
+    assert get(client, f"/dots/{base}/0/0/0.png?show=density").status_code == 404
+    assert get(client, f"/morning/{base}.json?show=density&most=10").status_code == 404
+    assert get(client, f"/morning/{base}.json").status_code == 404
+    assert get(client, f"/morning/{base}.json?most=20001").status_code == 404
+    answer = get(client, f"/morning/{base}.json?most=10&area=county:10001")
+    assert answer.status_code == 200
+    assert "Not people" in answer.get_json()["note"]
+
+
 @pytest.mark.parametrize(
-    "path", ["/geo/squareland/000000000000/tracts.geojson", "/geo/x/y/z.geojson", "/density/x/y.png"]
+    "path",
+    [
+        "/geo/squareland/000000000000/tracts.geojson",
+        "/geo/x/y/z.geojson",
+        "/density/x/y.png",
+        "/dots/x/y/0/0/0.png",
+        "/morning/x/y.json?most=1",
+    ],
 )
 def test_addresses_that_are_not_ours_are_not_found(client: Any, path: str) -> None:
     assert get(client, path).status_code == 404

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -14,8 +15,11 @@ from scipy.ndimage import gaussian_filter
 
 from geodata.geography.distance import EARTH_RADIUS_MI
 from mapapp.show.content import density
+from mapapp.show.content.dots import Dots, sorted_dots
+from mapapp.show.content.palette import WARMTH
 from mapapp.show.content.smoothed_points import smoothed
 
+RAMP = WARMTH["light"]
 PLACES = st.lists(st.tuples(st.floats(-120, -60), st.floats(-60, 60)), min_size=1, max_size=50)
 
 
@@ -30,9 +34,7 @@ def test_every_point_is_in_the_grid_once_and_smoothing_keeps_the_total(places: A
     finally:
         density.MAX_PIXELS = small  # type: ignore[misc]  # Final, but small pictures test faster
     assert grid.sum() == len(places)
-    assert gaussian_filter(grid, density.SPREAD_PIXELS, mode="reflect").sum() == pytest.approx(
-        len(places), rel=1e-9
-    )
+    assert gaussian_filter(grid, 1.6, mode="reflect").sum() == pytest.approx(len(places), rel=1e-9)
 
 
 def test_pixel_areas_add_up_to_the_zone_of_the_sphere() -> None:
@@ -53,35 +55,74 @@ def test_rows_follow_web_mercator() -> None:
     assert row > grid.shape[0] // 2  # 30° lies below the middle of the picture, not in it
 
 
-def test_the_picture_is_a_small_palette_png_that_is_clear_where_nobody_is() -> None:
-    random = numpy.random.default_rng(1)
-    lon, lat = random.normal(-71.4, 0.1, 20_000), random.normal(41.8, 0.1, 20_000)
-    drawn = density.draw_density(lon.astype(numpy.float32), lat.astype(numpy.float32))
+def dots_at(lon: Any, lat: Any) -> Dots:
+    segment = numpy.zeros(len(lon), dtype=numpy.int8)
+    degrees = [numpy.asarray(part, dtype=numpy.float32) for part in (lon, lat)]
+    return sorted_dots({"lon_deg": degrees[0], "lat_deg": degrees[1], "segment": segment})
+
+
+def opacity_of(drawn: density.DensityImage) -> Any:
     image = Image.open(io.BytesIO(drawn.png))
     assert image.mode == "P"
-    assert max(image.size) <= density.MAX_PIXELS
-    alpha = numpy.asarray(image.convert("RGBA"))[:, :, 3]
+    return numpy.asarray(image.convert("RGBA"))[:, :, 3]
+
+
+def around_providence(n: int) -> tuple[Any, Any]:
+    random = numpy.random.default_rng(1)
+    return random.normal(-71.4, 0.1, n), random.normal(41.8, 0.1, n)
+
+
+def test_the_picture_is_clear_where_nobody_is_and_ends_at_its_largest_value() -> None:
+    lon, lat = around_providence(400_000)
+    drawn = density.draw_density(dots_at(lon, lat), RAMP)
+    alpha = opacity_of(drawn)
+    assert max(alpha.shape) <= density.DENSITY_PIXELS
     assert alpha[0, 0] == 0
-    assert alpha[alpha.shape[0] // 2, alpha.shape[1] // 2] > 100
-    west, south, east, north = drawn.bounds
-    assert west < lon.min() < lon.max() < east
-    assert south < lat.min() < lat.max() < north
-    assert drawn.highest / drawn.lowest == pytest.approx(10_000)
-    height_mi = numpy.radians(north - south) * EARTH_RADIUS_MI
-    by_pixels = density.SPREAD_PIXELS * height_mi / image.height
-    assert drawn.spread_mi == pytest.approx(max(by_pixels, density.LEAST_SPREAD_MI), rel=0.01)
+    assert alpha[alpha.shape[0] // 2, alpha.shape[1] // 2] > 200
+    # The middle of two normal distributions, a little less for the smoothing.
+    per_deg = 69.1
+    expected = 400_000 / (2 * numpy.pi * 0.1**2) / per_deg**2 / numpy.cos(numpy.radians(41.8))
+    assert drawn.highest == pytest.approx(expected, rel=0.25)
+
+
+def test_a_few_far_workers_do_not_make_the_picture_coarse() -> None:
+    lon, lat = around_providence(5_000)
+    near, far = (
+        density.draw_density(dots_at(numpy.append(lon, [-120.0] * n), numpy.append(lat, [60.0] * n)), RAMP)
+        for n in (0, 3)
+    )
+    assert far.bounds == pytest.approx(near.bounds, abs=0.15)
+
+
+def test_nothing_is_drawn_in_the_water_but_on_its_islands() -> None:
+    lon, lat = around_providence(20_000)
+    middle = (-71.4, 41.8)
+    sea = shapely.box(-71.45, 41.75, -71.35, 41.85).difference(shapely.Point(middle).buffer(0.01))
+    dry, wet = (density.draw_density(dots_at(lon, lat), RAMP, water) for water in ((), [sea]))
+    assert dry.bounds == wet.bounds
+    west, south, east, north = wet.bounds
+
+    def at(drawn: density.DensityImage, lon: float, lat: float) -> int:
+        alpha = opacity_of(drawn)
+        top, bottom, here = (float(density.mercator_y(part)) for part in (north, south, lat))
+        row = (top - here) / (top - bottom) * alpha.shape[0]
+        return int(alpha[int(row), int((lon - west) / (east - west) * alpha.shape[1])])
+
+    assert at(dry, -71.42, 41.82) > 0
+    assert at(wet, -71.42, 41.82) == 0
+    assert at(wet, *middle) > 0
 
 
 def test_no_points_and_one_point_have_a_picture_too() -> None:
     for n_points in (0, 1):
-        drawn = density.draw_density(numpy.full(n_points, -71.0), numpy.full(n_points, 42.0))
+        drawn = density.draw_density(dots_at(numpy.full(n_points, -71.0), numpy.full(n_points, 42.0)), RAMP)
         assert drawn.png.startswith(b"\x89PNG")
 
 
 def test_a_small_place_is_not_drawn_finer_than_is_known() -> None:
     random = numpy.random.default_rng(5)
     lon, lat = -71.4 + random.random(2_000) / 50, 41.8 + random.random(2_000) / 50
-    drawn = density.draw_density(lon, lat)
+    drawn = density.draw_density(dots_at(lon, lat), RAMP)
     assert drawn.spread_mi == pytest.approx(density.LEAST_SPREAD_MI, rel=0.01)
     assert drawn.highest <= 10_000  # and no building looks like a city
 

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.commutes import lines as commute_lines
-from mapapp.answers.commutes.pick import ENDS
 from mapapp.answers.release import Release
 from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import controls
@@ -30,6 +29,7 @@ from mapapp.question.view import View
 from mapapp.show.content import camera, flow_shapes, ground, inflow_diagram, map_layers, palette
 from mapapp.show.content import map_content as land_area
 from mapapp.show.content.colored_units import NOT_COVERED, PARTLY, colored_units
+from mapapp.show.content.dots import degrees_of
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_legends import map_legend
 from mapapp.show.content.unit_circles import diameters, legend_values, unit_circles
@@ -79,16 +79,27 @@ def test_traces_and_layers_keep_their_places(release: Release) -> None:
             *["scattermap"] * commute_map.LINES[-1],
         ]
         kinds = [layer.sourcetype for layer in figure.layout.map.layers]
-        assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
-        assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
+        assert kinds == ["raster" if show == "points" else "image", *["geojson"] * 6]
+        assert figure.layout.map.layers[commute_map.PICTURE].visible is (show != "areas")
 
 
-def test_a_point_for_every_worker_whose_home_has_a_place(release: Release) -> None:
-    state = Question(areas=("county:10001",))
-    points = checked(draw.map_figure(content_of(release, state, View()), "/")).data[commute_map.POINTS]
-    units = served_answers.units(release, settled(release, state))
-    elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
-    assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
+def test_dots_are_tiles_of_the_server_that_only_their_view_decides(release: Release) -> None:
+    def tiles(**fields: Any) -> tuple[str, Any]:
+        content = content_of(release, *shown(theme="light", areas=(TRACT,), **fields))
+        figure = checked(draw.map_figure(content, "/base/"))
+        return figure.layout.map.layers[commute_map.PICTURE].source[0], figure.layout.meta["morning"]
+
+    address, moving = tiles()
+    assert address == (
+        f"/base/dots/squareland/{release.version}/{{z}}/{{x}}/{{y}}{{ratio}}.png?area={TRACT}&theme=light"
+    )
+    assert tiles(every=True, morning=True)[0] == address
+    assert tiles(color="age")[0] == address + "&color=age"
+    assert moving == {
+        "url": f"/base/morning/squareland/{release.version}.json?area={TRACT}&theme=light",
+        "is_open": False,
+    }
+    assert tiles(morning=True)[1]["is_open"]
 
 
 def test_the_colored_tracts_say_the_numbers_of_the_table(release: Release) -> None:
@@ -343,17 +354,17 @@ def test_inflow_and_outflow_are_points_outside_the_area(release: Release) -> Non
     content = content_of(release, *shown(areas=("county:10001",), analysis="inflow-outflow"))
     answer: Any = served_answers.result(release, content.question)
     assert content.kind == "points"
-    assert content.workers_per_point == 1
-    n_points = [len(content.points[end]["lon_deg"]) for end in ENDS]
-    for n, number in zip(n_points, (answer.outflow, answer.inflow), strict=True):
-        assert 0 < n <= number.value, "far homes have no place"
+    for group, number in zip(content.dots.groups, (answer.inflow, answer.outflow), strict=True):
+        assert 0 < group.n_dots <= number.value, "far homes have no place"
     legend = checked(draw.map_figure(content, "/")).layout.meta["legend"]
     names = [item["text"] for item in legend["items"]]
     assert names == ["Homes of those who come in", "Workplaces of those who go out"]
     west, south, east, north = content.bounds
     lon, lat = (
-        numpy.concatenate([ends[axis] for ends in content.points.values()]) for axis in ("lon_deg", "lat_deg")
+        numpy.concatenate(degrees)
+        for degrees in zip(*(degrees_of(layer.dots) for layer in content.dots.layers), strict=True)
     )
+    assert checked(draw.map_figure(content, "/")).layout.meta["morning"] is None
     assert ((lon >= west) & (lon <= east) & (lat >= south) & (lat <= north)).mean() >= 0.8
 
 
@@ -464,7 +475,7 @@ def test_workers_and_shares_are_circles_and_fill_no_area(release: Release, per: 
     shapes = map_layers.unit_shapes(release, "tract")
     for unit, lon, lat in zip(circles.ids, circles.lon_deg, circles.lat_deg, strict=True):
         assert shapely.intersects(shapes[unit], shapely.Point(lon, lat))
-    trace = figure.data[commute_map.POINTS]
+    trace = figure.data[commute_map.CIRCLES]
     assert numpy.allclose(trace.marker.size[1::2], circles.pixels)
     assert all(
         ring > circle for ring, circle in zip(trace.marker.size[::2], trace.marker.size[1::2], strict=True)
@@ -530,8 +541,11 @@ def test_a_pair_is_drawn_at_both_ends(release: Release) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
     figure = checked(draw.map_figure(content_of(release, state, View()), "/"))
     answer: Any = served_answers.result(release, settled(release, state))
-    for position in (commute_map.POINTS, commute_map.MORE_POINTS):
-        assert len(figure.data[position].lon) == answer.workers.value
+    dots = content_of(release, state, View()).dots
+    assert [(group.name, group.n_dots) for group in dots.groups] == [
+        ("Homes", answer.workers.value),
+        ("Workplaces", answer.workers.value),
+    ]
     assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
 
 
@@ -555,7 +569,8 @@ def test_dark_and_light_differ_in_color_alone(release: Release) -> None:
         each["id"] for each in light["layout"]["map"]["style"]["layers"]
     }
     assert light["layout"]["meta"]["paint"] != dark["layout"]["meta"]["paint"]
-    assert light["data"][commute_map.POINTS]["lon"] == dark["data"][commute_map.POINTS]["lon"]
+    tiles = [each["layout"]["map"]["layers"][commute_map.PICTURE]["source"][0] for each in (light, dark)]
+    assert tiles[0].replace("theme=light", "theme=dark") == tiles[1]
     places = [
         tuple(step["location"])
         for step in draw.changes(

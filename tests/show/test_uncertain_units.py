@@ -132,11 +132,7 @@ def test_maps_of_changes_are_gray_within_the_errors_and_say_so(release: Release,
     assert sentence in map_caption(content)
     assert sentence in map_words(content)
     rows = answer_tables.table(
-<<<<<<< HEAD
         served_answers.compare_with_errors(before, release, settled(release, question)), every=False
-=======
-        served_answers.changed_with_errors(before, release, settled(release, question)), every=False
->>>>>>> b33
     )["rows"]
     assert rows
     assert {row["sub"] for row in rows} <= {WITHIN, ""}

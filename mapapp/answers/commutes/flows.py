@@ -21,6 +21,7 @@ from mapapp.answers.commutes.pick import (
     MEAN_LIMIT_MI,
     Blocks,
     Distances,
+    Ends,
     Ints,
     Pick,
     Places,
@@ -248,8 +249,12 @@ class Flows:
             yield part_of_all
 
     def places(self, pick: Pick, end: Side) -> Places:
-        """Return the place of each worker's `end` as float32 `lon_deg`, `lat_deg`, without homes outside the area."""
+        """Return the place and the segment of each worker's `end`, without homes outside the area."""
         return self._places.of(pick, end)
+
+    def ends(self, pick: Pick) -> Ends:
+        """Return both places and the segment of each worker, without those whose home is outside the area."""
+        return self._places.ends(pick)
 
     def _pick_commutes(self, pick: Pick) -> PickedCommutes:
         """Return the picked commutes as columns."""

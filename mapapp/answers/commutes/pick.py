@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,28 @@ from mapapp.question.filters import Filters, check_filters
 Ints = npt.NDArray[np.int64]
 Blocks = npt.NDArray[np.int32]
 """Positions in `blocks`, ascending, without duplicates."""
-Places = dict[str, npt.NDArray[np.float32]]
-"""Places of workers: `lon_deg` and `lat_deg`."""
+Degrees = npt.NDArray[np.float32]
+Segments = npt.NDArray[np.int8]
+"""The joint segment 0..26 of each worker."""
+
+
+class Places(TypedDict):
+    """One end of the commute of each worker, in any order."""
+
+    lon_deg: Degrees
+    lat_deg: Degrees
+    segment: Segments
+
+
+class Ends(NamedTuple):
+    """Both ends of the commute of each worker, in any order; without homes outside the area."""
+
+    home_lon_deg: Degrees
+    home_lat_deg: Degrees
+    work_lon_deg: Degrees
+    work_lat_deg: Degrees
+    segment: Segments
+
 
 ENDS: Final[tuple[Side, Side]] = ("work", "home")
 MEAN_LIMIT_MI: Final = 100

@@ -15,6 +15,7 @@ from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
 from mapapp.show.content import camera, chosen_areas, map_layers
 from mapapp.show.content.colored_units import colored_units
+from mapapp.show.content.dot_map import can_move
 from mapapp.show.content.map_captions import map_caption
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.map_legends import map_legend
@@ -24,6 +25,11 @@ from mapapp.show.plotly import commute_map, flow_lines
 from mapapp.show.plotly.commute_map import UnitLabels
 from mapapp.show.plotly.plain_figures import Figure, Trace
 
+DOTS_PATH: Final = "dots/"
+"""Beginning of the addresses of tiles of dots."""
+MORNING_PATH: Final = "morning/"
+"""Beginning of the addresses of the workers who move from home to work."""
+DOTS_PATHS: Final = (DOTS_PATH, MORNING_PATH)
 _NARROW_PX: Final = 560
 """Width up to which a map has a short caption."""
 
@@ -52,7 +58,6 @@ def map_figure(
         if is_lines
         else None
     )
-    picture = (density_url(prefix, content), content.density.bounds) if content.kind == "density" else (None,)
     hatched = (
         {"url": hatching_url(prefix, content), **commute_map.hatching(scheme)} if content.is_hatched else None
     )
@@ -65,8 +70,8 @@ def map_figure(
         camera=look,
         traces=traces,
         layers=[
+            _picture(prefix, content),
             *_outline(prefix, release, question.areas, "" if crosses else colors[question.side], scheme),
-            commute_map.density_layer(*picture),
             *_outline(prefix, release, others, colors[OTHER_END[question.side]], scheme),
             _blocks(prefix, release, question.areas, colors[question.side]),
             _blocks(prefix, release, others, colors[OTHER_END[question.side]]),
@@ -78,6 +83,7 @@ def map_figure(
         overlays={
             "flows": flows,
             "hatched": hatched,
+            "morning": _morning(prefix, content),
             "missing": {
                 "url": map_layers.unit_url(prefix, release, question.layer),
                 "units": missing,
@@ -111,8 +117,8 @@ def base_figure(release: Release, theme: Theme, prefix: str) -> Figure:
         camera=camera.fitted(map_layers.home_bounds(release)),
         traces=commute_map.no_traces(),
         layers=[
-            *_outline(prefix, release, (), "", colors),
             commute_map.density_layer(None),
+            *_outline(prefix, release, (), "", colors),
             *_outline(prefix, release, (), "", colors),
             *(_blocks(prefix, release, (), colors.ink) for _ in range(2)),
         ],
@@ -172,15 +178,9 @@ def _traces(content: MapContent, prefix: str) -> list[Trace]:
             scheme=scheme,
         )
     )
-    if kind == "points":
-        colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
-        for position, (end, places) in enumerate(content.points.items(), commute_map.POINTS):
-            traces[position] = commute_map.point_trace(
-                places["lon_deg"], places["lat_deg"], color=colors[end]
-            )
-    elif kind == "circles":
+    if kind == "circles":
         circles = unit_circles(content)
-        traces[commute_map.POINTS] = commute_map.circle_trace(
+        traces[commute_map.CIRCLES] = commute_map.circle_trace(
             circles.lon_deg, circles.lat_deg, circles.pixels, color=circles.color, halo=scheme.halo
         )
     elif kind == "lines":
@@ -255,6 +255,36 @@ _HOVER: Final = {
     "share": _hover_by_ratio,
 }
 """The hover texts of units, by the ways to draw that color them."""
+
+
+def _picture(prefix: str, content: MapContent) -> dict[str, object]:
+    """The layer of what the server draws: dots as tiles, or a density; invisible if the map has neither."""
+    if content.kind == "points":
+        return commute_map.dots_layer(dots_url(prefix, content))
+    if content.kind == "density":
+        return commute_map.density_layer(density_url(prefix, content), content.density.bounds)
+    return commute_map.density_layer(None)
+
+
+def dots_url(prefix: str, content: MapContent) -> str:
+    """Address of the tiles of a map of dots, with places for the map to fill in."""
+    place = f"{content.release.slug}/{content.release.version}/{{z}}/{{x}}/{{y}}{{ratio}}.png"
+    return f"{prefix}{DOTS_PATH}{place}{_query_of_dots(content)}"
+
+
+def _morning(prefix: str, content: MapContent) -> dict[str, object] | None:
+    """Where the page's script finds the workers who move, and whether the slider is open; None without dots."""
+    if content.kind != "points" or not can_move(content.question):
+        return None
+    place = f"{content.release.slug}/{content.release.version}.json"
+    return {"url": f"{prefix}{MORNING_PATH}{place}{_query_of_dots(content)}", "is_open": content.view.morning}
+
+
+def _query_of_dots(content: MapContent) -> str:
+    """The part of an address that decides dots: another layer or other distance bands have the same ones."""
+    names = ("analysis", "side", "areas", "others", "age", "earnings", "industry", "attributes")
+    question = Question(**{name: getattr(content.question, name) for name in names})
+    return query_of(question, View(theme=content.view.theme, color=content.view.color))
 
 
 def density_url(prefix: str, content: MapContent) -> str:

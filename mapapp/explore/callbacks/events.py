@@ -159,6 +159,8 @@ def after(
         return drilled(address, release, value)
     if trigger == "every":
         return address.having(every=not address.view.every)
+    if trigger == "morning":
+        return address.having(morning=not address.view.morning)
     if trigger == "release" and isinstance(value, str) and value not in ("", release.slug):
         return replace(address, release=value, against="" if address.against == value else address.against)
     return address

@@ -106,8 +106,8 @@ def _map(app: Dash, views: Views) -> None:
         }
         return (
             *_map_figure(views, address, content, look, on_map, bounds_for(query, opened)),
-            controls.show_options(address.question, address.view, content.kind),
-            controls.show_note(address.question, address.view, content.kind),
+            controls.show_options(address.question, content.kind),
+            controls.show_note(content.kind),
             placed,
         )
 

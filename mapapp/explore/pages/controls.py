@@ -21,16 +21,17 @@ from mapapp.question.analyses import ANALYSES
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 from mapapp.question.view import View
-from mapapp.show.content.density import MAX_POINTS
+from mapapp.show.content.dot_map import can_move
 
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
-SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
+SHOWS: Final = {"points": "Dots", "areas": "Areas", "density": "Density", "lines": "Lines"}
 THEMES: Final = {"system": "As my system", "light": "Light", "dark": "Dark"}
 PLAIN: Final = (
     "analysis",
     "side",
     "show",
     "per",
+    "color",
     "layer",
     "home_layer",
     "work_layer",
@@ -42,7 +43,8 @@ PLAIN: Final = (
 LOOK_FOR_RELEASES_MS: Final = 2_000
 
 PERS: Final = {"square-mile": "Per sq. mile", "area": "Workers", "share": "Share"}
-FIELDS: Final = ("side", "show", "per", "characteristic", "layer", "matrix", "edges", "by")
+COLORS: Final = {"plain": "One color", "age": "Age", "earnings": "Earnings", "industry": "Industry"}
+FIELDS: Final = ("side", "show", "per", "color", "characteristic", "layer", "matrix", "edges", "by")
 """Settings that only some analyses have."""
 
 
@@ -50,19 +52,29 @@ def hidden_fields(question: Question, view: View) -> list[bool]:
     """For each of `FIELDS`, whether the question, shown in this way, ignores it."""
     has = {"matrix" if name.endswith("_layer") else name for name in question.entry.fields}
     if not question.areas and question.entry.n_needed:
-        has = {"side", "layer"}  # without an area, the map always shows the units of a layer
-    elif question.entry.shows:
+        has = {"side", "layer"}  # without an area, the map shows all workers
+    if question.entry.shows:
         has.add("show")
     if _colors_areas(question, view):
         has.add("per")
+    if _colors_dots(question, view):
+        has.add("color")
     return [name not in has for name in FIELDS]
 
 
 def _colors_areas(question: Question, view: View) -> bool:
     """Whether areas are colored by their workers."""
+    how = view.show_of(question)
     if not question.is_complete:
-        return view.show != "density"
-    return "areas" in question.entry.shows and view.show_of(question) == "areas"
+        return how in ("areas", "lines")
+    return "areas" in question.entry.shows and how == "areas"
+
+
+def _colors_dots(question: Question, view: View) -> bool:
+    """Whether the map shows dots whose colors can be chosen, unless it compares two releases."""
+    if question.is_complete and question.entry.own_drawing:
+        return question.entry.own_drawing == "points" and can_move(question)
+    return view.show_of(question) == "points"
 
 
 def values(address: Address) -> dict[str, object]:
@@ -74,14 +86,14 @@ def values(address: Address) -> dict[str, object]:
     return found | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
 
 
-def show_options(question: Question, view: View, kind: str = "") -> list[dict[str, object]]:
+def show_options(question: Question, kind: str = "") -> list[dict[str, object]]:
     """Ways to draw the answer to a question.
 
-    Points are unavailable if the map, drawn as `kind`, has too many; a change is always drawn by area.
+    A change, which the map is drawn as by its `kind`, is always drawn by area; lines need an area.
     """
     known = {key: text for key, text in SHOWS.items() if key in (question.entry.shows or SHOWS)}
-    in_place = {"points"} if _replaces_points(question, view, kind) else set()
-    closed = set(known) - {"areas"} if kind == "change" else in_place
+    no_lines = set() if question.is_complete else {"lines"}
+    closed = set(known) - {"areas"} if kind == "change" else no_lines
     return [{"value": key, "label": text, "disabled": key in closed} for key, text in known.items()]
 
 
@@ -91,20 +103,9 @@ def show_value(question: Question, view: View, kind: str) -> str:
     return kind if kind in question.entry.shows else view.show_of(question)
 
 
-def show_note(question: Question, view: View, kind: str) -> str:
+def show_note(kind: str) -> str:
     """Why the map is not drawn as chosen; empty if it is."""
-    if kind == "change":
-        return "Areas are colored by how the two releases differ."
-    return (
-        f"The map shows density because there are more than {MAX_POINTS:,} points."
-        if _replaces_points(question, view, kind)
-        else ""
-    )
-
-
-def _replaces_points(question: Question, view: View, kind: str) -> bool:
-    """Whether the map shows a density although the visitor chose points."""
-    return kind == "density" and view.show_of(question) == "points"
+    return "Areas are colored by how the two releases differ." if kind == "change" else ""
 
 
 def controls(
@@ -129,6 +130,7 @@ def controls(
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
             _field("per", switch("per", "Areas show", address.view.per, PERS), hidden),
+            _field("color", switch("color", "Color dots by", address.view.color, COLORS), hidden),
             _field("edges", html.Div([_edges(address.question), said("edges")]), hidden),
             _field("by", attribute_menus.by_menu(release, address.question.by), hidden),
             html.Div(
@@ -210,7 +212,7 @@ def select(name: str, label: str, value: str, options: dict[str, str], size: str
 
 def _show(question: Question, view: View) -> Component:
     label = words.drawn_label(question)
-    shows = {str(option["value"]): str(option["label"]) for option in show_options(question, view)}
+    shows = {str(option["value"]): str(option["label"]) for option in show_options(question)}
     note = html.P(id="show-said", className="quiet small")
     return html.Div([switch("show", label, view.show_of(question), shows), note], className="with-note")
 

@@ -18,6 +18,7 @@ from mapapp.base.result_cache import ResultCache
 from mapapp.explore import answer_routes, web_app
 from mapapp.explore import answer_routes as flow_routes
 from mapapp.explore.admission import Admission
+from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import files as downloads
@@ -31,7 +32,14 @@ from mapapp.kinds.pages import PAGES
 
 _CALLBACK: Final = "_dash-update-component"
 _OF_KINDS: Final = tuple(path for page in PAGES for path in page.shapes)
-_SHAPES: Final = ("geo/", "density/", flow_routes.FLOW_PATH, answer_routes.CELL_PATH, *_OF_KINDS)
+_SHAPES: Final = (
+    "geo/",
+    "density/",
+    *draw.DOTS_PATHS,
+    flow_routes.FLOW_PATH,
+    answer_routes.CELL_PATH,
+    *_OF_KINDS,
+)
 _FILES: Final = (downloads.PATH, *(path for page in PAGES for path in page.files))
 
 

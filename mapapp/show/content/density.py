@@ -1,6 +1,6 @@
-"""Many points as one picture: workers per square mile on a Web Mercator grid, as a PNG with a transparent background.
+"""Workers per square mile as one picture: the dots of an answer, smoothed, on a transparent background.
 
-Above `MAX_POINTS`, a browser draws single points slowly, and they overlap too much to read.
+The picture leaves out the few workers far from all others, who would make it coarse, and what is in the water.
 """
 
 from __future__ import annotations
@@ -13,18 +13,26 @@ from typing import Final
 
 import numpy
 import numpy.typing as npt
-from PIL import Image
+import shapely
+from PIL import Image, ImageDraw
 
 from geodata.geography.distance import EARTH_RADIUS_MI
-from mapapp.show.content.palette import RAMP
-from mapapp.show.content.smoothed_points import Tiles, smoothed
+from mapapp.show.content.dots import Dots, degrees_of
+from mapapp.show.content.smoothed_points import smoothed
 
-MAX_POINTS: Final = 100_000
-MAX_PIXELS: Final = 2000  # of the longer side
-SPREAD_PIXELS: Final = 1.6  # standard deviation of the Gaussian that makes single points visible
+MAX_PIXELS: Final = 2000  # of the longer side of a grid
+DENSITY_PIXELS: Final = 1000  # of the longer side of a picture, which is smooth
+SPREAD_SHARE: Final = 0.006
+"""Standard deviation of the smoothing as a share of the longer side."""
 LEAST_SPREAD_MI: Final = 0.1  # points are random within their blocks, so finer detail means nothing
+FLOOR: Final = 1 / 1000
+"""Share of the largest density below which nothing is drawn."""
 _FINEST_MI: Final = LEAST_SPREAD_MI / 8  # size of a pixel in a picture of a small place
+_LEFT_OUT: Final = 0.002  # of the workers, on each side
 _LEVELS: Final = 255
+_CURVE: Final = 1 / 3
+"""Power of the density that is proportional to the place on the ramp, so that suburbs show beside a downtown."""
+_OPAQUE: Final = (0.5, 0.88)  # place on the ramp from which on the picture has this opacity
 
 
 Degrees = npt.NDArray[numpy.floating]
@@ -41,41 +49,75 @@ class DensityImage:
         Palette PNG, north up, rows evenly spaced in Web Mercator.
     bounds : tuple of float
         West, south, east, north of the picture's edges, degrees.
-    lowest, highest : float
-        Workers per square mile at the ends of the color scale, which is logarithmic.
+    highest : float
+        Workers per square mile at the end of the ramp: the largest of the picture.
     spread_mi : float
         Standard deviation of the smoothing in the middle of the picture, miles.
     """
 
     png: bytes
     bounds: tuple[float, float, float, float]
-    lowest: float
     highest: float
     spread_mi: float
 
 
-def draw_density(lon_deg: Degrees, lat_deg: Degrees, ramp: Sequence[str] = RAMP) -> DensityImage:
-    """Draw points (degrees, equal lengths, finite) as a density picture that just contains all of them.
-
-    `ramp` has the colors from few to many.
-    """
-    bounds = extent(lon_deg, lat_deg)
-    row, column, shape = pixels(lon_deg, lat_deg, bounds, _n_pixels(bounds))
+def draw_density(dots: Dots, ramp: Sequence[str], water: Sequence[shapely.Geometry] = ()) -> DensityImage:
+    """Draw the density of dots in colors from few to many, except in the `water`, polygons in degrees."""
+    lon, lat = degrees_of(dots)
+    bounds = extent(*_middle(lon, lat))
+    row, column, shape = pixels(lon, lat, bounds, _n_pixels(bounds))
+    is_in = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
     areas = pixel_area_sq_mi(shape, bounds)
     pixel_mi = float(numpy.sqrt(areas[len(areas) // 2]))
-    spread_pixels = max(SPREAD_PIXELS, LEAST_SPREAD_MI / pixel_mi)
-    per_mile = smoothed(row, column, shape, spread_pixels).times(1 / areas)
-    highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.values.max(initial=0.0)), 100.0)))
-    lowest = float(highest) / 10_000
-    picture = _png(per_mile, lowest, float(highest), ramp)
-    return DensityImage(picture, bounds, lowest, float(highest), spread_pixels * pixel_mi)
+    spread_pixels = max(SPREAD_SHARE * max(shape), LEAST_SPREAD_MI / pixel_mi)
+    tiles = smoothed(row[is_in], column[is_in], shape, spread_pixels).times(1 / areas)
+    per_mile = tiles.picture(tiles.values)
+    per_mile[_mask(water, bounds, shape)] = 0
+    highest = float(per_mile.max(initial=0.0)) or 1.0
+    return DensityImage(_png(per_mile / highest, ramp), bounds, highest, spread_pixels * pixel_mi)
+
+
+def _middle(lon: Degrees, lat: Degrees) -> list[Degrees]:
+    """West and east, and south and north, of all but a few places on each side."""
+    if not len(lon):
+        return [lon, lat]
+    return [numpy.quantile(values, (_LEFT_OUT, 1 - _LEFT_OUT)) for values in (lon, lat)]
+
+
+def _mask(
+    water: Sequence[shapely.Geometry], bounds: tuple[float, float, float, float], shape: tuple[int, int]
+) -> npt.NDArray[numpy.bool_]:
+    """Whether each pixel is in the water: polygons in degrees, the largest first, as islands may have lakes."""
+    west, south, east, north = bounds
+    top, bottom = float(mercator_y(north)), float(mercator_y(south))
+    canvas = Image.new("1", (shape[1], shape[0]))
+    draw = ImageDraw.Draw(canvas)
+    parts = shapely.get_parts(numpy.array([*water, None], dtype=object)[:-1])
+    parts = parts[shapely.intersects(parts, shapely.box(west, south, east, north))]
+    for part in parts[numpy.argsort(-shapely.area(parts), kind="stable")]:
+        for number, ring in enumerate((part.exterior, *part.interiors)):
+            lon, lat = shapely.get_coordinates(ring).T
+            x = (lon - west) / (east - west) * shape[1]
+            y = (top - mercator_y(lat)) / (top - bottom) * shape[0]
+            draw.polygon(numpy.column_stack([x, y]).ravel().tolist(), fill=not number)
+    return numpy.asarray(canvas)
+
+
+def ramp_opacity(place: npt.NDArray[numpy.floating]) -> npt.NDArray[numpy.floating]:
+    """Opacity at places from 0 to 1 on the ramp: nothing at the floor, and soon nearly opaque."""
+    return numpy.asarray(numpy.interp(place, (FLOOR**_CURVE, _OPAQUE[0]), (0.0, _OPAQUE[1])))
+
+
+def ramp_place(share: float) -> float:
+    """Place on the ramp, from 0 to 1, of a share of the largest density."""
+    return float(share**_CURVE)
 
 
 def _n_pixels(bounds: tuple[float, float, float, float]) -> int:
     """Pixels of the longer side, with no pixel smaller than the least visible detail."""
     west, south, east, north = numpy.radians(bounds)
     side_mi = EARTH_RADIUS_MI * max(north - south, (east - west) * numpy.cos((north + south) / 2))
-    return int(numpy.clip(side_mi / _FINEST_MI, 16, MAX_PIXELS))
+    return int(numpy.clip(side_mi / _FINEST_MI, 16, DENSITY_PIXELS))
 
 
 def extent(lon_deg: Degrees, lat_deg: Degrees) -> tuple[float, float, float, float]:
@@ -138,31 +180,27 @@ def pixel_area_sq_mi(
     )
 
 
-def _png(per_mile: Tiles, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
-    shades = numpy.zeros(per_mile.values.shape, dtype=numpy.uint8)
-    # Most pixels are empty. Of the others, single precision is twice as fast and far finer than a shade.
-    seen = per_mile.values >= lowest * (1.0 - 1e-6)
-    span = numpy.float32(numpy.log10(highest / lowest))
-    place = numpy.log10((per_mile.values[seen] / lowest).astype(numpy.float32)) / span
-    shades[seen] = numpy.clip(place * (_LEVELS - 1) + 1, 0, _LEVELS).astype(numpy.uint8)
-    level = per_mile.picture(shades)
+def _png(share: npt.NDArray[numpy.float64], ramp: Sequence[str]) -> bytes:
+    """Draw shares of the largest density as a palette picture."""
+    level = (share**_CURVE * _LEVELS).round().astype(numpy.uint8)
     image = Image.frombytes("P", (level.shape[1], level.shape[0]), level.tobytes())
-    image.putpalette(_palette(ramp))
+    image.putpalette(ramp_colors(ramp, _LEVELS + 1).tobytes())
+    opacity = 255 * ramp_opacity(numpy.linspace(0, 1, _LEVELS + 1))
     out = io.BytesIO()
     # Runs of a shade alone take a third less time, and 7% more bytes.
-    image.save(out, "PNG", transparency=_alphas(), compress_level=1, compress_type=zlib.Z_RLE)
+    image.save(
+        out,
+        "PNG",
+        transparency=opacity.round().astype(numpy.uint8).tobytes(),
+        compress_level=1,
+        compress_type=zlib.Z_RLE,
+    )
     return out.getvalue()
 
 
-def _palette(ramp: Sequence[str]) -> bytes:
-    """256 colors along the ramp; the first is transparent."""
+def ramp_colors(ramp: Sequence[str], n: int) -> npt.NDArray[numpy.uint8]:
+    """Red, green, and blue at `n` even places on the ramp."""
     stops = numpy.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in ramp], dtype=float)
-    at = numpy.linspace(0, len(stops) - 1, _LEVELS)
-    colors = numpy.stack(
-        [numpy.interp(at, numpy.arange(len(stops)), stops[:, part]) for part in range(3)], axis=1
-    )
-    return bytes([0, 0, 0]) + colors.round().astype(numpy.uint8).tobytes()
-
-
-def _alphas() -> bytes:
-    return bytes([0]) + numpy.linspace(60, 235, _LEVELS).astype(numpy.uint8).tobytes()
+    at = numpy.linspace(0, len(stops) - 1, n)
+    colors = [numpy.interp(at, numpy.arange(len(stops)), stops[:, part]) for part in range(3)]
+    return numpy.stack(colors, axis=1).round().astype(numpy.uint8)

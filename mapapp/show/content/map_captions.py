@@ -9,7 +9,7 @@ from mapapp.answers.commutes.lines import Lines
 from mapapp.answers.errors.error_marks import WITHIN
 from mapapp.answers.release import names_of
 from mapapp.show.content.colored_units import has_no_difference, no_difference_words
-from mapapp.show.content.density import MAX_POINTS
+from mapapp.show.content.dot_map import shown_ends
 from mapapp.show.content.map_content import MapContent
 
 
@@ -52,16 +52,19 @@ def _answer_text(content: MapContent, zoom: float | None) -> str:
             what = f"Homes of those who come into {here} to work, and workplaces of those who leave it"
         else:
             what = "Homes and workplaces of the pair"
-        step = content.workers_per_point
-        return f"{what} · 1 point = {'1 worker' if step == 1 else f'{step} workers'}"
+        return f"{what} · 1 dot = 1 worker"
+    if kind == "points":
+        ends = shown_ends(question, content.view)
+        if len(ends) == 2:
+            return f"Homes and workplaces of {whose} · 1 dot = 1 worker at each end"
+        end = "Homes" if ends[0] == "home" else "Workplaces"
+        return f"{end} of {whose} · 1 dot = 1 worker"
     if kind != "density":
         measure = {"area": "workers", "share": "share of workers", "square-mile": "workers per square mile"}
         by_unit = f"{measure[content.view.per]} by {words.level_word(question.layer)}"
-        how = {"points": "1 point = 1 worker", "areas": by_unit, "circles": by_unit}[kind]
-        return f"{end} of {whose} · {how}"
-    why = f" (more than {MAX_POINTS:,} points)" if content.view.show == "points" else ""
+        return f"{end} of {whose} · {by_unit}"
     spread = f"smoothed over {content.density.spread_mi:.1g}\N{NO-BREAK SPACE}mi"
-    return f"{end} of {whose} · density{why}, {spread}"
+    return f"{end} of {whose} · density, {spread}"
 
 
 def _lines_text(content: MapContent, whose: str, drawn: Lines) -> str:

@@ -22,13 +22,13 @@ from mapapp.answers.analyses.entry import RatioMap, text_of
 from mapapp.answers.analyses.measures import Row
 from mapapp.answers.analyses.results import Result
 from mapapp.answers.commutes import lines
-from mapapp.answers.commutes.pick import Places
 from mapapp.answers.release import Release
-from mapapp.question.fields import Side
 from mapapp.question.question import SettledQuestion
 from mapapp.question.view import Bounds, View
-from mapapp.show.content import camera, ground, map_layers
-from mapapp.show.content.density import MAX_POINTS, DensityImage, draw_density
+from mapapp.show.content import camera, ground, map_layers, palette
+from mapapp.show.content.density import DensityImage, draw_density
+from mapapp.show.content.dot_map import DotMap, dot_map, dots_of
+from mapapp.show.content.dots import degrees_of
 from mapapp.show.content.map_layers import packed
 from mapapp.show.content.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.show.content.uncertain_units import has_uncertain_units, uncertain_changes, uncertain_units
@@ -39,7 +39,6 @@ LEAST_LAND: Final = 0.02
 """Least land of a unit as a share of its shape, because shapes of water are approximate."""
 
 Floats = npt.NDArray[numpy.float64]
-_AXES: Final = ("lon_deg", "lat_deg")
 
 
 def square_miles(shapes: npt.ArrayLike) -> Floats:
@@ -128,10 +127,9 @@ class MapContent:
         if self.before is not None and question.entry.shows:
             return "change"
         if not question.is_complete:
-            return "density" if self.view.show == "density" else "areas"
-        kind = question.entry.own_drawing or self.view.show_of(question)
-        too_many = kind == "points" and self.n_places > MAX_POINTS
-        return "density" if too_many and not question.entry.own_drawing else kind
+            kind = self.view.show_of(question)
+            return "areas" if kind == "lines" else kind
+        return question.entry.own_drawing or self.view.show_of(question)
 
     def once(self, name: str, make: Callable[[], Part]) -> Part:
         """Return a part of the map that other modules make, made when it is first read."""
@@ -148,11 +146,6 @@ class MapContent:
         """All workers at the drawn end, wherever they are."""
         return int(self._rows["workers"].sum())
 
-    @property
-    def n_places(self) -> int:
-        """Number of workers that the question covers."""
-        return served_answers.n_places(self.release, self.question)
-
     @cached_property
     def bounds(self) -> Bounds:
         """Bounds for the camera: the chosen areas, and the units with most of the workers at the drawn end.
@@ -168,8 +161,9 @@ class MapContent:
         is_everywhere = not question.entry.n_needed and box is None and self.kind != "lines"
         if not question.is_complete or is_everywhere:
             return box or map_layers.home_bounds(release)
-        if self.kind == "points" and len(self.points) == 2:
-            lon, lat = (numpy.concatenate([ends[axis] for ends in self.points.values()]) for axis in _AXES)
+        if self.kind == "points" and len(self.dots.layers) == 2:
+            places = [degrees_of(layer.dots) for layer in self.dots.layers]
+            lon, lat = (numpy.concatenate(degrees) for degrees in zip(*places, strict=True))
             return (
                 camera.around(lon, lat, numpy.ones(len(lon)), box)
                 if len(lon)
@@ -327,50 +321,29 @@ class MapContent:
         return comparison_words(self._earlier.year, self.release.year)
 
     @cached_property
-    def points(self) -> dict[Side, Places]:
-        """The place of each worker at the drawn end, or at both; every n-th if there are too many to draw."""
-        step = self.workers_per_point
-        return {end: _thinned(places, step) for end, places in self._places.items()}
-
-    @property
-    def workers_per_point(self) -> int:
-        """How many workers a point stands for where there are too many to draw; the same at both ends."""
-        most = max(len(places["lon_deg"]) for places in self._places.values())
-        return max(-(-most // MAX_POINTS), 1)
-
-    @cached_property
-    def _places(self) -> dict[Side, Places]:
-        """The place of each worker at the ends that are drawn."""
-        release, question = self.release, self.question
-        if question.analysis == "inflow-outflow":
-            picks = served_answers.picks_across(release, question)
-            return {end: release.flows.places(pick, end) for end, pick in picks.items()}
-        both = question.entry.own_drawing == "points"
-        ends: tuple[Side, ...] = ("home", "work") if both else (question.shown_end,)
-        return {end: served_answers.places(release, question, end) for end in ends}
-
-    @cached_property
-    def point_names(self) -> dict[Side, str]:
-        """What a legend calls the points of each end."""
-        if self.question.analysis == "inflow-outflow":
-            return {"home": "Homes of those who come in", "work": "Workplaces of those who go out"}
-        if len(self.points) > 1:
-            return {"home": "Homes", "work": "Workplaces"}
-        return {"home": "One worker's home", "work": "One worker's workplace"}
+    def dots(self) -> DotMap:
+        """The place of each worker at the drawn end, or at both, with colors."""
+        return dot_map(self.release, self.question, self.view, self.scheme)
 
     @cached_property
     def density(self) -> DensityImage:
-        """The density of the points, in colors from few to many."""
-        question, ramp = self.question, self.scheme.ramp
+        """The density of the workers at the drawn end, in colors from few to many."""
+        release, question, ramp = self.release, self.question, self.warmth
 
         def make() -> DensityImage:
-            points = served_answers.places(self.release, question, question.shown_end)
-            return draw_density(points["lon_deg"], points["lat_deg"], ramp)
+            has_water = ground.has_ground(release.store, "water")
+            water = list(ground.water_of(release.store).geometry) if has_water else []
+            return draw_density(dots_of(release, question, question.shown_end), ramp, water)
 
-        # Of a question, only these decide where the points are: several analyses of an area have one picture.
+        # Of a question, only these decide where the dots are: several analyses of an area have one picture.
         ends = question.ends
         key = ("density", ends["work"], ends["home"], question.filters, question.shown_end, ramp)
-        return self.release.once(key, make)
+        return release.once(key, make)
+
+    @property
+    def warmth(self) -> tuple[str, ...]:
+        """The ramp of densities, from few to many."""
+        return palette.WARMTH["dark" if self.view.theme == "dark" else "light"]
 
     def lines(self, zoom: float | None = None) -> lines.Lines:
         """The flows that the map draws at a zoom level; without one, no places are grouped."""
@@ -381,30 +354,3 @@ class MapContent:
 def _workers_by_unit(rows: pandas.DataFrame) -> dict[str, int]:
     listed = zip(rows["kind"].tolist(), rows["unit_id"].tolist(), rows["workers"].tolist(), strict=True)
     return {unit_id: n for kind, unit_id, n in listed if kind == "unit"}
-
-
-def in_order(found: Places) -> Places:
-    """Places sorted from west to east, because queries return them in any order and pictures must be reproducible."""
-    keys = numpy.sort(_sortable(found["lon_deg"]) << numpy.uint64(32) | _sortable(found["lat_deg"]))
-    return {"lon_deg": _degrees(keys >> numpy.uint64(32)), "lat_deg": _degrees(keys)}
-
-
-def _sortable(degrees: npt.NDArray[numpy.float32]) -> npt.NDArray[numpy.uint64]:
-    """Whole numbers below 2³² in the order of some numbers; one sort of them takes a fifth of a sort by two columns."""
-    bits = numpy.ascontiguousarray(degrees, dtype=numpy.float32).view(numpy.uint32)
-    # Of a number, all bits are inverted if it is negative, and else its sign alone.
-    return (bits ^ (_SIGN | (0 - (bits >> numpy.uint32(31))))).astype(numpy.uint64)
-
-
-def _degrees(sortable: npt.NDArray[numpy.uint64]) -> npt.NDArray[numpy.float32]:
-    """The numbers in the last 32 bits of results of :func:`_sortable`."""
-    bits = sortable.astype(numpy.uint32)
-    return (bits ^ (_SIGN | ((bits >> numpy.uint32(31)) - numpy.uint32(1)))).view(numpy.float32)
-
-
-_SIGN: Final = numpy.uint32(1 << 31)
-
-
-def _thinned(found: Places, step: int) -> Places:
-    """Every n-th place."""
-    return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Final
 
 import numpy
 
-from mapapp.question.fields import Side
-from mapapp.show.content import flow_shapes, palette
+from mapapp.show.content import density, flow_shapes, palette
 from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.legend import Item, Legend
 from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.unit_circles import circle_legend
 
-_LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.show.content.density`
-_MOST_OPACITY: Final = 235 / 255
+_RAMP_STOPS: Final = 17
+_RAMP_SHARES: Final = (0.01, 0.1)
+"""Shares of the largest density that have a tick."""
 
 
 def map_legend(content: MapContent, zoom: float | None = None) -> Legend:
@@ -32,26 +31,29 @@ def map_legend(content: MapContent, zoom: float | None = None) -> Legend:
 
 
 def _density(content: MapContent) -> Legend:
-    image, ramp = content.density, content.scheme.ramp
-    low, high = math.log10(image.lowest), math.log10(image.highest)
-    ticks = tuple(
-        ((power - low) / (high - low), f"{10**power:,.0f}" if power >= 0 else f"{10**power:g}")
-        for power in range(math.ceil(low), math.floor(high) + 1)
+    ramp, highest = content.warmth, content.density.highest
+    places = numpy.linspace(0, 1, _RAMP_STOPS)
+    colors = density.ramp_colors(ramp, _RAMP_STOPS).tolist()
+    stops = tuple(
+        Item("", "#" + "".join(f"{part:02x}" for part in color), opacity=float(opacity))
+        for color, opacity in zip(colors, density.ramp_opacity(places), strict=True)
     )
-    opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(ramp)) * 0.9
-    stops = [Item("", color, opacity=float(a)) for color, a in zip(ramp, opacity, strict=True)]
-    return Legend("ramp", "Workers per square mile", tuple(stops), ticks)
+    shares = [share for share in _RAMP_SHARES if highest * share >= 1]
+    ticks = [(density.ramp_place(share), _rounded(highest * share)) for share in shares]
+    ticks.append((1.0, f"{highest:,.0f}" if highest >= 1 else f"{highest:.2g}"))
+    title = "Homes per square mile" if content.question.shown_end == "home" else "Jobs per square mile"
+    return Legend("ramp", title, stops, tuple(ticks))
+
+
+def _rounded(number: float) -> str:
+    """Return a number with two digits that count."""
+    return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _points(content: MapContent) -> Legend:
-    colors: dict[Side, str] = {"home": content.scheme.home, "work": content.scheme.work}
-    return Legend(
-        "swatches",
-        items=tuple(
-            Item(content.point_names[end], colors[end], *palette.point_look(len(places["lon_deg"])))
-            for end, places in content.points.items()
-        ),
-    )
+    dots = content.dots
+    items = tuple(Item(group.name, group.color, 9.0, more=f"{group.n_dots:,}") for group in dots.groups)
+    return Legend("swatches", dots.title, items)
 
 
 def _lines(content: MapContent, zoom: float | None) -> Legend:

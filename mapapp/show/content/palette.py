@@ -185,6 +185,30 @@ COLOR_SCHEMES: Final = {
 COLOR_SCHEMES["system"] = COLOR_SCHEMES["light"]  # for a reader whose preference is unknown
 
 
+DOT_COLORS: Final[dict[str, dict[str, tuple[str, str, str]]]] = {
+    "light": {
+        "age": ("#e39a00", "#c2346d", "#38208f"),
+        "earnings": ("#e39a00", "#c2346d", "#38208f"),
+        "industry": ("#c2500a", "#0a6fb4", "#0b8a62"),
+    },
+    "dark": {
+        "age": ("#ffd84d", "#f4728a", "#9a8cff"),
+        "earnings": ("#ffd84d", "#f4728a", "#9a8cff"),
+        "industry": ("#ff9d4d", "#5cb8ff", "#3fdcae"),
+    },
+}
+"""Colors of dots by the bands of an attribute, for light and dark maps; color-blind readers can distinguish them.
+
+Age and earnings are ordered, and so are their colors by lightness; groups of industries are not.
+"""
+
+WARMTH: Final = {
+    "light": ("#fee3a6", "#fdbb63", "#f5823f", "#d63a24", "#8c1320", "#4d0a1c"),
+    "dark": ("#4f1830", "#94283f", "#d4513c", "#f78d3c", "#fdc765", "#fff3c4"),
+}
+"""The ramp of densities from few to many, for light and dark maps: no color of it is that of water."""
+
+
 def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
     """Classes `(from, to)` that cover all counts from `smallest` to `largest`; the last has no upper limit.
 
@@ -261,12 +285,6 @@ def ink_on(color: str) -> str:
     red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
     linear = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
     return "#ffffff" if linear < _DARK else INK
-
-
-def point_look(n_points: int) -> tuple[float, float]:
-    """Diameter in pixels and opacity of a point, smaller and fainter for many points, so that clusters stay visible."""
-    size = 7.0 if n_points < 500 else 5.0 if n_points < 5_000 else 3.6 if n_points < 30_000 else 2.8
-    return size, 0.75 if n_points < 5_000 else 0.5
 
 
 def band_colors(n_bands: int, ramp: Sequence[str]) -> list[str]:

@@ -15,12 +15,11 @@ from matplotlib.colors import to_rgba_array
 from PIL import Image
 
 from mapapp.answers.commutes.lines import Lines
-from mapapp.answers.commutes.pick import Places
-from mapapp.question.fields import Side
 from mapapp.show.content import flow_shapes, palette
 from mapapp.show.content.colored_units import colored_units
 from mapapp.show.content.density import mercator_y
-from mapapp.show.content.map_content import MapContent, in_order
+from mapapp.show.content.dots import Window
+from mapapp.show.content.map_content import MapContent
 from mapapp.show.content.palette import HATCH_HALO_OPACITY, ColorScheme
 from mapapp.show.content.unit_circles import HALO_PIXELS, OPACITY, unit_circles
 from mapapp.show.paper.base_map import Frame, Units, draw_unit_borders, fill, outline, shown_units
@@ -54,7 +53,8 @@ def hatch(
         drawn.set_clip_path(path, axes.transData)
 
 
-MAX_VECTOR_POINTS: Final = 3_000  # more points become pixels even in an SVG
+DOT_PIXELS_PER_INCH: Final = 288
+"""Resolution of the picture of dots, even in a vector file: three times that of a screen."""
 
 
 def draw_answer(axes: Axes, content: MapContent, frame: Frame, zoom: float | None = None) -> None:
@@ -135,7 +135,6 @@ def _density(axes: Axes, content: MapContent, frame: Frame) -> None:
         extent=extent,
         aspect="auto",
         interpolation="bilinear",
-        alpha=0.9,
         zorder=2,
     )
     axes.set_xlim(frame.west, frame.east)
@@ -162,31 +161,25 @@ def _cut(
 
 
 def _points(axes: Axes, content: MapContent, frame: Frame) -> None:
-    colors: dict[Side, str] = {"home": content.scheme.home, "work": content.scheme.work}
-    for end, places in content.points.items():
-        _dots(axes, places, frame, colors[end])
-
-
-def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> None:
-    """Draw points, smaller and fainter where there are many."""
-    places = in_order(places)
-    lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
-    size, opacity = palette.point_look(len(lon))
-    x, y = numpy.radians(lon), mercator_y(lat)
-    west, south, east, north = frame.box
-    seen = (x >= west) & (x <= east) & (y >= south) & (y <= north)
-    axes.plot(
-        x[seen],
-        y[seen],
-        linestyle="none",
-        marker="o",
-        markersize=size * POINTS_PER_PIXEL,
-        markeredgewidth=0,
-        color=color,
-        alpha=opacity,
-        rasterized=bool(seen.sum() > MAX_VECTOR_POINTS),
+    """Draw every worker as a dot, as one picture with the page's dots at the resolution of print."""
+    ratio = DOT_PIXELS_PER_INCH / PIXELS_PER_INCH
+    side = frame.per_inch / DOT_PIXELS_PER_INCH / (2 * math.pi)
+    window = Window(
+        west=0.5 + frame.west / (2 * math.pi),
+        north=0.5 - frame.north / (2 * math.pi),
+        pixel=side,
+        n_columns=max(round(frame.width_in * DOT_PIXELS_PER_INCH), 1),
+        n_rows=max(round(frame.height_in * DOT_PIXELS_PER_INCH), 1),
+    )
+    axes.imshow(
+        content.dots.picture(window, frame.zoom, ratio),
+        extent=(frame.west, frame.east, frame.south, frame.north),
+        aspect="auto",
+        interpolation="antialiased",
         zorder=6,
     )
+    axes.set_xlim(frame.west, frame.east)
+    axes.set_ylim(frame.south, frame.north)
 
 
 def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> None:

@@ -1,8 +1,8 @@
 """The page's map: base layers, units of a layer, and commutes as points, classes, lines or a density.
 
-The traces and layers are always in the same order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`; `HALO`,
-`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`, `BLOCKS`, `OTHER_BLOCKS`), so that a page can replace them one by
-one without moving the camera.
+The traces and layers are always in the same order (`UNITS`, `CIRCLES`, `LINES`; `PICTURE`, `HALO`, `OUTLINE`,
+`OTHER_HALO`, `OTHER_OUTLINE`, `BLOCKS`, `OTHER_BLOCKS`), so that a page can replace them one by one without moving the
+camera.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mapapp.show.content.palette import ColorScheme
 from mapapp.show.content.unit_circles import HALO_PIXELS, OPACITY
 from mapapp.show.plotly.plain_figures import Figure, Trace, figure, numbers
 
-UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
-LINES = (3, 4, 5, 6)  # one for each width in the legend
-HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE, BLOCKS, OTHER_BLOCKS = range(7)  # in `layout.map.layers`
+UNITS, CIRCLES = 0, 1  # positions in `data`
+LINES = (2, 3, 4, 5)  # one for each width in the legend
+PICTURE, HALO, OUTLINE, OTHER_HALO, OTHER_OUTLINE, BLOCKS, OTHER_BLOCKS = range(7)  # in `layout.map.layers`
 CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
     "displayModeBar": True,  # zoom buttons for visitors who cannot scroll or pinch
@@ -363,23 +363,6 @@ def unit_line_pixels(n_units: int) -> float:
     return 0.8 if n_units < 300 else 0.4 if n_units < 3_000 else 0.15
 
 
-def point_trace(
-    lon_deg: npt.NDArray[numpy.floating], lat_deg: npt.NDArray[numpy.floating], *, color: str
-) -> Trace:
-    """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
-    size, opacity = palette.point_look(len(lon_deg))
-    return {
-        "type": "scattermap",
-        "lon": numbers(numpy.asarray(lon_deg, dtype=numpy.float32)),
-        "lat": numbers(numpy.asarray(lat_deg, dtype=numpy.float32)),
-        "mode": "markers",
-        "marker": {"size": size, "color": color, "opacity": opacity},
-        "unselected": {"marker": {"opacity": opacity}},
-        "hoverinfo": "skip",  # the unit below has the hover text
-        "showlegend": False,
-    }
-
-
 def circle_trace(
     lon_deg: npt.NDArray[numpy.floating],
     lat_deg: npt.NDArray[numpy.floating],
@@ -440,11 +423,10 @@ def density_layer(
     """A density picture on the map, or an invisible layer; bounds are west, south, east, north."""
     west, south, east, north = bounds
     corners = [[west, north], [east, north], [east, south], [west, south]]
-    layer = {
-        "sourcetype": "image",
-        "type": "raster",
-        "coordinates": corners,
-        "below": ABOVE_FILLS,
-        "opacity": 0.9,
-    }
+    layer = {"sourcetype": "image", "type": "raster", "coordinates": corners, "below": ABOVE_FILLS}
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
+
+
+def dots_layer(url: str) -> dict[str, object]:
+    """The tiles of a map of dots, above the base map; the address has places for `{z}`, `{x}`, `{y}`, and `{ratio}`."""
+    return {"sourcetype": "raster", "type": "raster", "source": [url], "visible": True}
